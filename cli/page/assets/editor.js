@@ -153,6 +153,6 @@ function moved(places, old, now) {
     return places.map(line => {
         if (!line || line <= first) return line;
         if (line > old.length - last) return line + now.length - old.length;
-        return end > first ? Math.min(line, end) : null;
+        return line <= end ? line : null;
     });
 }

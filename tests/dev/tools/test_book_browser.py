@@ -12,13 +12,16 @@ from play.reading.chapters import chapters
 from tests.dev.axe import COLORS, EVERYTHING, complaints, open_window
 from tests.dev.conftest import REPOSITORY
 from tests.dev.terminal import started
-from tools.book_maker.browser import THEMES, WIDTHS
+from tools.book_maker.browser import THEMES, WIDTHS, open_page
 from tools.book_maker.drawing.svg import LEAST_LETTER
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
 PHONE, DESK = WIDTHS
+#: Keeps how far things move that nobody has moved, as "layout shift" is defined.
+MOVES = """moves = []; new PerformanceObserver(list => moves.push(...list.getEntries().map(each => each.value)))
+    .observe({type: 'layout-shift', buffered: true});"""
 VIEWS = ((PHONE, "light"), (DESK, "navy"))  # both widths and both themes; by night, the other two views as well
 
 #: What is wrong with a page as it lies in its window, in words. Nothing may stick out of the window or of a figure, or
@@ -134,6 +137,17 @@ def test_a_page(name, page, address, book, pytestconfig):
     edit = page.get_by_role("link", name="Suggest an edit").get_attribute("href")
     assert edit == f"{REPOSITORY}/edit/main/book/src/{name}.md"
     assert (ROOT / edit.removeprefix(f"{REPOSITORY}/edit/main/")).is_file()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["heads", "troubleshooting", "training", "step_12"])
+def test_little_moves_while_a_page_is_loaded(name, width, browser, address):
+    page = open_page(browser, width, "light")
+    page.add_init_script(MOVES)
+    page.goto(f"{address}/{name}.html")
+    page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
+    assert page.evaluate("moves.reduce((all, one) => all + one, 0)") <= 0.1
+    page.context.close()
 
 
 def test_the_first_page_says_where_to_begin(page, address):

@@ -30,7 +30,9 @@ REJECTED = [
     *((path, WRONG_KEY, None, 401) for path in ("/api/standings", STEP)),
     *((f"{STEP}/{action}", WRONG_KEY, {}, 401) for action in ("check", "reset", "hint")),
     *((path, {"Host": host}, None, 400) for path in ("/", "/api/standings") for host in ("evil.example:3000", "")),
-    *((f"{STEP}/check", {}, body, 400) for body in (b"[1]", b"{", b"\xff")),
+    *((f"{STEP}/check", {}, body, 400) for body in (b"[1]", b"[[1, 2]]", b"{", b"\xff", b"[" * 100_000)),
+    *((f"{STEP}/check", {}, body, 400) for body in ({"show": 5}, {"seed": "a"}, {"seed": -1})),
+    *(("/api/model/attention", {}, body, 400) for body in ({"text": 5}, {"ids": "whale"})),
     ("/api/steps/warmup_99", {}, None, 404),
     ("/api/steps/..%2f..%2fpyproject", {}, None, 404),
     (STEP, {}, {"text": "x"}, 405),
@@ -59,6 +61,11 @@ def test_what_is_rejected(site, path, headers, body, status):
     answer = site.ask(path, body, headers=headers)
     assert answer[0] == status
     assert status != 401 or "the link that `./run book` prints" in answer[1]
+
+
+@pytest.mark.parametrize("body", [{}, {"text": 5, "replaces": ""}, {"text": "x"}, {"text": "x", "replaces": None}])
+def test_a_save_that_does_not_say_what_is_rejected(site, body):
+    assert site.ask(STEP, body, "PUT")[0] == 400
 
 
 def test_names_that_are_trusted_the_key_and_the_port(site):
@@ -109,6 +116,23 @@ def test_the_check_of_the_page_says_what_the_terminal_says(site, file):
     assert {**in_json, "seconds": 0, "said": 0} == {**verdict, "seconds": 0, "said": 0}
 
 
+def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
+    """Of wrong numbers, recorded and drawn, of a blank and of a file that are gone."""
+    fixed = site.course.root / "steps" / "warmup_08.py"
+    site.course.spoil("w08", "the width of a key is a number", "fixed")
+    site.course.spoil("w05", MISTAKE)
+    checks = [site.check("warmup_08"), site.check("warmup_05")]
+    file.write_text("x = 1\n")
+    checks.append(site.check("warmup_05"))
+    file.unlink()
+    checks.append(site.check("warmup_05"))
+    said = [" ".join(record.get(name, "") for record in records for name in ("text", "sentence")) for records in checks]
+    for words, sentence in zip(said, ("Show numbers draws these", "Show numbers puts", "Reset", "Reset"), strict=True):
+        assert sentence in words
+        assert not re.search(r"\./run|Ctrl-C|run this", words)
+    fixed.write_text(expected(find_step("w08")))
+
+
 def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
     site.course.write("w05", f"{SOLUTION}while True: pass\n")
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
@@ -118,7 +142,13 @@ def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
         begun = time.monotonic()
         newer = site.check("warmup_01")
         assert time.monotonic() - begun < 3, "it does not wait until the older one is late"
-        assert older.result()[-1] == {"event": "ended"}
+        assert older.result()[-1] == {"event": "ended", "text": "A newer check has ended this one."}
+        stopped = pool.submit(site.check, "warmup_05")
+        time.sleep(1)
+        assert site.ask("/api/steps/warmup_01/stop", {})[0] == 200, "of another step; it stops nothing"
+        assert not stopped.done()
+        site.get(f"{STEP}/stop", {})
+        assert stopped.result()[-1] == {"event": "ended", "text": "Stopped."}
         others = [pool.submit(site.check, "warmup_01") for _ in range(20)]
         assert {other.result()[-1]["event"] for other in others} == {"ended", "verdict"}
     assert site.check("warmup_01")[-1]["verdict"] == newer[-1]["verdict"]

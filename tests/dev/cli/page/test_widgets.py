@@ -282,6 +282,30 @@ def test_the_model_reads_the_readers_text_with_the_readers_steps(desk, site):
     widget.locator(".texts .state", has_text="a picture shows 64 at most").wait_for(timeout=FIRST)
 
 
+def test_a_late_answer_is_not_shown_in_place_of_a_newer_choice(desk, site):
+    desk.goto(f"{site.address}/heads.html#key={site.key}")
+    widget, texts, held = desk.locator("section.widget"), read("attention")["texts"], []
+    desk.route("**/api/model/*", held.append)
+    own = widget.get_by_label("Your own text")
+    for typed in ("Call me", "whale"):
+        with desk.expect_request("**/api/model/*"):
+            own.fill(typed)
+            own.press("Enter")
+    desk.wait_for_timeout(200)  # until both routes are held
+    widget.get_by_role("combobox").select_option("1")
+    for route, number in zip(held, (2, 0), strict=True):
+        route.fulfill(json={**texts[number], "steps": []})
+    desk.wait_for_timeout(500)
+    assert [row[0] for row in rows(widget)] == texts[1]["tokens"]
+    assert widget.locator(".texts .state").inner_text() == ""
+    own.press("Enter")
+    desk.wait_for_timeout(500)
+    held[-1].fulfill(json={**texts[2], "steps": []})
+    widget.locator(".texts .state", has_text="The solutions computed this").wait_for(timeout=SOON)
+    assert [row[0] for row in rows(widget)] == texts[2]["tokens"]
+    desk.unroute_all()
+
+
 def test_own_times_and_an_own_training_take_the_place_of_the_recorded_ones(desk, site):
     desk.goto(f"{site.address}/step_14.html#key={site.key}")
     widget = desk.locator("section.widget")
