@@ -20,15 +20,18 @@ NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails 
 
 
 @pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
-def browser() -> Iterator[object]:
-    """The one browser of a module; without one, its tests are skipped."""
+def browser(request: pytest.FixtureRequest) -> Iterator[object]:
+    """The one browser of a module, Chromium unless its tests name another; without it, they are skipped."""
     from tools.book_maker.browser import NoBrowser, chromium
 
+    start = getattr(request, "param", chromium)
     try:
-        with chromium() as started:
+        with start() as started:
             yield started
     except NoBrowser as error:
-        (pytest.fail if os.environ.get(NEED_BROWSER) else pytest.skip)(f"{error} ({NEED_BROWSER}=1 demands one)")
+        if start is chromium and os.environ.get(NEED_BROWSER):
+            pytest.fail(f"{error} ({NEED_BROWSER}=1 demands one)")
+        pytest.skip(str(error))
 
 
 @pytest.fixture(autouse=True)

@@ -40,5 +40,6 @@ def chromium() -> Iterator[Browser]:
 def open_page(browser: Browser, width: int, theme: str) -> Page:
     """Open a new window for a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
     context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
-    context.add_init_script(f"localStorage.setItem('mdbook-theme', '{theme}')")
+    keep = f"localStorage.setItem('mdbook-theme', '{theme}')"
+    context.add_init_script(f"try {{ {keep} }} catch {{}}")  # an empty page can keep nothing
     return context.new_page()

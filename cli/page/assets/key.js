@@ -19,7 +19,7 @@ export function waitForKey() {
     addEventListener('storage', ({ key }) => key == NAME && location.reload());
 }
 
-/** A refusal of the server: `status`, and what it said. */
+/** A refusal of the server: `status`, which is 0 if no answer came, and what it said. */
 export class Refusal extends Error {
     constructor(status, answer) {
         super(answer.error ?? `the server answered ${status}`);
@@ -31,15 +31,21 @@ export class Refusal extends Error {
 /** Return what to say about a request that failed; nothing if that is a fault of the page. */
 export function reasonOf(error) {
     const isKept = 'what you wrote is kept here.';
-    if (error instanceof TypeError) return `The server does not answer. Start ./run book again; ${isKept}`;
+    if (error.status === 0) return `The server does not answer. Start ./run book again; ${isKept}`;
     if (error.status == 401) return `The server was started again. Open its new link, in any tab; ${isKept}`;
     return error instanceof Refusal ? error.message : '';
+}
+
+/** Say so where no answer came, unless nobody waits for it. */
+export function noAnswer(error) {
+    throw error.name == 'AbortError' ? error : new Refusal(0, {});
 }
 
 /** Ask the server; the answer is a response that is a success. */
 export async function ask(path, { method = 'GET', body, signal } = {}) {
     const headers = { Authorization: `Bearer ${localStorage.getItem(NAME)}`, 'Content-Type': 'application/json' };
-    const response = await fetch(`/api/${path}`, { method, signal, headers, body: body && JSON.stringify(body) });
+    const asked = fetch(`/api/${path}`, { method, signal, headers, body: body && JSON.stringify(body) });
+    const response = await asked.catch(noAnswer);
     if (!response.ok) throw new Refusal(response.status, await response.json().catch(() => ({})));
     return response;
 }

@@ -1,7 +1,7 @@
 // What `./run book` adds to the pages of the book.
 import { showStandings } from '/page/contents.js';
 import { make } from '/page/dom.js';
-import { post, waitForKey } from '/page/key.js';
+import { post, reasonOf, waitForKey } from '/page/key.js';
 import { Panel } from '/page/panel.js';
 
 const section = document.querySelector('section.panel');
@@ -11,8 +11,9 @@ try {
     if (document.readyState != 'complete') await new Promise(loaded => addEventListener('load', loaded));
     if (document.querySelector('section.widget')) widgets.live((what, question) => post(`model/${what}`, question));
 } catch (error) {
-    if (error.status != 401) throw error;
-    const words = 'This tab has no key, so it shows the book alone. Open the link that ./run book has printed.';
+    const hasNoKey = 'This tab has no key, so it shows the book alone. Open the link that ./run book has printed.';
+    const words = error.status == 401 ? hasNoKey : reasonOf(error);
+    if (!words) throw error;
     document.querySelector('main').append(make('p', { class: 'panel-note' }, words));
     waitForKey();
 }

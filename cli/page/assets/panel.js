@@ -3,7 +3,7 @@ import { linkTo, showStandings } from '/page/contents.js';
 import { make } from '/page/dom.js';
 import { dropDraft, keepDraft, takeDraft } from '/page/drafts.js';
 import { makeEditor } from '/page/editor.js';
-import { ask, get, post, reasonOf } from '/page/key.js';
+import { ask, get, noAnswer, post, reasonOf } from '/page/key.js';
 import { Verdict } from '/page/verdict.js';
 
 const LOOK = 1000; // milliseconds between looks at the file on disk
@@ -317,7 +317,7 @@ async function* records(body) {
     const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
     for (;;) {
-        const { value, done } = await reader.read();
+        const { value, done } = await reader.read().catch(noAnswer);
         if (done) return;
         const lines = (rest + value).split('\n');
         rest = lines.pop();

@@ -102,9 +102,9 @@ export class Verdict {
 
     /** Say what comes after a pass, in place of what was said before. */
     offer(...things) {
-        this.says.querySelector('.next')?.remove();
+        this.says.querySelector('.after')?.remove();
         const parts = things.filter(Boolean).flatMap(thing => [thing, ' ']);
-        this.says.append(make('p', { class: 'next' }, ...parts));
+        this.says.append(make('p', { class: 'after' }, ...parts));
     }
 
     /** Bring what to do into view, if the reader is still here. */

@@ -10,7 +10,9 @@ import json
 import re
 import shutil
 import sys
+import tempfile
 from asyncio.subprocess import PIPE
+from pathlib import Path
 
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import serve
@@ -21,8 +23,8 @@ ADVICE = "no Firefox was found; `apt-get install firefox-esr`"
 
 
 @contextlib.contextmanager
-def firefox(folder):
-    """Start Firefox without a window; what starts it is written into a folder.
+def firefox():
+    """Start Firefox without a window.
 
     Raises:
         NoBrowser: there is none.
@@ -34,10 +36,10 @@ def firefox(folder):
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if not program:
         raise NoBrowser(ADVICE)
-    starter = folder / "firefox"
-    starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{__file__}" "{program}" "$@"\n')
-    starter.chmod(0o700)
-    with sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        starter = Path(folder, "firefox")
+        starter.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{__file__}" "{program}" "$@"\n')
+        starter.chmod(0o700)
         browser = playwright.firefox.launch(channel="moz-firefox", executable_path=starter)
         yield browser
         browser.close()

@@ -9,37 +9,24 @@ from checker.course.steps import find_step
 
 pytest.importorskip("playwright")
 from tests.dev.axe import complaints, open_window
-from tests.dev.cli.page.firefox import firefox as start_firefox
-from tools.book_maker.browser import THEMES, WIDTHS, NoBrowser, open_page
+from tests.dev.cli.page.firefox import firefox
+from tools.book_maker.browser import THEMES, WIDTHS, chromium, open_page
 
-pytestmark = pytest.mark.slow
+BROWSERS = (chromium, pytest.param(firefox, marks=pytest.mark.nightly))
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("browser", BROWSERS, ids=["chromium", "firefox"], indirect=True, scope="module"),
+]
 
 PHONE, DESK = WIDTHS
-BROWSERS = ("browser", pytest.param("firefox", marks=pytest.mark.nightly))
 MISTAKE = "The heads are merged without being transposed back"
 VERDICT, SOON = 30_000, 5_000  # milliseconds
 
 
 @pytest.fixture(scope="module")
-def firefox(tmp_path_factory):
-    """Firefox; without it, its tests are skipped."""
-    try:
-        with start_firefox(tmp_path_factory.mktemp("firefox")) as started:
-            yield started
-    except NoBrowser as error:
-        pytest.skip(str(error))
-
-
-@pytest.fixture(scope="module", params=BROWSERS)
-def any_browser(request):
-    """One browser after the other."""
-    return request.getfixturevalue(request.param)
-
-
-@pytest.fixture(scope="module")
-def desk(any_browser, site):
+def desk(browser, site):
     """A desk's window, and what goes wrong in it: what the policy of the pages forbids, and requests elsewhere."""
-    with open_window(any_browser, DESK, "light", site.address) as page:
+    with open_window(browser, DESK, "light", site.address) as page:
         page.questions = []
         page.on("dialog", lambda dialog: (page.questions.append(dialog.message), dialog.accept()))
         yield page
@@ -105,6 +92,7 @@ def check(panel):
 @pytest.mark.parametrize(("task", "mistake"), [("w05", MISTAKE), ("s07", "The heads are cut by reshape alone")])
 def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     """From the skeleton by hints and a wrong try to the right one, which comes from another editor."""
+    site.course.reset()
     site.course.spoil(task, mistake)
     wrong = site.course.path(task).read_text()
     panel = open_step(window, site, task)
@@ -141,7 +129,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     shown(panel, "was saved elsewhere")
     assert check(panel) != first
     assert panel.locator(".marks div").count() == 0
-    after = panel.locator(".next", has_text=re.compile(r"Go on with step 0\d: .* 1 of 30 steps done"))
+    after = panel.locator(".after", has_text=re.compile(r"Go on with step 0\d: .* 1 of 30 steps done"))
     after.get_by_role("button", name="Compare").wait_for(timeout=SOON)
     assert is_in_view(after)
     window.locator(f"#mdbook-sidebar a[href$='{find_step(task).name}.html']", has_text="done").wait_for()
@@ -240,8 +228,8 @@ def test_a_file_that_is_changed_is_no_text_or_is_gone_leaves_the_text(window, si
     press(panel, "Save")
     shown(panel, "Saved.")
     assert path.read_text() == "mine = 1\ny = 2"
-    path.unlink()
     window.goto(site.address)
+    path.unlink()
     window.goto(site.url("w05"))
     shown(panel, "Reset writes the skeleton")
     window.wrong[:] = [wrong for wrong in window.wrong if "status of 409" not in wrong]
@@ -324,12 +312,12 @@ def test_keys_are_the_editors(window, site):
 
 
 @pytest.mark.parametrize(("width", "theme"), list(zip(WIDTHS, THEMES, strict=True)))
-def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(any_browser, site, width, theme):
+def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(browser, site, width, theme):
     """With all that a panel can show at once, what a step prints as text, and without mdBook's script for colors."""
     site.course.spoil("w05", MISTAKE)
     evil = "<img src=x onerror='window.hit = 1'><script>window.hit = 1</script>"
     wrong = f'{site.course.path("w05").read_text()}\nprint("""{evil}""")\n'
-    page = open_page(any_browser, width, theme)
+    page = open_page(browser, width, theme)
     page.on("dialog", lambda dialog: dialog.accept())
     panel = open_step(page, site, "w05", wrong)
     check(panel)
@@ -355,8 +343,8 @@ def test_axe_has_no_complaint_and_nothing_is_wider_than_the_window(any_browser, 
     page.context.close()
 
 
-def test_without_the_key_or_a_server_a_page_is_the_book_alone(any_browser, site, book):
-    page = open_page(any_browser, PHONE, "light")
+def test_without_the_key_or_a_server_a_page_is_the_book_alone(browser, site, book):
+    page = open_page(browser, PHONE, "light")
     page.goto(f"{site.address}/warmup_05.html")
     page.locator(".panel-note", has_text="This tab has no key").wait_for()
     other = page.context.new_page()

@@ -285,7 +285,7 @@ def test_the_model_reads_the_readers_text_with_the_readers_steps(desk, site):
 def test_a_late_answer_is_not_shown_in_place_of_a_newer_choice(desk, site):
     desk.goto(f"{site.address}/heads.html#key={site.key}")
     widget, texts, held = desk.locator("section.widget"), read("attention")["texts"], []
-    desk.route("**/api/model/*", held.append)
+    desk.route("**/api/model/*", lambda route: held.append(route))
     own = widget.get_by_label("Your own text")
     for typed in ("Call me", "whale"):
         with desk.expect_request("**/api/model/*"):
