@@ -57,7 +57,7 @@ BUTTONS = {
     re.compile(r"`\./run \w+ --seed \d+` draws"): "Show numbers draws",
     re.compile(r"`\./run skeletons` writes"): "Reset writes",
     re.compile(r"\./run skeletons shows what belongs there"): "Reset brings the skeleton back",
-    re.compile(r": --no-compile left that verdict out"): "",
+    re.compile(r": --\S+ left that verdict out"): "",
     re.compile(r"^Pass \(\S+ s\)\. Compare with \S+$"): "",  # beside the time and the button
 }
 #: What a question of a figure may say.

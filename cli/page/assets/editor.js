@@ -107,13 +107,12 @@ export function makeEditor(box, label, hears) {
         /** Put another text in, so that it can be undone; what both texts have stays as it is, and so does the view. */
         put(text) {
             const old = field.value, { selectionStart, selectionEnd } = field, { scrollTop } = box;
-            const active = document.activeElement, { scrollX, scrollY } = window;
-            const [from, end] = common(old, text);
+            const { activeElement } = document, { scrollX, scrollY } = window, [from, end] = common(old, text);
             if (old != text) type(text.slice(from, text.length - end), from, old.length - end);
             if (field.value != text) field.value = text;
             const at = place => place <= from ? place : Math.max(from, place + text.length - old.length);
             field.setSelectionRange(at(selectionStart), at(selectionEnd));
-            if (active != field) active == document.body ? field.blur() : active.focus({ preventScroll: true });
+            if (activeElement != field) field.blur(), activeElement.focus({ preventScroll: true });
             box.scrollTop = scrollTop;
             window.scrollTo(scrollX, scrollY);
             draw();

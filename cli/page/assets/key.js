@@ -1,6 +1,6 @@
 // The key that `./run book` hands to the browser: it comes behind the # of the link, which no server and no other page
 // sees, and is kept for all tabs of this address. A server that is started again makes another.
-const NAME = 'book-key';
+export const NAME = 'book-key';
 
 /** Take the key out of the address; return whether there was one. */
 function takeKey() {
@@ -13,11 +13,6 @@ function takeKey() {
 
 takeKey();
 addEventListener('hashchange', () => takeKey() && location.reload()); // to a browser, the link is a place on this page
-
-/** Load the page anew once another tab has got a key. */
-export function waitForKey() {
-    addEventListener('storage', ({ key }) => key == NAME && location.reload());
-}
 
 /** A refusal of the server: `status`, which is 0 if no answer came, and what it said. */
 export class Refusal extends Error {

@@ -1,7 +1,7 @@
 // What `./run book` adds to the pages of the book.
 import { showStandings } from '/page/contents.js';
 import { make } from '/page/dom.js';
-import { post, reasonOf, waitForKey } from '/page/key.js';
+import { NAME, post, reasonOf } from '/page/key.js';
 import { Panel } from '/page/panel.js';
 
 const section = document.querySelector('section.panel');
@@ -15,5 +15,5 @@ try {
     const words = error.status == 401 ? hasNoKey : reasonOf(error);
     if (!words) throw error;
     document.querySelector('main').append(make('p', { class: 'panel-note' }, words));
-    waitForKey();
+    addEventListener('storage', ({ key }) => key == NAME && location.reload()); // another tab has got one
 }

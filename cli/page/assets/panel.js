@@ -8,6 +8,7 @@ import { Verdict } from '/page/verdict.js';
 
 const LOOK = 1000; // milliseconds between looks at the file on disk
 const NO_FILE = ''; // the version of a file that does not exist
+const NOT_READ = { text: '', version: 'not read' };
 
 const button = (words, onclick, more = {}) => make('button', { type: 'button', onclick, ...more }, words);
 
@@ -24,25 +25,17 @@ export class Panel {
     }
 
     async open() {
-        let file = { text: '', version: 'none that can be read' }, trouble;
-        try {
-            file = await get(this.path);
-        } catch (error) {
+        const file = await get(this.path).catch(error => {
             if (error.status != 409) throw error;
-            trouble = error;
-        }
+            return NOT_READ;
+        });
         this.build();
         this.accept(file);
         const draft = await takeDraft(this.step);
         this.editor.begin(draft?.text ?? file.text);
-        this.changed();
-        if (trouble) this.trouble = await this.safely(() => Promise.reject(trouble));
-        else if (file.version == NO_FILE && draft) this.lose();
-        else if (file.version == NO_FILE) this.say(`${this.name} is missing. Reset writes the skeleton.`);
-        else if (this.isDirty && draft.began != file.version) {
-            this.version = draft.began;
-            await this.safely(() => this.store()); // which lets the reader choose
-        }
+        if (this.isDirty) this.version = draft.began;
+        this.changed(file.version == NO_FILE ? `${this.name} is missing. Reset writes the skeleton.` : '');
+        await this.look(); // which says why it cannot be read, or lets the reader choose
         this.lookLater();
     }
 
@@ -147,13 +140,16 @@ export class Panel {
     lookLater() {
         clearTimeout(this.looking);
         this.looking = setTimeout(async () => {
-            if (!document.hidden && !this.conflict) {
-                const before = this.trouble;
-                this.trouble = await this.safely(() => this.inTurn(() => this.follow()));
-                if (before && !this.trouble && this.state.textContent == before) this.changed();
-            }
+            if (!document.hidden && !this.conflict) await this.look();
             this.lookLater();
         }, LOOK);
+    }
+
+    /** Look at the file on disk; what is said if that fails stays until it does not. */
+    async look() {
+        const before = this.trouble;
+        this.trouble = await this.safely(() => this.inTurn(() => this.follow()));
+        if (before && !this.trouble && this.state.textContent == before) this.changed();
     }
 
     /** Follow the file on disk. */
@@ -214,13 +210,13 @@ export class Panel {
         this.checking?.abort();
         this.checking = new AbortController();
         const { signal } = this.checking;
-        this.startClock();
+        this.tell('Checking…', true);
         const saving = this.save(() => this.editor.number());
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark({});
         this.showButton.hidden = true;
         try {
-            if (!await saving) return this.verdict.end(), this.stopClock(''); // the reader has to choose first
+            if (!await saving) return this.verdict.end(), this.tell(''); // the reader has to choose first
             const answer = await ask(`${this.path}/check`, { method: 'POST', body: { show, seed }, signal });
             for await (const record of records(answer.body)) {
                 if (signal.aborted) return; // the verdict is a newer check's by now
@@ -230,32 +226,24 @@ export class Panel {
         } catch (error) {
             if (signal.aborted) return;
             this.verdict.end(); // none comes any more
-            this.stopClock('');
+            this.tell('');
             throw error;
         }
-        this.stopClock(`${this.verdict.words}${this.isDirty ? ' Not saved yet.' : ''}`);
+        this.tell(`${this.verdict.words}${this.isDirty ? ' Not saved yet.' : ''}`);
         this.showButton.hidden = !this.verdict.toShow;
         this.editor.mark(this.verdict.marks);
         this.verdict.reveal();
         await this.goOn();
     }
 
-    startClock() {
+    /** Say what is to be said of a check and, while it goes on, the seconds, with a button to stop it. */
+    tell(words, goesOn = false) {
         const begun = Date.now();
+        const count = () => this.seconds.textContent = ` ${Math.round((Date.now() - begun) / 1000)} s`;
         clearInterval(this.clock);
-        this.say('Checking…');
+        this.clock = goesOn && setInterval(count, 1000);
         this.seconds.textContent = '';
-        this.stopButton.hidden = false;
-        this.clock = setInterval(() => {
-            this.seconds.textContent = ` ${Math.round((Date.now() - begun) / 1000)} s`;
-        }, 1000);
-    }
-
-    stopClock(words) {
-        clearInterval(this.clock);
-        this.clock = 0;
-        this.seconds.textContent = '';
-        this.stopButton.hidden = true;
+        this.stopButton.hidden = !goesOn;
         this.say(words);
     }
 

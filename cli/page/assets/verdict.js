@@ -16,6 +16,7 @@ export class Verdict {
         this.toShow = ''; // the function whose numbers can be shown
         this.seed = null; // of the numbers that were drawn
         this.words = ''; // the verdict in short
+        this.lead = null; // what is said before the explanation to begin with
         this.hasPassed = false; // though it may still be compiled
         this.progress = make('p', { class: 'progress', hidden: true });
         this.why = make('div');
@@ -55,16 +56,22 @@ export class Verdict {
         this.count.textContent = `${passed} ${passed == 1 ? 'claim passes' : 'claims pass'}`;
     }
 
+    /** Show an explanation above those before it: the one to begin with comes last. */
     explanation({ about, sentence, where, line, numbers }) {
         this.mark(line, sentence);
-        if (numbers) this.toShow ||= about;
-        this.why.append(make('p', { class: 'why' },
-            about ? make('strong', {}, `${about}: `) : '', ...coded(sentence), ' ', this.link(line)));
-        if (where.length) this.why.append(make('pre', {}, make('code', {}, where.join('\n'))));
+        if (numbers) this.toShow = about;
+        const name = about ? make('strong', {}, `${about}: `) : '';
+        this.why.prepend(
+            make('p', { class: 'why' }, name, ...coded(sentence), ' ', this.link(line)),
+            where.length ? make('pre', {}, make('code', {}, where.join('\n'))) : '');
+        if (this.lead) this.why.prepend(this.lead);
     }
 
+    /** Show a sentence below the explanations, unless it is about the next one and ends with a colon. */
     said({ text }) {
-        if (text) this.says.append(make('p', {}, ...coded(text)));
+        const made = make('p', {}, ...coded(text));
+        if (text.endsWith(':')) this.lead = made;
+        else if (text) this.says.append(made);
     }
 
     shown({ text }) {
