@@ -35,9 +35,11 @@ from checker.course.blanks import blanks_of
 from checker.course.progress import next_to_do, note_hints, standing
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
-from checker.events import Options
+from checker.events import PASS, Options
+from checker.session.printer import Item
 from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Session
+from checker.session.verdict import Row
 from cli import compare, hint, reset
 from cli.checking import Check, ReadyChild
 from cli.page import files
@@ -56,7 +58,6 @@ BUTTONS = {
     re.compile(r"`\./run \w+ --show [^`]+` shows the numbers"): "Show numbers puts them",
     re.compile(r"`\./run \w+ --seed \d+` draws"): "Show numbers draws",
     re.compile(r"`\./run skeletons` writes"): "Reset writes",
-    re.compile(r"\./run skeletons shows what belongs there"): "Reset brings the skeleton back",
     re.compile(r": --\S+ left that verdict out"): "",
     re.compile(r"^Pass \(\S+ s\)\. Compare with \S+$"): "",  # beside the time and the button
 }
@@ -72,6 +73,14 @@ class PageRecords(Records):
 
     def __init__(self, tell: Callable[[Record], None]) -> None:
         super().__init__(lambda record: tell({name: on_page(value) for name, value in record.items()}))
+
+    def show(self, item: Item) -> None:
+        """Tell every claim that passes; the page folds them itself."""
+        if isinstance(item, Row) and item.verdict == PASS:
+            self.unfold()
+            self.present(item)
+        else:
+            super().show(item)
 
 
 def on_page(value: Any) -> Any:

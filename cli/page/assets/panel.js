@@ -211,6 +211,7 @@ export class Panel {
         this.checking = new AbortController();
         const { signal } = this.checking;
         this.tell('Checking…', true);
+        this.state.scrollIntoView({ block: 'nearest' });
         const saving = this.save(() => this.editor.number());
         this.verdict.begin(); // after asking, since drawing takes time
         this.editor.mark({});
