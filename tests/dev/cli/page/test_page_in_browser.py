@@ -220,7 +220,7 @@ def test_a_file_that_is_changed_is_no_text_or_is_gone_leaves_the_text(window, si
     window.reload()
     shown(panel, "is not UTF-8 text")
     assert (field.input_value(), path.read_bytes()) == ("mine = 1\ny = 2", b"\xff")
-    path.write_text("mine = 1\n")
+    path.write_text("theirs = 1\n")
     press(panel.get_by_role("alert"), "Keep what is in the editor")
     shown(panel, "Saved.")
     path.unlink()
