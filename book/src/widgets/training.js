@@ -15,7 +15,8 @@
             this.at = new Slider('Evaluation', { max: 1, value: 0 },
                 at => this.run ? `step ${count(this.run.evaluations[at].step)}` : '', () => this.tell());
             this.said = make('p', { class: 'said', role: 'status' });
-            this.sample = make('pre', {}, make('code'));
+            this.words = make('code', { class: 'nohighlight' });
+            this.sample = make('pre', {}, this.words); // in which mdBook puts a button
             this.body = make('tbody');
             this.table = scrolling('All evaluations', table(make('caption', {}, 'All evaluations, in nats per token'),
                 ['step', 'training', 'held out', 'bits per byte'], this.body));
@@ -79,7 +80,7 @@
                     : `. The lowest is ${digits(best['held out'])}, after step ${count(best.step)}.`);
             const sample = run.samples.filter(({ step }) => step <= now.step).at(-1);
             this.sample.hidden = !sample;
-            this.sample.firstChild.textContent = sample ? `after step ${count(sample.step)}:\n${sample.text}` : '';
+            this.words.textContent = sample ? `after step ${count(sample.step)}:\n${sample.text}` : '';
             [...this.body.rows].forEach((row, at) => {
                 if (at == this.at.value) row.setAttribute('aria-current', true);
                 else row.removeAttribute('aria-current');
