@@ -98,7 +98,7 @@ MESSAGES = {
         {"self.wpe(positions)": "self.wpe(input_ids)"},
         {"forward"},
         [
-            "forward: ValueError: gather index 17 is out of bounds for an axis of size 13. wpe has a row for each position",
+            "gather index 17 is out of bounds for an axis of size 13. wpe has a row for each position",
             "line {line}: hidden",
         ],
     ),
