@@ -6,7 +6,7 @@ One token of the recorded input hardly varies, so that epsilon, 1e-3 here, decid
 import numpy as np
 import pytest
 
-from checker.claims import about, equal
+from checker.claims import about, equal, keeps_nothing
 from checker.claims.modules import build, compiled, has_only, run
 
 WIDTH, EPSILON = 15, 1e-3
@@ -33,6 +33,7 @@ def test_parameters(step, reference):
 def test_forward(norm, reference):
     """It returns what Hugging Face returns."""
     equal(run(norm, reference["input"]), reference["output"], what="forward(x)")
+    keeps_nothing(lambda x: run(norm, x), reference["input"], right=lambda x: reference["output"])
 
 
 @about("forward")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from max.dtype import DType
 
-from checker.claims import Refusal, about, equal, error_of, first_of, require
+from checker.claims import Refusal, about, equal, error_of, first_of, keeps_nothing, require
 from checker.claims.modules import build, compiled, has_only, run
 from solutions.solution_01 import GPT2Config
 
@@ -29,6 +29,7 @@ def test_table(embeddings, config, reference):
 def test_forward(embeddings, reference):
     """Every token gets its row of the table: [batch, seq] -> [batch, seq, embd]."""
     equal(run(embeddings, reference["input"]), reference["output"], what="forward(input_ids)")
+    keeps_nothing(lambda ids: run(embeddings, ids), reference["input"], right=lambda ids: reference["output"])
 
 
 @about("forward")

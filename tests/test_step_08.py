@@ -7,7 +7,7 @@ is normalized by what, so plain functions are tried too.
 import pytest
 from max.experimental.nn import Module
 
-from checker.claims import about, equal, is_value
+from checker.claims import about, equal, is_value, keeps_nothing
 from checker.claims.modules import build, compiled, run, shapes_of
 from checker.max_adapter.runtime import tensor
 from solutions.solution_01 import GPT2Config
@@ -38,6 +38,7 @@ def half(step, reference):
 def test_half_a_block(half, reference):
     """Around a norm and a feed-forward network it returns what Hugging Face's block returns."""
     equal(run(half, reference["input"]), reference["output"], what="pre_norm_residual(x, ln_2, mlp)")
+    keeps_nothing(lambda x: run(half, x), reference["input"], right=lambda x: reference["output"])
 
 
 @about("pre_norm_residual")

@@ -1,10 +1,9 @@
 """Step 09, the transformer block: what is claimed."""
 
-import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, has_only, run, shapes_of
+from checker.claims.modules import build, compiled, has_only, past_stays, run, shapes_of
 from solutions.solution_01 import GPT2Config
 
 WIDTH = 15
@@ -17,17 +16,10 @@ def block(step, config, reference):
 
 
 @about("__init__")
-def test_parts(block, config, reference):
+def test_parts(block, reference):
     """ln_1, attn, ln_2 and mlp are there, four different modules with the configuration's sizes."""
     parts = [block.ln_1, block.attn, block.ln_2, block.mlp]
     require(len({id(part) for part in parts}) == 4, "Two of ln_1, attn, ln_2 and mlp are the same module.")
-    for name in ("ln_1", "ln_2"):
-        eps = getattr(block, name).eps
-        require(
-            eps == config.layer_norm_epsilon,
-            f"{name} has eps = {eps}; the configuration says {config.layer_norm_epsilon}.",
-            (name, eps),
-        )
     has_only(block, reference.weights)
 
 
@@ -48,9 +40,8 @@ def test_another_batch_and_length(block, reference):
 def test_the_future_cannot_change_the_past(block, reference):
     """Changing the last token leaves every earlier row unchanged."""
     changed = reference["input"].copy()
-    changed[:, -1] += 1
-    before, after = (np.from_dlpack(run(block, x)) for x in (reference["input"], changed))
-    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
+    changed[:, -1] *= -1  # adding to all channels would leave the normalized token as it was
+    past_stays(block, reference["input"], changed, reference["output"])
 
 
 @pytest.mark.drawn

@@ -17,7 +17,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
-from checker.claims.vocabulary import Refusal, article
+from checker.claims.vocabulary import Refusal, article, close, equal, keeps_nothing, require
 from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
 
 LONGEST_LIST = 200  # characters of parameter names
@@ -51,13 +51,19 @@ def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
 
 def has_only(module: Module[..., Any], names: Collection[str]) -> None:
     """Refuse a weight that is not among ``names``: step 13 would call it missing, be it a known one's second name."""
-    for name, _ in module.parameters:
-        if name not in names:
-            raise Refusal(
-                f"{type(module).__name__} has {name}, which no checkpoint has. What self keeps twice, as in a list, "
-                "has a second name, and so does every weight in it.",
-                name,
-            )
+    weights = dict(module.parameters)
+    first_names = {id(weight): name for name, weight in weights.items() if name in names}
+    for name, weight in weights.items():
+        if name in names:
+            continue
+        first = first_names.get(id(weight))
+        if first:
+            why = f"is {first} under a second name, which no checkpoint has: keep it once, in no list beside it"
+        elif "." in name:
+            why = "no checkpoint has"
+        else:
+            why = "is a tensor on self, so MAX takes it for a weight, and no checkpoint has it: make it in forward"
+        raise Refusal(f"{type(module).__name__} has {name}, which {why}. Step 13 would call it missing.", name)
 
 
 def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collection[str] = ()) -> None:
@@ -109,6 +115,24 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
     if not isinstance(result, Tensor):
         raise unwanted(function, result, "a Tensor")
     return result
+
+
+def past_stays(module: Module[..., Any], x: np.ndarray, changed: np.ndarray, right: np.ndarray) -> None:
+    """Refuse unless a module's rows stay as they were, but for the last one, when the last token is changed.
+
+    Args:
+        module: what is called, with ``x`` and then with ``changed``; the second time, the texts come in reverse order,
+            so what was kept from the first call is noticed.
+        x: one text for each row of the first axis.
+        changed: the same with other last tokens.
+        right: the right result for ``x``.
+    """
+    before: np.ndarray = np.from_dlpack(run(module, x))
+    after: np.ndarray = np.from_dlpack(run(module, np.ascontiguousarray(changed[::-1])))[::-1]
+    if after.shape == before.shape and not close(after[:, :-1], before[:, :-1]):
+        keeps_nothing(lambda x: run(module, x), x, right=lambda x: right)
+    equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
+    require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
 
 
 def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:

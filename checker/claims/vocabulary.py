@@ -1,4 +1,4 @@
-"""The words of a claim: ``about``, ``require``, ``equal``, ``is_value``, ``error_of``. NumPy only.
+"""The words of a claim: ``about``, ``require``, ``equal``, ``is_value``, ``error_of``, ``keeps_nothing``. NumPy only.
 
 A claim is a test function whose docstring's first line is the sentence that the verdict prints. It
 passes, or it raises a :class:`Refusal`, which carries what was observed so that ``diagnosis`` can look for the mistake
@@ -21,6 +21,13 @@ AXES = {
     3: ("batch", "token", "channel"),
     4: ("batch", "head", "token", "channel"),
 }
+
+
+#: Where the first call is right, and a later one is not.
+KEPT = (
+    "The first call is right, and a second call, with another input, is wrong: something is kept between calls (on "
+    "self, in a default, in a cache)."
+)
 
 
 class Refusal(AssertionError):
@@ -141,6 +148,38 @@ def equal(
         raise Refusal(f"{what} has {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
         raise Refusal(f"{compared.pattern()} {compared.difference()}".strip(), array, compared=compared)
+
+
+def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable[..., Any] | None = None) -> Any:
+    """Refuse if what ``call`` returns depends on an earlier call; return what the first call returned.
+
+    It is called with ``arrays``, then with their rows in reverse order, which must give the rows in reverse order, and
+    with ``arrays`` again. If already the first call is wrong, this says nothing.
+
+    Args:
+        call: what is called; it returns one array, or several.
+        arrays: what it is called with; the rows along their first axis are independent of each other.
+        right: returns the right results for ``arrays``; without it, those of the first call count as right.
+    """
+    reverse = [np.ascontiguousarray(array[::-1]) for array in arrays]
+    results = [call(*some) for some in (arrays, reverse, arrays)]  # all first: a buffer that calls share is kept, too
+    first, second, third = map(_arrays, results)
+    apart = _alike(second, [array[::-1] for array in first]) and _alike(third, first)
+    if not apart and (right is None or _alike(first, _arrays(right(*arrays)))):
+        raise Refusal(KEPT)
+    return results[0]
+
+
+def _arrays(results: Any) -> list[np.ndarray]:
+    several = results if isinstance(results, tuple | list) else [results]
+    arrays = [as_array(each)[0] for each in several if each is not None]
+    return [array for array in arrays if array is not None and array.ndim]
+
+
+def _alike(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Return whether some arrays have the shapes and, within the tolerance, the values of others."""
+    pairs = [(one, other) for one, other in zip(some, others, strict=False) if one.shape == other.shape]
+    return len(pairs) == len(some) == len(others) and all(close(one, other) for one, other in pairs)
 
 
 def as_array(actual: Any) -> tuple[np.ndarray | None, str]:

@@ -17,6 +17,12 @@ MISTAKES = {
     "The mask is transposed: it blocks what is left of the diagonal, not what is right of it.": {
         "num_lower=None, num_upper=num_tokens": "num_lower=0, num_upper=None"
     },
+    "num_lower and num_upper are swapped, which blocks what is left of the diagonal: all is kept below it, num_tokens "
+    "above.": {"num_lower=None, num_upper=num_tokens": "num_lower=num_tokens, num_upper=None"},
+    "A mask made before is returned again, whatever num_tokens, dtype and device are: make one in every call.": {
+        f"    return {BAND}": f"    mask = {BAND}\n    return kept.setdefault(int(sequence_length), mask)",
+        "*, dtype: DType, device: Device\n": "*, dtype: DType, device: Device, kept: dict = {}\n",
+    },
     "Every token also sees the one right after it: the diagonal is off by one.": {
         "num_upper=num_tokens": "num_upper=num_tokens + 1"
     },

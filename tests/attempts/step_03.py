@@ -47,6 +47,12 @@ MISTAKES = {
         FORWARD: "mean = F.mean(x, axis=-1)\n        variance = F.mean(x * x, axis=-1) - mean * mean\n"
         "        return (x - mean) * F.rsqrt(variance + self.eps) * self.weight + self.bias"
     },
+    "Mean and variance are kept from the first call; each call needs those of its own x.": {
+        FORWARD: "if not hasattr(self, 'mean'):\n"
+        "            self.mean = F.mean(x, axis=-1)\n"
+        "            self.variance = F.mean((x - self.mean) ** 2, axis=-1)\n"
+        "        return (x - self.mean) * F.rsqrt(self.variance + self.eps) * self.weight + self.bias"
+    },
     "The shift is added before the gain is applied: x * weight + bias, in this order.": by_hand(
         " * self.weight + self.bias", " * self.weight + self.bias * self.weight"
     ),

@@ -24,6 +24,10 @@ MISTAKES = {
     "The ids are made int16, which ends at 32,767: larger ones become negative. Look up input_ids as they are.": {
         LOOK_UP: "from max.dtype import DType\n\n        return self.wte(input_ids.cast(DType.int16))"
     },
+    'Token 0 is taken for padding, and its row is made zero; in GPT-2, id 0 is a token like any other, "!".': {
+        LOOK_UP: "from max.experimental import functional as F\n\n"
+        "        return self.wte(input_ids) * F.unsqueeze(input_ids != 0, -1).cast(self.wte.weight.dtype)"
+    },
     "The row after each token's is looked up: ids count from 0.": {LOOK_UP: "return self.wte((input_ids + 1) % 37)"},
 }
 

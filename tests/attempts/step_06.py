@@ -7,6 +7,12 @@ MISTAKES = {
     "Positions count from 1; they count from 0.": {COUNT: f"{COUNT} + 1"},
     "Positions are counted backward.": {COUNT: COUNT.replace("return", "return (sequence_length - 1) -")},
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},
+    "Positions are counted in int8, which ends at 127; count in int64, since a cast afterward comes too late.": {
+        COUNT: COUNT.replace("int64", "int8") + ".cast(DType.int64)"
+    },
+    "Positions are counted in uint8, which ends at 255; count in int64, since a cast afterward comes too late.": {
+        COUNT: COUNT.replace("int64", "uint8") + ".cast(DType.int64)"
+    },
     "The device that is asked for is not used; give it to Tensor.arange.": {
         COUNT: COUNT.replace(", device=device", "")
     },

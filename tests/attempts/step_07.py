@@ -66,6 +66,7 @@ MISTAKES = {
         ADDED: f"scores + {OWN_MASK.replace('-2]', '-2] + 1')}[:-1, 1:]"
     },
     "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {ADDED: "scores - mask"},
+    "The scores are multiplied by the mask, which makes 0 of those that count; add the mask.": {ADDED: "scores * mask"},
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
         SOFTMAX: "F.softmax(scores, axis=-2)"
     },
@@ -78,6 +79,9 @@ MISTAKES = {
         SOFTMAX: "F.softmax(scores) / math.sqrt(self.head_dim)",
     },
     "The weights are multiplied with the keys; it is weights @ value.": {WEIGHTED: "return weights @ key"},
+    "The operands are in the wrong order: it is weights @ value, since every query weighs all values.": {
+        WEIGHTED: "return value @ weights"
+    },
     "The query is used as the key as well: split each of query, key and value.": {
         HEADS_OF: HEADS_OF.replace("(query, key, value)", "(query, query, value)"),
     },
@@ -142,6 +146,11 @@ MISTAKES = {
     },
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return self.c_proj(attn_output)": "return attn_output"
+    },
+    "The heads are not merged before c_proj: call _merge_heads on what _attn returns.": {MERGED: "attn_output"},
+    "The mask of the first call is kept, and another length needs another one: make it in every call.": {
+        f"mask = {MASK_CALL}": f"if not hasattr(self, 'mask'):\n            self.mask = {MASK_CALL}\n"
+        "        mask = self.mask"
     },
     "The mask is not passed on: _attn takes it as its last argument.": {ATTEND: ATTEND.replace(", mask", "")},
     "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {

@@ -73,7 +73,8 @@ MISTAKES = {
             "return self.ln_2(pre_norm_residual(hidden_states, self.ln_2, self.mlp))",
         )
     },
-    "A module is called before it is given: pre_norm_residual takes self.attn and self.mlp themselves.": {
+    "pre_norm_residual calls its second argument and its third: give it the input, then the norm and the sublayer "
+    "themselves, as in (hidden_states, self.ln_1, self.attn).": {
         FIRST: FIRST.replace("self.attn)", "self.attn(hidden_states))")
     },
     "The feed-forward network is left out.": {SECOND: "        return hidden_states\n"},

@@ -21,6 +21,12 @@ MISTAKES = {
     "Positions count from 1; they count from 0.": {"self.wpe(positions)": "self.wpe((positions + 1) % 13)"},
     "Every token is embedded at position 0.": {"self.wpe(positions)": "self.wpe(positions * 0)"},
     "The token ids are used as positions.": {"self.wpe(positions)": "self.wpe(input_ids % 13)"},
+    "wpe gets the token ids, many of which are beyond its last row; give it the positions.": {
+        "self.wpe(positions)": "self.wpe(input_ids)"
+    },
+    "The positions are added to the token ids, which makes other tokens of them; add what wte and wpe give.": {
+        EMBED: "hidden_states = self.wte(input_ids + positions)"
+    },
     "The length is not checked before the lookup; check_length, which was there, does that.": {CHECK: ""},
     "Positions are multiplied with the tokens; add them.": {
         "self.wte(input_ids) + self.wpe": "self.wte(input_ids) * self.wpe"
@@ -60,6 +66,10 @@ MISTAKES = {
     "There are n_head blocks; there are n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
     "One block is made and used n_layer times; make a new one for each layer.": {
         STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
+    },
+    "There is one block, no stack: h holds n_layer of them, each with weights of its own.": {
+        STACK: "GPT2Block(config)",
+        BLOCKS: "        for _ in range(self.config.n_layer):\n            hidden_states = self.h(hidden_states)\n",
     },
     "ln_f has the default epsilon; take layer_norm_epsilon from the configuration.": {LN_F: "LayerNorm(config.n_embd)"},
     "The position table is added once more after the blocks.": {
