@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from checker import claims
-from checker.claims import Refusal, about, first_of, is_value, require
+from checker.claims import Refusal, about, first_of, is_value, keeps_nothing, require
 
 equal = functools.partial(claims.equal, whose="the right number")
 
@@ -21,7 +21,8 @@ LOGITS = TABLE[:3]  # more tokens than rows: neither is taken for the other
 FAR = LOGITS - 1000  # GPT-2's own are often near -100
 PROMPT = np.array([[3, 1, 4], [0, 2, 2]])
 END = 50256  # GPT-2's last id, <|endoftext|>
-DRAWS = 1000
+TINY = 1e-308  # a temperature; two logits over it are infinite, and float32 makes it 0
+PEAK = np.array([0.6] + [0.4 / 7] * 7)  # the probabilities that other ways to draw miss the most
 BOUND = 50.0  # of chi-squared with 7 degrees of freedom: exceeded by chance once in 70 million times
 
 
@@ -77,6 +78,7 @@ def test_probabilities(step):
     """At temperature 1 they are the softmax of the logits, whether these are large or, like GPT-2's, far below 0."""
     for name, logits in (("", LOGITS), (" of large logits", LOGITS * 1000), (" of logits near -1000", FAR)):
         are_probabilities(step.Sampling().probabilities(logits), softmax(logits), f"the softmax{name}")
+    keeps_nothing(step.Sampling().probabilities, LOGITS, right=softmax)
 
 
 @about("probabilities")
@@ -85,6 +87,10 @@ def test_temperature(step):
     for temperature in (0.5, 1.7):
         probabilities = step.Sampling(temperature).probabilities(LOGITS)
         are_probabilities(probabilities, softmax(LOGITS / temperature), f"the softmax at temperature {temperature}")
+    with np.errstate(all="ignore"):
+        probabilities = step.Sampling(TINY).probabilities(LOGITS)
+    wanted = np.eye(VOCAB)[LOGITS.argmax(-1)]
+    are_probabilities(probabilities, wanted, f"the softmax at temperature {TINY}")
 
 
 def best(logits, top_k):
@@ -108,6 +114,10 @@ def test_top_k(step):
                 settings = named({"temperature": temperature, "top_k": top_k})
                 sentence = f"With {settings}, a token that is out has a probability of {left:.1g}, not 0."
                 require(left == 0, sentence, probabilities)
+    tied = np.array([[2, 1, 0, 1]], np.float32)
+    what = "the softmax of the logits 2, 1, 0 and 1 with top_k = 2, which keeps three,"
+    wanted = softmax(np.where(tied < 1, -np.inf, tied))
+    are_probabilities(step.Sampling(top_k=2).probabilities(tied), wanted, what)
 
 
 @about("probabilities")
@@ -131,31 +141,38 @@ def named(settings):
     return ", ".join(f"{name}={value}" for name, value in settings.items()) or "temperature=1.0"
 
 
+def counts_of(tokens, rows):
+    """How often each token came, for each of the ``rows`` kinds of rows that lie behind each other."""
+    require(isinstance(tokens, np.ndarray), f"choose returns {type(tokens).__name__}: make an array.")
+    return np.stack([np.bincount(row, minlength=VOCAB) for row in as_ids(tokens).reshape(rows, -1)])
+
+
+def come_as_often(counts, wanted, settings):
+    """Refuse unless tokens came as often as their probabilities say, in each row."""
+    for count, probabilities in zip(counts, wanted, strict=True):
+        draws, possible = int(count.sum()), probabilities > 0
+        expected = probabilities * draws
+        require(not count[~possible].any(), f"With {named(settings)}, a token was drawn that is out.", counts)
+        chi_squared = float(((count - expected)[possible] ** 2 / expected[possible]).sum())
+        sentence = (
+            f"Of {draws} draws with {named(settings)}, the tokens came {count.astype(int).tolist()} times; "
+            f"about {expected.round().astype(int).tolist()} is right."
+        )
+        require(chi_squared < BOUND, sentence, counts)
+
+
 @about("choose")
 def test_draws_follow_the_probabilities(step):
     """Sampled tokens come as often as their probabilities say, independently for each row."""
-    rng = np.random.default_rng(7)
-    lasts = [4, 1]
-    rows = np.repeat(TABLE[lasts], DRAWS // 20, axis=0)
-    for settings, wanted in (
-        ({}, softmax(TABLE)),
-        ({"temperature": 2.5}, softmax(TABLE / 2.5)),
-        ({"top_k": 2}, softmax(best(TABLE, 2))),
+    rng, table = np.random.default_rng(7), TABLE[[4, 1]]
+    for settings, logits, wanted, draws in (
+        ({}, np.log(PEAK, dtype=np.float32)[None], PEAK[None], 2000),
+        ({"temperature": 2.5}, table, softmax(table / 2.5), 250),
+        ({"top_k": 2}, table, softmax(best(table, 2)), 250),
     ):
-        counts = np.zeros((2, VOCAB))
-        for _ in range(10):
-            drawn = step.Sampling(**settings).choose(rows, rng)
-            require(isinstance(drawn, np.ndarray), f"choose returns {type(drawn).__name__}: make an array.")
-            counts += np.stack([np.bincount(row, minlength=VOCAB) for row in as_ids(drawn).reshape(2, -1)])
-        for count, expected in zip(counts, wanted[lasts] * DRAWS / 2, strict=True):
-            possible = expected > 0
-            require(not count[~possible].any(), f"With {named(settings)}, a token was drawn that is out.", counts)
-            chi_squared = float(((count - expected)[possible] ** 2 / expected[possible]).sum())
-            sentence = (
-                f"Of {DRAWS // 2} draws with {named(settings)}, the tokens came {count.astype(int).tolist()} times; "
-                f"about {expected.round().astype(int).tolist()} is right."
-            )
-            require(chi_squared < BOUND, sentence, counts)
+        rows = np.repeat(logits, draws // 10, axis=0)
+        counts = sum(counts_of(step.Sampling(**settings).choose(rows, rng), len(logits)) for _ in range(10))
+        come_as_often(counts, wanted, settings)
 
 
 @about("choose")
@@ -170,16 +187,21 @@ def test_the_seed_decides(step):
     require(len(set(first)) > 1, "40 rows got one token: draw once for each row.")
 
 
+def greedy(rows, length):
+    """The ``length`` likeliest tokens behind each row."""
+    tokens = [TABLE[rows[:, -1]].argmax(-1)]
+    for _ in range(length - 1):
+        tokens.append(TABLE[tokens[-1]].argmax(-1))
+    return np.stack(tokens, axis=1)
+
+
 def settings_hold(text_of, length=4):
     """Refuse unless ``text_of(rows, **settings)``, ``length`` new tokens per row, obeys every setting everywhere."""
     rows = np.arange(60)[:, None] % VOCAB
-    greedy = [TABLE[rows[:, -1]].argmax(-1)]
-    for _ in range(length - 1):
-        greedy.append(TABLE[greedy[-1]].argmax(-1))
 
     def is_greedy(**settings):
         text = np.asarray(text_of(rows, **settings, rng=np.random.default_rng(4)))
-        require(np.array_equal(text, np.stack(greedy, axis=1)), f"With {named(settings)} the text is not greedy.")
+        require(np.array_equal(text, greedy(rows, length)), f"With {named(settings)} the text is not greedy.")
 
     def follows_the_seed():
         first, same, other = (
@@ -213,6 +235,10 @@ def test_one_token(step):
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
     is_value("the shape", list(tokens.shape), [2])
     settings_hold(lambda rows, **settings: step.generate_next_token(Stub(), rows, **settings)[:, None], length=1)
+    half = np.broadcast_to(0.5 * np.log(PEAK, dtype=np.float32), (300, 1, VOCAB))  # at temperature 0.5 it is PEAK
+    rows, rng = np.zeros((300, 2), np.int64), np.random.default_rng(8)
+    tokens = np.asarray(step.generate_next_token(lambda input_ids: half, rows, 0.5, rng=rng))
+    come_as_often(counts_of(tokens, 1), PEAK[None], {"temperature": 0.5})
 
 
 @about("generate_next_token")
@@ -226,6 +252,11 @@ def test_the_last_position_counts(step):
 @about("generate_tokens")
 def test_the_prompt_comes_first(step):
     """The prompt comes back with max_new_tokens more, be they 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
+    keeps_nothing(
+        lambda prompt: step.generate_tokens(Stub(), prompt, 4, temperature=0),
+        PROMPT,
+        right=lambda prompt: np.concatenate([prompt, greedy(prompt, 4)], axis=1),
+    )
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
         tokens = np.asarray(step.generate_tokens(Stub(), prompt, count, temperature=0))
         is_value("the shape", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])

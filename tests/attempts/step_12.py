@@ -23,6 +23,11 @@ MISTAKES = {
         EXPONENT: EXPONENT.removesuffix(" / self.temperature")
     },
     "The logits are multiplied by the temperature; divide them.": {EXPONENT: EXPONENT.replace(" / ", " * ")},
+    "The logits are divided first, and a tiny temperature makes them infinite: subtract each row's maximum, then "
+    "divide.": {POWERS: f"logits = logits / self.temperature\n        powers = np.exp(logits - {LARGEST})"},
+    "The logits stay in float32, in which a tiny temperature is 0; leave the line that makes them float64.": {
+        "logits = logits.astype(np.float64)": "pass"
+    },
     "The temperature is applied after the softmax; divide the logits by it, before.": {
         EXPONENT: EXPONENT.removesuffix(" / self.temperature"),
         TAIL: f"{TAIL} / self.temperature",
@@ -82,6 +87,10 @@ MISTAKES = {
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
         KTH: SORTED.replace("np.sort", "np.argsort")
     },
+    "Of tokens that tie with the k-th, only some stay; all of them do: drop what is below the k-th largest logit.": {
+        f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
+        "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
+    },
     "top_k takes the k-th largest logit of the whole batch; it is another one in each row.": {
         KTH: "kth_largest = np.sort(logits, axis=None)[-self.top_k]"
     },
@@ -118,6 +127,11 @@ MISTAKES = {
     "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
     "Sampling always takes the most likely token.": {DRAW: "self.probabilities(logits).argmax(axis=-1)"},
     "Tokens are drawn evenly, whatever their probabilities.": {"rng.choice(len(row), p=row)": "rng.choice(len(row))"},
+    "Probabilities over uniform numbers are raced, so that likely tokens come too often; divide by exponential ones: "
+    "rng.exponential.": {DRAW: "(self.probabilities(logits) / rng.random(logits.shape)).argmax(axis=-1)"},
+    "Probabilities times uniform numbers are raced, so that likely tokens come too often; draw with rng.choice.": {
+        DRAW: "(self.probabilities(logits) * rng.random(logits.shape)).argmax(axis=-1)"
+    },
     "Tokens are drawn by the softmax of the logits as they are; draw by self.probabilities, which has temperature and "
     "top_k.": {"self.probabilities(logits)]": "Sampling().probabilities(logits)]"},
     "One draw is used for every row; each row has a draw of its own.": {
@@ -145,6 +159,9 @@ MISTAKES = {
     },
     "generate_next_token chooses greedily; sampling.choose says how to choose.": {
         CHOOSE: "return logits.argmax(axis=-1)"
+    },
+    "The temperature is applied twice: here and in sampling.probabilities. Leave it to sampling.": {
+        CHOOSE: "return sampling.choose(logits / temperature if temperature else logits, rng)"
     },
     "generate_next_token draws with a generator of its own, so that the same seed gives different text; draw with "
     "rng.": {CHOOSE: "return sampling.choose(logits, default_rng())"},
@@ -205,20 +222,12 @@ ALTERNATIVES = {
         DRAW: "(np.log(np.maximum(self.probabilities(logits), 1e-300)) + rng.gumbel(size=logits.shape)).argmax(axis=-1)"
     },
     "np.sort": {KTH: SORTED},
-    "the largest subtracted in the exponential": {
-        POWERS: f"logits = logits / self.temperature\n        powers = np.exp(logits - {LARGEST})"
-    },
     "the cut last": {
         "logits = logits.astype(np.float64)": f"logits = logits.astype(np.float64)\n        logits = {EXPONENT}",
         POWERS: "powers = np.exp(logits)",
     },
     "float32 probabilities": {TAIL: "return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)"},
-    "float32 throughout": {"logits = logits.astype(np.float64)": "pass"},
     "a finite mask": {"-np.inf, logits": "-1e9, logits"},
-    "the top_k by argsort": {
-        f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
-        "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
-    },
     "a log-softmax": {
         f"{POWERS}\n        {TAIL}": f"logits = {EXPONENT}\n        "
         "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
@@ -230,6 +239,9 @@ ALTERNATIVES = {
     "no more of the vocabulary than there is": {
         SIZE: "if self.top_k is not None:",
         KTH: KTH.replace("-self.top_k", "-min(self.top_k, logits.shape[-1])"),
+    },
+    "exponential numbers raced": {
+        DRAW: "(self.probabilities(logits) / rng.exponential(size=logits.shape)).argmax(axis=-1)"
     },
     "multinomial": {DRAW: "rng.multinomial(1, self.probabilities(logits)).argmax(axis=-1)"},
     "the type of ids left to NumPy": {", dtype=np.int64)": ")"},
