@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checker.claims import about, require
+from checker.claims import about, keeps_nothing, require
 from tests.references import naive
 from tests.references.naive import BATCH, LENGTH, WEIGHTS, WIDTH, drawn, equal, equal_to_four_decimals
 
@@ -45,6 +45,7 @@ def test_scores(step):
     query, key = drawn("query", BATCH, 4, WIDTH), drawn("key", BATCH, LENGTH, WIDTH)
     expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)])
     equal(step.attention_scores(query, key), expected, WEIGHTS, what="attention_scores(query, key)")
+    keeps_nothing(step.attention_scores, query, key, right=lambda query, key: expected)
 
 
 @about("softmax")
@@ -60,6 +61,7 @@ def test_softmax(step):
     scores = 2 * drawn("scores", BATCH, LENGTH, LENGTH)
     expected = naive.softmax(scores)
     equal(step.softmax(scores), expected, WEIGHTS, what="softmax(scores)")
+    keeps_nothing(step.softmax, scores, right=naive.softmax)
 
 
 @about("softmax")
@@ -67,19 +69,19 @@ def test_large_scores(step):
     """Scores of a thousand are no harder than scores of one, in each row by itself."""
     scores = drawn("scores", 3, LENGTH)
     expected = naive.softmax(scores)
-    away = np.array([[1000.0], [0.0], [-1000.0]])
+    away = np.array([[1000.0], [0.0], [-1e6]])
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        equal(step.softmax(scores + away), expected, ("query", "key"), what="softmax of rows near 1000, 0 and -1000")
+        equal(step.softmax(scores + away), expected, ("query", "key"), what="softmax of rows near 1000, 0 and -1000000")
         apart, expected = np.array([[0.0, 1000, -1000], [-1000, -3000, -1000]]), np.array([[0.0, 1, 0], [0.5, 0, 0.5]])
         equal(step.softmax(apart), expected, ("query", "key"), what="softmax of scores a thousand apart")
 
 
 @about("softmax")
 def test_blocked_scores(step):
-    """A score of -inf, as warm-up 03's mask makes them, gets no weight, even beside -1000."""
+    """A score of -inf, as warm-up 03's mask makes them, gets no weight, even beside -1,000,000."""
     scores = drawn("scores", 2, LENGTH).copy()
     scores[0, 2:] = scores[1, 3] = -np.inf
-    scores[1] -= 1000
+    scores[1] -= 1e6
     equal(step.softmax(scores), naive.softmax(scores), ("query", "key"), what="softmax of scores with -inf")
 
 
@@ -111,6 +113,7 @@ def test_context(step):
     weights, value = naive.softmax(drawn("scores", BATCH, 7, LENGTH)), drawn("value", BATCH, LENGTH, WIDTH)
     expected = np.array([naive.product(weights[at], value[at]) for at in range(BATCH)])
     equal(step.context_vectors(weights, value), expected, what="context_vectors(weights, value)")
+    keeps_nothing(step.context_vectors, weights, value, right=lambda weights, value: expected)
 
 
 @about("simple_self_attention")
@@ -127,6 +130,7 @@ def test_simple_self_attention(step):
     x = drawn("x", BATCH, LENGTH, WIDTH) / 2
     expected = naive.product(naive.weights(x, x), x)
     equal(step.simple_self_attention(x), expected, what="simple_self_attention(x)")
+    keeps_nothing(step.simple_self_attention, x, right=lambda x: expected)
 
 
 @about("simple_self_attention")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from checker.claims import about, require
+from checker.claims import about, keeps_nothing, require
 from tests.references import naive
 from tests.references.naive import BATCH, HEAD_DIM, LENGTH, TOKENS, WEIGHTS, WIDTH, drawn, equal
 
@@ -40,6 +40,7 @@ def test_project(step, x):
         require(getattr(parts[part], "shape", None) == x.shape, f"{part} must have the shape {list(x.shape)}.")
     joined = np.stack([parts[part] for part in NAMES])
     equal(joined, np.stack(wanted), ("query, key or value", *TOKENS), what="project(x, W_query, W_key, W_value)")
+    keeps_nothing(lambda x: step.project(x, *matrices(WIDTH)), x, right=lambda x: wanted)
 
 
 @about("project")
@@ -65,6 +66,7 @@ def test_scaled_scores(step):
     query, key = drawn("query", BATCH, 4, HEAD_DIM), drawn("key", BATCH, LENGTH, HEAD_DIM)
     expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)]) / math.sqrt(HEAD_DIM)
     equal(step.scaled_scores(query, key), expected, WEIGHTS, what="scaled_scores(query, key)")
+    keeps_nothing(step.scaled_scores, query, key, right=lambda query, key: expected)
 
 
 @about("scaled_scores")
@@ -90,6 +92,7 @@ def test_self_attention(step, x):
     for d_out in (WIDTH, HEAD_DIM):
         expected = naive.attention(*(naive.product(x, matrix) for matrix in matrices(d_out)))
         equal(step.self_attention(x, *matrices(d_out)), expected, what=f"self_attention(x, ...) to width {d_out}")
+    keeps_nothing(lambda x: step.self_attention(x, *matrices(HEAD_DIM)), x, right=lambda x: expected)
 
 
 @about("self_attention")

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from checker.claims import about, error_of, require
+from checker.claims import about, error_of, keeps_nothing, require
 from tests.references import naive
 from tests.references.naive import BATCH, HEAD_DIM, LENGTH, WEIGHTS, WIDTH, drawn, equal
 
@@ -41,6 +41,7 @@ def test_weights_without_a_mask(step):
     """Without a mask it is the softmax of the scaled scores."""
     query, key = query_and_key()
     equal(step.attention_weights(query, key), attended(query, key), WEIGHTS, what="attention_weights(query, key)")
+    keeps_nothing(step.attention_weights, query, key, right=attended)
 
 
 @about("attention_weights")
@@ -82,7 +83,9 @@ def expected_attention(x, matrices):
 @about("causal_attention")
 def test_causal_attention(step, x, matrices):
     """It returns what loops over every sequence, token and channel return."""
-    equal(step.causal_attention(x, *matrices), expected_attention(x, matrices), what="causal_attention(x, ...)")
+    expected = expected_attention(x, matrices)
+    equal(step.causal_attention(x, *matrices), expected, what="causal_attention(x, ...)")
+    keeps_nothing(lambda x: step.causal_attention(x, *matrices), x, right=lambda x: expected)
 
 
 @about("causal_attention")

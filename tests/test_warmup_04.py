@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checker.claims import about, error_of, is_value, require
+from checker.claims import about, error_of, is_value, keeps_nothing, require
 from tests.references.naive import BATCH, HEAD_DIM, HEADS, LENGTH, WIDTH, drawn, equal
 
 HEAD_AXES = ("batch", "head", "token", "channel")
@@ -47,6 +47,7 @@ def test_head_dim(step):
 def test_split_heads(step, x):
     """Every head gets its own slice of the embedding: [batch, seq, embd] -> [batch, head, seq, head_dim]."""
     equal(step.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES, what="split_heads(x, 3)")
+    keeps_nothing(lambda x: step.split_heads(x, HEADS), x, right=lambda x: split(x, HEADS))
 
 
 @about("split_heads")
@@ -77,6 +78,7 @@ def test_uneven_splits_are_refused(step, x):
 def test_merge_heads(step, heads):
     """The heads lie side by side again: [batch, head, seq, head_dim] -> [batch, seq, embd]."""
     equal(step.merge_heads(heads), merged(heads), what="merge_heads(heads)")
+    keeps_nothing(step.merge_heads, heads, right=merged)
 
 
 @about("merge_heads")

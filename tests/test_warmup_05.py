@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from checker.claims import about, error_of, is_value, require
+from checker.claims import about, error_of, is_value, keeps_nothing, require
 from tests.references import naive
 from tests.references.naive import BATCH, HEADS, LENGTH, WIDTH, drawn, equal
 
@@ -38,6 +38,7 @@ def test_fuse(step):
     matrices = [drawn(f"W_{name}", WIDTH, WIDTH) for name in NAMES]
     expected = np.array([[number for matrix in matrices for number in matrix[row]] for row in range(WIDTH)])
     equal(step.fuse(*matrices), expected, ("row", "column"), what="fuse(W_query, W_key, W_value)")
+    keeps_nothing(step.fuse, *matrices, right=lambda *matrices: expected)
 
 
 @about("project_fused")
@@ -54,6 +55,7 @@ def test_project_fused(step, x, W_qkv):
         expected = np.stack([naive.product(some, W_qkv[:, at * WIDTH : (at + 1) * WIDTH]) for at in range(3)])
         axes = ("query, key or value", *naive.TOKENS[-some.ndim :])
         equal(np.stack(parts), expected, axes, what="project_fused(x, W_qkv)")
+        keeps_nothing(lambda x: step.project_fused(x, W_qkv), some, right=lambda x: [*expected])  # noqa: B023
 
 
 @about("multi_head_attention")
@@ -73,6 +75,7 @@ def test_without_a_mask(step, x, W_qkv, W_o):
     for n_head in (HEADS, 5):
         expected = naive.multi_head_attention(x, W_qkv, W_o, n_head)
         equal(step.multi_head_attention(x, W_qkv, W_o, n_head), expected, what=f"multi_head_attention, {n_head} heads,")
+    keeps_nothing(lambda x: step.multi_head_attention(x, W_qkv, W_o, 5), x, right=lambda x: expected)
 
 
 @about("multi_head_attention")

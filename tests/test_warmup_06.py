@@ -3,16 +3,20 @@
 The ids of whole texts are those of Hugging Face's GPT-2 tokenizer, with GPT-2's own merges, which are recorded too.
 """
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from checker import claims
 from checker.claims import Refusal, about, first_of, is_value, require
+from checker.claims.vocabulary import KEPT
 
 BYTES = (*range(33, 127), *range(161, 173), *range(174, 256), *range(33), *range(127, 161), 173)  # ids 0 to 255
 SMALL = "low low lower lowest"
 LEARNED = (("l", "o"), ("lo", "w"), (" ", "low"), (" low", "e"), ("s", "t"), (" lowe", "r"), (" lowe", "st"))
-MOST_ASKED = 5_000  # times of one text
+MOST_ASKED = 5_000  # times for one pair, of one text
+LONG = 3000  # ids of a word, as of a line of dashes
 AWKWARD = "aab  é\n日1'sx🙂.\t"
 
 
@@ -23,34 +27,38 @@ def equal(actual, expected, what):
 class Merges(dict):
     """Merges that notice a loop without an end: where merging leaves a pair, it is asked for again and again."""
 
-    asked = 0
+    def __init__(self, *pairs):
+        super().__init__(*pairs)
+        self.asked = Counter()
 
     def anew(self):
-        self.asked = 0
+        self.asked.clear()
         return self
 
-    def ask(self, method, *arguments):
-        self.asked += 1
-        if self.asked >= MOST_ASKED:
-            require(
-                False, f"The loop never ends: merges was asked {MOST_ASKED:,} times. Each merge must leave fewer ids."
-            )
-        return method(self, *arguments)
+    def ask(self, what):
+        self.asked[what] += 1
+        sentence = (
+            f"The loop never ends: merges was asked {MOST_ASKED:,} times for the same. Each merge must leave fewer ids."
+        )
+        require(self.asked[what] < MOST_ASKED, sentence)
 
     def __contains__(self, pair):
-        return self.ask(dict.__contains__, pair)
-
-    def __getitem__(self, pair):
-        return self.ask(dict.__getitem__, pair)
+        found = super().__contains__(pair)
+        self.ask(pair)
+        return found
 
     def get(self, pair, default=None):
-        return self.ask(dict.get, pair, default)
+        found = super().get(pair, default)
+        self.ask(pair)
+        return found
 
     def keys(self):
-        return self.ask(dict.keys)
+        self.ask("keys")
+        return super().keys()
 
     def items(self):
-        return self.ask(dict.items)
+        self.ask("items")
+        return super().items()
 
 
 Merges.__name__ = "dict"  # what an error message calls it
@@ -120,6 +128,17 @@ def all_right(calls, merges=None):
     return answers
 
 
+def calls_are_apart(call, one, other, right):
+    """Refuse if ``call`` has an earlier call's result, or one that it has added to.
+
+    It is called with the arguments ``one``, then ``other``, whose result is another, and ``one`` again. If already the
+    first result is not ``right``, this says nothing.
+    """
+    first, second, third = (repr(call(*arguments)) for arguments in (one, other, one))
+    if first == repr(right):
+        require(second != first and third == first, KEPT)
+
+
 def counts_of(step, ids):
     """Return what ``byte_pairs`` counts, as a plain dict."""
     call = f"byte_pairs({ids})"
@@ -151,6 +170,7 @@ def right_counts(ids):
 @about("byte_pairs")
 def test_pairs_are_counted(step):
     """Each id is counted together with the next, in this order."""
+    calls_are_apart(lambda ids: counts_of(step, ids), ([1, 2],), ([3, 4],), {(1, 2): 1})
     counted(step, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
 
 
@@ -158,11 +178,14 @@ def test_pairs_are_counted(step):
 def test_pairs_overlap(step):
     """Three equal ids have their pair twice; a list of one id, or of none, has no pairs."""
     counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
+    right = counts_of(step, [6] * LONG) == {(6, 6): LONG - 1}
+    require(right, f"byte_pairs([6] * {LONG}) must be {{(6, 6): {LONG - 1}}}.")
 
 
 @about("merge")
 def test_every_pair_is_merged(step):
     """The new id stands in place of every pair, and all other ids stay."""
+    calls_are_apart(step.merge, ([1, 2, 3], (1, 2), 256), ([4, 5], (4, 5), 257), [256, 3])
     cases = (
         ([1, 2, 3, 1, 2], (1, 2), 256, [256, 3, 256]),
         ([3, 1, 3, 2, 1, 1, 2, 2, 3], (1, 2), 300, [3, 1, 3, 2, 1, 300, 2, 3]),
@@ -190,6 +213,8 @@ def test_overlapping_pairs(step):
         ([1, 6, 6, 6, 6, 6, 2, 6, 6], (6, 6), 256, [1, 256, 256, 6, 2, 256]),
     )
     all_right(merges_of(step, cases))
+    right = step.merge([6] * LONG, (6, 6), 256) == [256] * (LONG // 2)
+    require(right, f"merge([6] * {LONG}, (6, 6), 256) must be [256] * {LONG // 2}.")
 
 
 @about("merge")
@@ -214,6 +239,7 @@ def most_frequent_of(step, cases):
 @about("most_frequent")
 def test_the_most_frequent_pair(step):
     """It is the pair that occurs most often in all words together; without any pair it is None."""
+    calls_are_apart(step.most_frequent, ([[5, 6]],), ([[7, 8], [7, 8]],), (5, 6))
     most_frequent_of(
         step,
         (
@@ -284,6 +310,7 @@ def learned(step, cases):
 @about("learn")
 def test_a_small_text(step):
     """From "low low lower lowest" it learns the seven merges of the chapter, as ids 256 to 262."""
+    calls_are_apart(step.learn, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
     right = ids_of_merges(LEARNED)
     learned(step, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
 
@@ -352,6 +379,8 @@ def all_words_right(step, cases):
 @about("encode_word")
 def test_the_rank_decides(step):
     """The pair that was learned first is merged first, wherever in the word it stands."""
+    one, other = ids_of_merges([("x", "y")]), ids_of_merges([("y", "z")])
+    calls_are_apart(step.encode_word, ("xyz", one), ("xyz", other), [256, *letters("z")])
     all_words_right(
         step,
         (
@@ -451,6 +480,8 @@ def texts_right(calls):
 @about("decode")
 def test_decoding(step, reference, gpt2):
     """It gives back the text of Hugging Face's ids."""
+    one, other = ids_of_merges([("x", "y")]), ids_of_merges([("y", "z")])
+    calls_are_apart(step.decode, ([256], one), ([256], other), "xy")
     ids = {text: reference[f"ids/beyond/{name}"].tolist() for name, text in texts(reference, "beyond")}
     texts_right(
         (f"decode({ids[text]}, GPT2)", lambda text=text: step.decode(list(ids[text]), gpt2), text) for text in ids

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from checker.claims import about, error_of, is_value, require
+from checker.claims import Refusal, about, error_of, first_of, is_value, require
 from tests.references import naive
 from tests.references.naive import BATCH, HEAD_DIM, HEADS, LENGTH, WIDTH, drawn, equal
 
@@ -260,6 +260,12 @@ def test_in_any_pieces(step, x, W_qkv, W_o):
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
     for split in SPLITS:
         is_whole(step, x, W_qkv, W_o, HEADS, split, whole)
+    caches = [step.new_cache(BATCH, HEADS, CAPACITY, HEAD_DIM) for _ in range(2)]  # filled in turn
+    for past, total in ((0, 3), (3, LENGTH)):
+        for cache, order in zip(caches, (1, -1), strict=True):
+            output = step.cached_attention(x[::order, past:total], W_qkv, W_o, cache)
+            what = f"cached_attention of {total - past} behind {past}, with two caches filled in turn,"
+            equal(output, whole[::order, past:total], what=what, whose="without a cache")
 
 
 def heads_of(x, W_qkv):
@@ -316,9 +322,14 @@ def counted(new, past, width):
 @about("multiplications")
 def test_multiplications(step):
     """It counts what loops count: both matrices for every new token, score and value for every pair."""
-    for new, past, width in ((LENGTH, 0, WIDTH), (1, 6, WIDTH), (3, 4, WIDTH), (1, 0, 6), (1, 40, 6)):
-        actual = step.multiplications(new, past, width)
-        is_value(f"multiplications({new}, {past}, {width})", actual, counted(new, past, width))
+    answers, refusals = {}, []
+    for case in ((LENGTH, 0, WIDTH), (1, 6, WIDTH), (3, 4, WIDTH), (1, 0, 6), (1, 40, 6)):
+        answers[case] = step.multiplications(*case)
+        try:
+            is_value("multiplications({}, {}, {})".format(*case), answers[case], counted(*case))
+        except Refusal as refusal:
+            refusals.append(refusal)
+    first_of(refusals, observed=repr(answers))
 
 
 @about("multiplications")

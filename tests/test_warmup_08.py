@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from checker.claims import about, require
+from checker.claims import about, keeps_nothing, require
 from tests.references import gradients, naive
 from tests.references.naive import BATCH, HEAD_DIM, HEADS, LENGTH, WEIGHTS, drawn, equal, equal_to_four_decimals
 
@@ -37,6 +37,9 @@ def test_squares(step):
     x = drawn("x", 3, 4)
     gradient = step.finite_difference(lambda some: float((some**2).sum()), writable(*x.shape))
     equal(gradient, 2 * x, ("row", "column"), what="finite_difference(sum of squares, x)")
+    keeps_nothing(
+        lambda x: step.finite_difference(lambda some: float((some**2).sum()), np.array(x)), x, right=lambda x: 2 * x
+    )
 
 
 @about("finite_difference")
@@ -119,6 +122,7 @@ def test_batch_and_seq(step):
     expected = gradients.cross_entropy_backward(logits, labels)
     gradient = step.softmax_cross_entropy_backward(logits, labels)
     equal(gradient, expected, CLASS_AXES, what="softmax_cross_entropy_backward of [batch, seq, classes]")
+    keeps_nothing(step.softmax_cross_entropy_backward, logits, labels, right=gradients.cross_entropy_backward)
 
 
 @about("softmax_cross_entropy_backward")
@@ -193,6 +197,7 @@ def test_left(step):
     """The gradient of left is grad times right, with right's axes swapped."""
     gradient, _ = two(step.matmul_backward(*factors()))
     equal(gradient, expected_factors()[0], ("batch", "head", "row", "column"), what="the gradient of left")
+    keeps_nothing(step.matmul_backward, *factors(), right=lambda *factors: expected_factors())
 
 
 @about("matmul_backward")
@@ -231,6 +236,7 @@ def test_softmax_backward(step):
     """It sums what each score does to every weight of its row."""
     expected = gradients.softmax_backward(*grad_and_weights())
     equal(step.softmax_backward(*grad_and_weights()), expected, WEIGHTS, what="softmax_backward(grad, weights)")
+    keeps_nothing(step.softmax_backward, *grad_and_weights(), right=gradients.softmax_backward)
 
 
 @about("softmax_backward")
@@ -328,6 +334,7 @@ def test_value(step):
     """The gradient of value is the weights, transposed, times grad."""
     arguments, expected = at_full_size()
     equal(three(step.causal_attention_backward(*arguments))[2], expected[2], what="the gradient of value")
+    keeps_nothing(step.causal_attention_backward, *arguments, right=lambda *arguments: expected)
 
 
 @about("causal_attention_backward")

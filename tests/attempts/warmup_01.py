@@ -47,6 +47,9 @@ MISTAKES = {
     "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
         QUOTIENT: "return powers / powers.sum(axis=-1)"
     },
+    "A row's largest score counts as -3,000 at least, so a row far below that becomes 0 / 0: subtract it as it is.": {
+        SHIFTED: "shifted = scores - np.maximum(scores.max(axis=-1, keepdims=True), -3000)"
+    },
     "A score of -inf is taken for -100, which is large beside a real score of -1000; leave it -inf.": {
         SHIFTED: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {SHIFTED}",
     },

@@ -76,6 +76,15 @@ MISTAKES = {
     "The reversed pair is merged too; (1, 2) is not (2, 1).": {
         IS_PAIR: "is_pair = tuple(ids[at : at + 2]) in (pair, pair[::-1])"
     },
+    "merge calls itself once more for every id, which is too deep for a word of 3,000; merge in a loop.": {
+        f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n    {RETURN_MERGED}": """\
+    if not ids:
+        return []
+    if tuple(ids[:2]) == pair:
+        return [new_id, *merge(ids[2:], pair, new_id)]
+    return [ids[0], *merge(ids[1:], pair, new_id)]
+"""
+    },
     "new_id is put beside the pair; it takes the pair's place.": {
         APPEND: "merged.extend([*pair, new_id] if is_pair else [ids[at]])"
     },
@@ -128,6 +137,10 @@ MISTAKES = {
     "One merge too many is learned.": {NEW_IDS: "range(256, 257 + n_merges)"},
     "256 merges are learned, whatever n_merges is.": {NEW_IDS: "range(256, 512)"},
     "n_merges is taken for the largest id; it is the number of merges.": {NEW_IDS: "range(256, n_merges)"},
+    "A default is made once, so it keeps the merges of earlier calls: make the dict inside learn.": {
+        "n_merges: int) -> dict[Pair, int]:": "n_merges: int, merges: dict[Pair, int] = {}) -> dict[Pair, int]:",
+        "    merges: dict[Pair, int] = {}\n": "",
+    },
     "What was learned is not merged in the words, so the same pair is found again.": {MERGE_ALL: "pass"},
     "None is kept as a pair when no pair is left: end the loop there.": {
         NONE_LEFT: "",
@@ -169,6 +182,11 @@ MISTAKES = {
     "One pair is merged, and no other: go on while a known pair is left.": {
         MERGE_FIRST: f"return {MERGE_FIRST.removeprefix('ids = ')}"
     },
+    "Words are remembered by their letters alone, so other merges get an earlier call's ids: forget them.": {
+        "(word: str, merges: dict[Pair, int]) -> list[int]:": "(word: str, merges: dict[Pair, int], seen: dict = {}):",
+        BYTES_OF_WORD: f"    if word in seen:\n        return seen[word]\n{BYTES_OF_WORD}",
+        "    return ids\n": "    seen[word] = ids\n    return ids\n",
+    },
     "Nothing is merged: the ids are those of the bytes.": {WHILE: "while known := []:"},
     "The bytes keep their own values; byte_ids gives them GPT-2's ids.": {
         BYTES_OF_WORD: '    ids = list(word.encode("utf-8"))\n'
@@ -197,6 +215,16 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
+    "the ranks copied": {
+        BYTES_OF_WORD: f"{BYTES_OF_WORD}    ranks = {{pair: merges[pair] for pair in merges}}\n",
+        WHILE: WHILE.replace("in merges", "in ranks"),
+        FIRST: "first = min(known, key=ranks.__getitem__)",
+    },
+    "sorted once": {
+        ENCODE_WORD: "    ids = byte_ids(word)\n    for pair in sorted(merges, key=merges.get):\n"
+        "        if pair[0] in ids and pair[1] in ids:\n            ids = merge(ids, pair, merges[pair])\n"
+        "    return ids\n"
+    },
     "zip": {COUNT: "return dict(Counter(zip(ids, ids[1:])))"},
     "a loop that counts": {
         COUNT: "counts = {}\n    for left, right in zip(ids, ids[1:]):\n"

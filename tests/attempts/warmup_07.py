@@ -302,6 +302,16 @@ MISTAKES = {
         MULTIPLY: "seen = sequence_length * past + sequence_length * (sequence_length + 1) // 2\n"
         "    return sequence_length * 4 * n_embd**2 + 2 * n_embd * seen"
     },
+    "The new tokens are left out of one product: each of them has 2 C for each token in all, old or new.": {
+        MULTIPLY: "return sequence_length * 4 * n_embd**2 + 2 * n_embd * total"
+    },
+    "The new tokens are left out of one product: each of them has 4 C² for the matrices.": {
+        MULTIPLY: "return 4 * n_embd**2 + sequence_length * 2 * n_embd * total"
+    },
+    "n_embd is missing in one product: a score takes C multiplications, and so does a weighted value.": {
+        MULTIPLY: MULTIPLY.replace("2 * n_embd *", "2 *")
+    },
+    "n_embd is not squared: W_qkv and W_o have 4 C² numbers.": {MULTIPLY: MULTIPLY.replace("n_embd**2", "n_embd")},
     "Additions are counted too; count multiplications alone.": {MULTIPLY: MULTIPLY.replace("return", "return 2 *")},
     "The count is a float; make it a whole number.": {MULTIPLY: MULTIPLY.replace("return", "return 1.0 *")},
 }
