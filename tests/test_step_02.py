@@ -15,6 +15,7 @@ from checker.claims.modules import compiled, run
 from checker.max_adapter.runtime import open_device
 
 LENGTHS = (5, 2, 1)
+LONG = 300  # more rows than int8 and uint8 can count
 CACHED = (4, 1, 0)
 
 
@@ -91,6 +92,9 @@ def test_no_token_sees_the_future(step):
             what=f"softmax(scores + causal_mask({rows}, 0))",
             whose="the right weight",
         )
+    shares = np.tri(LONG, dtype=np.float32) / np.arange(1, LONG + 1, dtype=np.float32)[:, None]
+    mask = np.from_dlpack(mask_of(step, LONG))
+    equal(softmax(mask), shares, what=f"softmax(causal_mask({LONG}, 0))", whose="the right weight")
 
 
 @about("causal_mask")

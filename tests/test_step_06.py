@@ -64,12 +64,16 @@ def test_table(embeddings, config):
 
 
 @about("forward")
-def test_forward(embeddings, reference):
+def test_forward(step, embeddings, reference):
     """Every position gets its row: [seq] -> [seq, embd]."""
     equal(run(embeddings, np.arange(13)), reference["output"], ("token", "channel"), what="forward(positions)")
     places = np.array([5, 2])
     equal(run(embeddings, places), reference["output"][places], ("token", "channel"), what="forward([5, 2])")
     keeps_nothing(lambda places: run(embeddings, places), places, right=lambda places: reference["output"][places])
+    config, places = GPT2Config(n_embd=15, n_head=3), np.array([128, 1023])
+    table = np.arange(config.n_positions * 15, dtype=np.float32).reshape(-1, 15)
+    large = build(step.GPT2PositionEmbeddings, config, weights={"wpe.weight": table})
+    equal(run(large, places), table[places], ("token", "channel"), what="forward([128, 1023])", whose="the table's")
 
 
 @pytest.mark.drawn

@@ -1,5 +1,7 @@
 """Step 10, the stacked model: what is claimed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from max.dtype import DType
@@ -7,9 +9,11 @@ from max.dtype import DType
 from checker.claims import about, equal, error_of, require
 from checker.claims.modules import build, compiled, has_only, past_stays, run, shapes_of
 from checker.max_adapter.runtime import tensor
+from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
 
 CASES = ("", "single_", "full_")
+LONG = 300  # tokens: int8 ends at 127, uint8 at 255
 
 
 @pytest.fixture
@@ -48,13 +52,31 @@ def test_the_future_cannot_change_the_past(model, reference):
 
 
 @about("forward")
-def test_order_matters(model, reference):
+def test_order_matters(step, config, reference):
     """The same token at two positions gives two different rows: positions are seen."""
-    rows = np.from_dlpack(run(model, np.full((1, 5), 3)))
+    shallow = replace(config, n_layer=1, n_positions=LONG)
+    weights = {
+        name: array for name, array in reference.weights.items() if not name.startswith("h.") or name.startswith("h.0.")
+    }
+    weights |= seeded_weights({"wpe.weight": (LONG, config.n_embd)})
+    weights |= {
+        name: np.zeros_like(array) for name, array in weights.items() if ".c_proj." in name
+    }  # blocks add nothing
+    rows = np.from_dlpack(run(build(step.GPT2Model, shallow, weights=weights), np.full((1, LONG), 3)))
     require(
         bool(np.abs(rows[0, 1:] - rows[0, :1]).max() > 1e-3),
         "The same token gives the same row wherever it stands: where are the positions?",
         rows,
+    )
+    embedded = (weights["wte.weight"][3] + weights["wpe.weight"]).astype(np.float64)
+    centered = embedded - embedded.mean(axis=-1, keepdims=True)
+    normed = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + config.layer_norm_epsilon)
+    right = (normed * weights["ln_f.weight"] + weights["ln_f.bias"]).astype(np.float32)
+    equal(
+        rows,
+        right[None],
+        what=f"forward of one token {LONG} times, with blocks that add nothing,",
+        whose="the right number",
     )
 
 

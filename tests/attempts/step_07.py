@@ -111,10 +111,10 @@ MISTAKES = {
     "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {
         MERGE: "        return x.reshape([x.shape[0], x.shape[2], self.embed_dim])"
     },
-    "What transpose returns is not kept when the heads are merged: x = x.transpose(-3, -2).": {
+    "Merging joins the wrong axes: bring seq back in front of head first, x = x.transpose(-3, -2).": {
         MERGE: MERGE.replace("x = x.transpose", "x.transpose")
     },
-    "What reshape returns is not kept when the heads are split: x = x.reshape(...).": {
+    "Splitting leaves the last axis whole: cut it into (head, head_dim) first, x = x.reshape(...).": {
         SPLIT: SPLIT.replace("x = x.reshape", "x.reshape")
     },
     "The heads' channels are interleaved when merged: transpose head and seq, not head and channel.": {
