@@ -51,33 +51,28 @@ def test_the_future_cannot_change_the_past(model, reference):
     past_stays(model, reference["input"], changed, reference["output"])
 
 
+def normalized(x, weights, epsilon):
+    """``x`` after ``ln_f``."""
+    centered = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
+    scale = weights["ln_f.weight"] / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + epsilon)
+    return (centered * scale + weights["ln_f.bias"]).astype(np.float32)
+
+
 @about("forward")
 def test_order_matters(step, config, reference):
     """The same token at two positions gives two different rows: positions are seen."""
-    shallow = replace(config, n_layer=1, n_positions=LONG)
-    weights = {
-        name: array for name, array in reference.weights.items() if not name.startswith("h.") or name.startswith("h.0.")
-    }
-    weights |= seeded_weights({"wpe.weight": (LONG, config.n_embd)})
-    weights |= {
-        name: np.zeros_like(array) for name, array in weights.items() if ".c_proj." in name
-    }  # blocks add nothing
-    rows = np.from_dlpack(run(build(step.GPT2Model, shallow, weights=weights), np.full((1, LONG), 3)))
+    idle = {name: np.zeros_like(array) for name, array in reference.weights.items() if ".c_proj." in name}
+    weights = reference.weights | idle | seeded_weights({"wpe.weight": (LONG, config.n_embd)})
+    model = build(step.GPT2Model, replace(config, n_positions=LONG), weights=weights)
+    rows = np.from_dlpack(run(model, np.full((1, LONG), 3)))
     require(
         bool(np.abs(rows[0, 1:] - rows[0, :1]).max() > 1e-3),
         "The same token gives the same row wherever it stands: where are the positions?",
         rows,
     )
-    embedded = (weights["wte.weight"][3] + weights["wpe.weight"]).astype(np.float64)
-    centered = embedded - embedded.mean(axis=-1, keepdims=True)
-    normed = centered / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + config.layer_norm_epsilon)
-    right = (normed * weights["ln_f.weight"] + weights["ln_f.bias"]).astype(np.float32)
-    equal(
-        rows,
-        right[None],
-        what=f"forward of one token {LONG} times, with blocks that add nothing,",
-        whose="the right number",
-    )
+    right = normalized(weights["wte.weight"][3] + weights["wpe.weight"], weights, config.layer_norm_epsilon)
+    what = f"forward of one token {LONG} times, with blocks that add 0,"
+    equal(rows, right[None], what=what, whose="the right number")
 
 
 @about("forward")

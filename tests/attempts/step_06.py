@@ -65,5 +65,5 @@ HABITS = {
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "both sizes are numbers in __init__": {"Embedding(config.n_positions, dim=config.n_embd)": "Embedding(13, dim=15)"},
+    "the width is a number in __init__": {"dim=config.n_embd": "dim=15"},
 }
