@@ -2,7 +2,7 @@
 
 import json
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from max.dtype import DType
 from max.engine import InferenceSession
 from max.experimental import executor
 from max.experimental import functional as F
-from max.experimental.nn import Linear, Module
+from max.experimental.nn import Linear, Module, Sequential
 from max.experimental.tensor import Tensor
 from max.graph import Graph
 
@@ -76,6 +76,35 @@ def test_weights_without_a_place_are_refused():
         build(lambda: Linear(3, 2, bias=False), weights=weights)
     with pytest.raises(Refusal, match=r"weight has the shape \[3, 2\], and must have \[2, 3\]"):
         build(Linear, 2, 3, weights=weights)
+    named_otherwise = {f"h.0.{name}": array for name, array in weights.items()}
+    with pytest.raises(Refusal, match=r"Sequential has no h\.0\.weight, .* It has 0\.weight, 0\.bias\."):
+        build(lambda: Sequential(Linear(3, 2)), weights=named_otherwise)
+
+
+class Keeping(Module):
+    """A layer, and what is kept beside it."""
+
+    def __init__(self, make) -> None:
+        self.layer = Linear(3, 2)
+        self.kept = make(self.layer)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda layer: [layer], "has kept.0.weight, which is layer.weight under a second name"),
+        (lambda layer: Tensor.zeros([3]), "has kept, which is a tensor on self, so MAX takes it for a weight"),
+        (lambda layer: Linear(3, 2), "has kept.weight, which no checkpoint has"),
+        (lambda layer: np.zeros(3), ""),
+    ],
+)
+def test_what_self_keeps_beside_the_weights_is_refused(make, words):
+    module = build(Keeping, make, weights={"layer.bias": np.ones(2, np.float32)})
+    with pytest.raises(Refusal, match=words) if words else nullcontext():
+        modules.has_only(module, ["layer.weight", "layer.bias"])
 
 
 class Sliced(Module):
