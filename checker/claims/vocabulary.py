@@ -162,12 +162,16 @@ def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable
         right: returns the right results for ``arrays``; without it, those of the first call count as right.
     """
     reverse = [np.ascontiguousarray(array[::-1]) for array in arrays]
-    results = [call(*some) for some in (arrays, reverse, arrays)]  # all first: a buffer that calls share is kept, too
-    first, second, third = map(_arrays, results)
-    apart = _alike(second, [array[::-1] for array in first]) and _alike(third, first)
+    result = call(*arrays)
+    try:
+        later = [call(*some) for some in (reverse, arrays)]
+        first, second, third = map(_arrays, (result, *later))  # after all calls: they may share a buffer
+        apart = _alike(second, [array[::-1] for array in first]) and _alike(third, first)
+    except Exception:  # where the first call raised none
+        first, apart = _arrays(result), False
     if not apart and (right is None or _alike(first, _arrays(right(*arrays)))):
         raise Refusal(KEPT)
-    return results[0]
+    return result
 
 
 def _arrays(results: Any) -> list[np.ndarray]:
