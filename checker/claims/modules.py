@@ -80,8 +80,10 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collecti
         elif other := next((each for each in there if each not in known and _renamed(each, name)), ""):
             hint = " It has {}: rename {} to {}.".format(other, *_renamed(other, name))
         else:
+            ends_alike = [each for each in there if each.split(".")[-2:] == name.split(".")[-2:]]
             listed = ", ".join(there)
-            hint = f" It has {listed}." if listed and len(listed) < LONGEST_LIST else ""
+            listed = listed if len(listed) < LONGEST_LIST else ", ".join(ends_alike[:1])
+            hint = f" It has {listed}." if listed else ""
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
     shape = tuple(int(size) for size in old.shape)
     if shape != array.shape:
