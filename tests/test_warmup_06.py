@@ -379,8 +379,6 @@ def all_words_right(step, cases):
 @about("encode_word")
 def test_the_rank_decides(step):
     """The pair that was learned first is merged first, wherever in the word it stands."""
-    one, other = ids_of_merges([("x", "y")]), ids_of_merges([("y", "z")])
-    calls_are_apart(step.encode_word, ("xyz", one), ("xyz", other), [256, *letters("z")])
     all_words_right(
         step,
         (

@@ -182,11 +182,6 @@ MISTAKES = {
     "One pair is merged, and no other: go on while a known pair is left.": {
         MERGE_FIRST: f"return {MERGE_FIRST.removeprefix('ids = ')}"
     },
-    "Words are remembered by their letters alone, so other merges get an earlier call's ids: forget them.": {
-        "(word: str, merges: dict[Pair, int]) -> list[int]:": "(word: str, merges: dict[Pair, int], seen: dict = {}):",
-        BYTES_OF_WORD: f"    if word in seen:\n        return seen[word]\n{BYTES_OF_WORD}",
-        "    return ids\n": "    seen[word] = ids\n    return ids\n",
-    },
     "Nothing is merged: the ids are those of the bytes.": {WHILE: "while known := []:"},
     "The bytes keep their own values; byte_ids gives them GPT-2's ids.": {
         BYTES_OF_WORD: '    ids = list(word.encode("utf-8"))\n'
