@@ -79,6 +79,7 @@ NAMES = {
     "wte.weight": "transformer.wte.weight",
     "h.0.attn.c_attn.bias": "transformer.h.0.attn.c_attn.bias",
     "h.11.ln_1.weight": "transformer.h.11.ln_1.weight",
+    "transformer.h.47.ln_1.weight": "transformer.h.47.ln_1.weight",
     "ln_f.bias": "transformer.ln_f.bias",
     "transformer.wpe.weight": "transformer.wpe.weight",
     "transformer.h.0.mlp.c_fc.weight": "transformer.h.0.mlp.c_fc.weight",
@@ -121,6 +122,9 @@ def each_is_right(step, cases):
 def test_transposed(step, published, reference):
     """The weights of the four Conv1D layers are transposed and contiguous, attention's square c_proj too."""
     pairs = {name: (published[name], reference.weights[f"transformer.{name}"]) for name in TO_TRANSPOSE}
+    for name, pair in list(pairs.items()):  # GPT-2 small has 12 layers, and the largest 48
+        _, layer, rest = name.split(".", 2)
+        pairs[f"h.{int(layer) + 10}.{rest}"] = pairs[f"h.{int(layer) + 46}.{rest}"] = pair
     each_is_right(step, pairs | {f"transformer.{name}": pair for name, pair in pairs.items()})
 
 
@@ -129,6 +133,7 @@ def test_left_alone(step, published):
     """Embeddings, the head, biases and gains stay as they are."""
     names = ("wte.weight", "wpe.weight", "h.0.attn.c_attn.bias", "h.0.ln_1.weight", "ln_f.bias")
     cases = {name: published[name] for name in names} | {"lm_head.weight": published["wte.weight"]}
+    cases |= {name.replace(".0.", ".47."): array for name, array in cases.items()}
     each_is_right(step, {name: (tensor, tensor) for name, tensor in cases.items()})
 
 
@@ -157,11 +162,10 @@ def test_own_head(step, published, reference):
 @about("convert_checkpoint")
 def test_nothing_is_hidden_from_check_weights(step, published, reference):
     """A weight that no model has stays, such as a classifier's score.weight, and one that is missing stays missing."""
-    score = np.ones((2, 15), np.float32)
-    same(
-        step.convert_checkpoint(published | {"score.weight": score}),
-        reference.weights | {"transformer.score.weight": score},
-    )
+    score, later = np.ones((2, 15), np.float32), published["h.0.attn.c_attn.weight"]
+    more = {"transformer.score.weight": score, "transformer.h.11.attn.c_attn.weight": later.T.copy()}
+    result = step.convert_checkpoint(published | {"score.weight": score, "h.11.attn.c_attn.weight": later})
+    same(result, reference.weights | more)
     without, wanted = dict(published), dict(reference.weights)
     del without["wte.weight"], wanted["transformer.wte.weight"], wanted["lm_head.weight"]
     same(step.convert_checkpoint(without), wanted)

@@ -96,26 +96,24 @@ def weights_under(mask, scores):
 @about("cache_mask")
 def test_mask(step):
     """A new token may look at all tokens before it and at itself, not at those after it, nor at padding."""
-    for sequence_length, padding in ((3, (0, 0)), (3, (2, 0)), (1, (0, 5)), (7, (0, 0))):
-        blocked = np.where(np.arange(7) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
+    few, many = ((3, 7, (0, 0)), (3, 7, (2, 0)), (1, 7, (0, 5)), (7, 7, (0, 0)), (1, 1, (0, 0))), (2, 300, (200, 0))
+    for sequence_length, total, padding in (*few, many):  # more than int8 and uint8 can count
+        blocked = np.where(np.arange(total) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
         mask = run(lambda blocked, length=sequence_length: step.cache_mask(length, blocked), blocked)
         shape = [int(size) for size in mask.shape]
-        wanted = (2, 3, sequence_length, 7)
+        wanted, of = (2, 3, sequence_length, total), f"{sequence_length} of {total} tokens"
         try:
             mask = np.broadcast_to(array(mask), wanted)
         except ValueError:
-            sentence = (
-                f"The mask of {sequence_length} of 7 tokens has the shape {shape}, and must have {[2, 1, *wanted[2:]]}."
-            )
-            raise Refusal(sentence) from None
-        slots, rows = np.arange(7), np.arange(7 - sequence_length, 7)[:, None]
+            raise Refusal(f"The mask of {of} has the shape {shape}, and must have {[2, 1, *wanted[2:]]}.") from None
+        slots, rows = np.arange(total), np.arange(total - sequence_length, total)[:, None]
         visible = (slots <= rows) & (slots >= np.array(padding)[:, None, None, None])
         scores = np.random.RandomState(7).standard_normal(wanted).astype(np.float32)
         equal(
             weights_under(mask, scores),
             weights_under(np.where(visible, 0, PADDED), scores),
             ("batch", "head", "new token", "token"),
-            what=f"the softmax of masked scores, {sequence_length} of 7 tokens new, padding {list(padding)},",
+            what=f"the softmax of masked scores, {of} new, padding {list(padding)},",
             whose="it should be",
         )
 

@@ -44,6 +44,12 @@ MISTAKES = {
     "Only c_attn and c_fc are transposed; both c_proj are Conv1D too.": {
         IS_CONV1D: 'name.endswith((".c_attn.weight", ".c_fc.weight"))'
     },
+    "A pattern with one digit leaves the weights of layers 10 and up, such as h.11, as they are; look at the end of "
+    "names.": {
+        f"return {TRANSPOSED} if {IS_CONV1D} else tensor": "import re\n\n"
+        r'    is_conv1d = re.search(r"(^|\.)h\.\d\.(attn|mlp)\.c_\w+\.weight$", name)'
+        f"\n    return {TRANSPOSED} if is_conv1d else tensor"
+    },
     "The weights are reshaped to [out, in], which leaves the numbers in their old order; transpose them: tensor.T.": {
         TRANSPOSED: "tensor.reshape(tensor.shape[::-1])"
     },

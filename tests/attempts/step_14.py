@@ -24,6 +24,9 @@ MISTAKES = {
     },
     "Nothing is written: the name cache is bound to another tensor. Assign to its slots, so that it changes in "
     "place.": {STORE: "cache = F.concat([cache[:, :, : Dim(past)], new], axis=2)"},
+    "Keys and values are rounded to float16 on their way into the cache, which loses digits; store them as they are.": {
+        STORE: STORE.replace("= new", "= new.cast(DType.float16).cast(new.dtype)")
+    },
     "The slots are taken on the axis of the heads; they are axis 2.": {
         STORE: "cache[:, (slice(first, end), sequence_length)] = new"
     },
@@ -98,6 +101,9 @@ MISTAKES = {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
     "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(buffer, buffer)]"},
+    "The cache is one flat list of buffers; the graph needs a pair, keys and values, for every block: (buffer, buffer).": {
+        TYPES: "cache: Any = [buffer, buffer] * config.n_layer"
+    },
     "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it, on_arrays(compiled, "
     "device).": {"on_arrays(compiled, device)": "compiled"},
     "The batch of the cache is fixed to 1; it is symbolic like that of the tokens.": {
