@@ -55,13 +55,23 @@ def weights(config):
 
 def become(numbers, quantize, format, what="the blocks"):
     """Refuse unless numbers become llama.cpp's blocks; the scales are compared first, then the steps."""
+    numbers = numbers.copy()
+    numbers.setflags(write=False)  # a function that changes what it is given is told so
     result, right = quantize(numbers), in_blocks(numbers, format)[..., 0]
     kind = getattr(result, "dtype", type(result).__name__)
     require(kind == right.dtype, f"It returns {kind}, not an array of {format}: fill `blocks`, and return it.", kind)
     axes = ("row", "block", "number" if format == "Q8_0" else "byte")[-numbers.ndim :]
     for part in ("scale", "steps"):
         equal(result[part], right[part], axes, what=f"the {part} of {what}", whose=LLAMA_CPP)
-    equal(result.view(np.uint8), right.view(np.uint8), what=f"the bytes of {what}", whose=LLAMA_CPP)
+    signs = np.signbit(result["scale"])
+    require(
+        bool((signs == np.signbit(right["scale"])).all()),
+        "The scale of a block of zeros has the other sign: divide its 0 as every other block's number. "
+        f"By {'127 that is 0.0' if format == 'Q8_0' else '-8 that is -0.0'}, as in llama.cpp, and their bytes differ.",
+        signs,
+    )
+    mine, theirs = (np.frombuffer(blocks.tobytes(), np.uint8) for blocks in (result, right))
+    equal(mine, theirs, ("byte",), what=f"the bytes of {what}", whose=LLAMA_CPP)
 
 
 def halfway(largest):
@@ -93,7 +103,9 @@ def zeros_are_no_error(quantize, format):
 @about("quantize_q8_0")
 def test_blocks_of_8_bits(step, reference):
     """Each block becomes llama.cpp's 34 bytes: two of the scale, its largest magnitude / 127, then the steps."""
-    become(reference["matrix"].reshape(5, 3, 32), step.quantize_q8_0, "Q8_0")
+    numbers = reference["matrix"].reshape(5, 3, 32)
+    for several, what in ((numbers, "the blocks"), (numbers[0, 0], "a single block"), (numbers[::-1], "other blocks")):
+        become(several, step.quantize_q8_0, "Q8_0", what)
 
 
 @about("quantize_q8_0")
@@ -106,6 +118,20 @@ def test_halves_of_8_bits(step):
 def test_zeros_in_8_bits(step):
     """A block of zeros has the scale 0, and all its steps are 0: there is no 0 / 0."""
     zeros_are_no_error(step.quantize_q8_0, "Q8_0")
+
+
+def scales_are_kept(quantize, format):
+    """Refuse unless scales below the smallest normal float16, 6.1e-5, are rounded as llama.cpp's are."""
+    most = 127 if format == "Q8_0" else 8
+    scales = np.float32([6e-5, 3.9e-5, 1e-5, 1e-6, 2e-7, 6e-8, 4e-8, 2e-8])[:, None]
+    blocks = NARROW[0, 0, :32] / np.abs(NARROW[0, 0, :32]).max() * most * scales
+    become(blocks, quantize, format, "numbers with tiny scales")
+
+
+@about("quantize_q8_0")
+def test_tiny_scales_of_8_bits(step):
+    """A scale below 6.1e-5, the smallest normal float16, is kept: float16 has numbers down to 6e-8."""
+    scales_are_kept(step.quantize_q8_0, "Q8_0")
 
 
 @about("quantize_q8_0")
@@ -124,7 +150,9 @@ def test_numbers_of_8_bits(step):
 @about("quantize_q4_0")
 def test_blocks_of_4_bits(step, reference):
     """Each block becomes llama.cpp's 18 bytes: the scale, its first number of largest magnitude / -8, then 16 pairs."""
-    become(reference["matrix"].reshape(5, 3, 32), step.quantize_q4_0, "Q4_0")
+    numbers = reference["matrix"].reshape(5, 3, 32)
+    for several, what in ((numbers, "the blocks"), (numbers[0, 0], "a single block"), (numbers[::-1], "other blocks")):
+        become(several, step.quantize_q4_0, "Q4_0", what)
 
 
 @about("quantize_q4_0")
@@ -137,6 +165,12 @@ def test_halves_of_4_bits(step):
 def test_zeros_in_4_bits(step):
     """A block of zeros has the scale 0, and all its steps are 0, kept as 8: there is no 0 / 0."""
     zeros_are_no_error(step.quantize_q4_0, "Q4_0")
+
+
+@about("quantize_q4_0")
+def test_tiny_scales_of_4_bits(step):
+    """A scale below 6.1e-5, the smallest normal float16, is kept: float16 has numbers down to 6e-8."""
+    scales_are_kept(step.quantize_q4_0, "Q4_0")
 
 
 @about("quantize_q4_0")

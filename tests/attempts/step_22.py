@@ -53,6 +53,21 @@ MISTAKES = {
     "128 is added to the steps of Q8_0, which are kept as int8.": {
         ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
+    "A scale of Q8_0 below the smallest normal float16 is made 0, and its steps with it; float16 has numbers there.": {
+        SCALE_8: f"{SCALE_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)"
+    },
+    "A scale of Q8_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
+        f"{ROUNDED_8}  #": f"{ROUNDED_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)  #"
+    },
+    "The scales of Q8_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
+        SCALE_8: f"{SCALE_8}\n    scales = scales.astype(np.float16)"
+    },
+    "Q8_0 divides by a scale that may be 0, and takes halves to the even number: roundf(numbers * inverse(scales)).": {
+        ROUNDED_8: "steps = np.round(numbers / scales)"
+    },
+    "Q8_0 divides by the scale and takes halves to the even number: roundf(numbers * inverse(scales)).": {
+        ROUNDED_8: "steps = np.round(numbers / np.where(scales == 0, 1, scales))"
+    },
     'The blocks of Q8_0 have no scale: set blocks["scale"].': {
         '    blocks["scale"] = scales\n    blocks["steps"] = steps\n': '    blocks["steps"] = steps\n'
     },
@@ -139,6 +154,23 @@ MISTAKES = {
     },
     "The halves are joined by &, which keeps what both have; | keeps both.": {PACKED: PACKED.replace("|", "&")},
     "The steps of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["steps"] = steps'},
+    "A scale of Q4_0 below the smallest normal float16 is made 0, and its steps with it; float16 has numbers there.": {
+        SCALE_4: f"{SCALE_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)"
+    },
+    "A scale of Q4_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
+        f"{ROUNDED_4}  #": f"{ROUNDED_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)  #"
+    },
+    "The scales of Q4_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
+        SCALE_4: f"{SCALE_4}\n    scales = scales.astype(np.float16)"
+    },
+    "Q4_0 takes halves to the even number, and llama.cpp up: multiply by inverse(scales), add 8.5, then np.floor.": {
+        ROUNDED_4: "steps = np.round(numbers * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
+    },
+    "Q4_0 divides by a scale that may be 0, and takes halves to the even number: multiply by inverse(scales), add 8.5, "
+    "then np.floor.": {ROUNDED_4: "steps = (np.round(numbers / scales).clip(-8, 7) + 8).astype(np.uint8)"},
+    "The scale of a block of zeros is 0.0 in Q4_0; llama.cpp divides 0 by -8, which is -0.0, and their bytes differ.": {
+        SCALE_4: f"{SCALE_4} + 0.0"
+    },
     'The blocks of Q4_0 have no scale: set blocks["scale"].': {
         f'    blocks["scale"] = scales\n    {PACKED}': f"    {PACKED}"
     },
