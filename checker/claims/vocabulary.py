@@ -1,4 +1,4 @@
-"""The words of a claim: ``about``, ``require``, ``equal``, ``is_value``, ``error_of``, ``keeps_nothing``. NumPy only.
+"""The words of a claim: ``about``, ``require``, ``equal``, ``for_each``, ``keeps_nothing`` and others. NumPy only.
 
 A claim is a test function whose docstring's first line is the sentence that the verdict prints. It
 passes, or it raises a :class:`Refusal`, which carries what was observed so that ``diagnosis`` can look for the mistake
@@ -7,13 +7,15 @@ that gives the same observation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
 from checker.numeric.tolerance import TOLERANCE
+
+Case = TypeVar("Case")
 
 AXES = {
     1: ("channel",),
@@ -69,7 +71,23 @@ def first_of(refusals: Sequence[Refusal], observed: object) -> None:
     """Refuse with the first of some refusals, if there is one; ``observed`` is what all of them saw."""
     if refusals:
         first = refusals[0]
-        raise Refusal(first.sentence, observed, first.wanted) from first.__cause__
+        raise Refusal(first.sentence, observed, first.wanted, first.compared) from first.__cause__
+
+
+def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
+    """Try ``check`` on all cases, and refuse with the first that it refuses: two mistakes may agree on one case."""
+    refusals = {}
+    for number, case in enumerate(cases):
+        try:
+            check(case)
+        except Refusal as refusal:
+            refusals[number] = refusal
+    seen = [refusal.observed for refusal in refusals.values()]
+    if all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in seen):
+        observed: object = np.concatenate([[*refusals], *(np.ravel(each) for each in seen)])
+    else:
+        observed = {number: refusal.sentence for number, refusal in refusals.items()}
+    first_of(list(refusals.values()), observed)
 
 
 def is_value(what: str, actual: object, expected: object) -> None:

@@ -101,7 +101,7 @@ MISTAKES = {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
     "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(buffer, buffer)]"},
-    "The cache is one flat list of buffers; the graph needs a pair, keys and values, for every block: (buffer, buffer).": {
+    "The cache is one flat list of buffers; the graph needs a pair of them for every block: (buffer, buffer).": {
         TYPES: "cache: Any = [buffer, buffer] * config.n_layer"
     },
     "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it, on_arrays(compiled, "

@@ -30,10 +30,16 @@ MISTAKES = {
     },
     "There is no warm-up: every early step has the peak.": {RISE: "return peak"},
     "The cosine begins at step 0; it begins where the warm-up ends.": {DONE: "done = min(1.0, step / total_steps)"},
+    "The warm-up is subtracted twice, so the cosine begins too late: once from step, once from total_steps.": {
+        DONE: "done = (step - 2 * warmup_steps) / (total_steps - warmup_steps)\n    done = max(0.0, min(1.0, done))"
+    },
+    "The warm-up is subtracted twice from the cosine's length, so it ends too early: total_steps - warmup_steps.": {
+        DONE: "done = min(1.0, (step - warmup_steps) / (total_steps - 2 * warmup_steps))"
+    },
     "The cosine ends too late: its length is total_steps - warmup_steps.": {
         DONE: "done = min(1.0, (step - warmup_steps) / total_steps)"
     },
-    "After total_steps the rate rises again, as the cosine does; let done be 1 at most.": {
+    "After total_steps the rate rises again, as the cosine does; cap the fraction of the way down at 1: min(1.0, …).": {
         DONE: "done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - done)"},
@@ -120,6 +126,13 @@ MISTAKES = {
     "m and v are corrected as in the first step; beta must be raised to the power of step.": {
         M_HAT: M_HAT.replace("**step", ""),
         V_HAT: V_HAT.replace("**step", ""),
+    },
+    "The corrections end after step 100; they never do, though 1 - beta**step comes close to 1.": {
+        M_HAT: "late = step > 100.0\n        m_hat = m / F.where(late, 1.0, 1 - self.beta1**step)",
+        V_HAT: "v_hat = v / F.where(late, 1.0, 1 - self.beta2**step)",
+    },
+    "The corrections stay as they are at step 100; they change with every step.": {
+        M_HAT: "step = F.min(step, 100.0)\n        " + M_HAT,
     },
     "beta is multiplied by step; it is raised to that power: **.": {
         M_HAT: M_HAT.replace("**step", " * step"),

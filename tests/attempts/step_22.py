@@ -158,7 +158,7 @@ MISTAKES = {
         SCALE_4: f"{SCALE_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)"
     },
     "A scale of Q4_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
-        f"{ROUNDED_4}  #": f"{ROUNDED_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)  #"
+        f"{ROUNDED_4}  #": f"{ROUNDED_4}\n    scales = np.where(np.abs(scales) < 2.0**-14, 0, scales)  #"
     },
     "The scales of Q4_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
         SCALE_4: f"{SCALE_4}\n    scales = scales.astype(np.float16)"
