@@ -12,7 +12,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import TensorType
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, for_each, require
 from checker.claims.modules import compiled
 
 D = 6
@@ -53,7 +53,9 @@ def test_first_scores_of_a_row(step):
 @about("online_softmax")
 def test_more_scores_of_a_row(step):
     """More scores bring the maximum and the total up to date; the factor does that for what was added up before."""
-    for scores, before, total_before in (([2, 5, 1], 3, 1.6), ([2, 0.5], 3, 2.5)):
+
+    def right(case):
+        scores, before, total_before = case
         new = max(before, *scores)
         powers = np.exp(np.array(scores) - new)
         weights, maximum, total, factor = step.online_softmax(single(scores), before, total_before)
@@ -61,6 +63,8 @@ def test_more_scores_of_a_row(step):
         equal(single(factor), single(np.exp(before - new)), what="the factor", whose=NUMPY)
         equal(single(total), single(total_before * np.exp(before - new) + powers.sum()), what="the total", whose=NUMPY)
         equal(weights, single(powers), ("score",), what="the weights", whose=NUMPY)
+
+    for_each((([2, 5, 1], 3, 1.6), ([2, 0.5], 3, 2.5), ([2, 3], 3, 1.5)), right)
 
 
 @about("online_softmax")
@@ -114,29 +118,39 @@ def tile(query, key, value, position, start):
     return single(rows)
 
 
+def tiles(step, query, key, value, places):
+    """Refuse unless a tile of queries is right at all places, which are pairs of position and start."""
+
+    def right(place):
+        result, what = step.attend_tile(query, key, value, *place), "attend_tile(…) at position {}, from key {} on"
+        equal(result, tile(query, key, value, *place), ("row", "channel"), what=what.format(*place), whose=NUMPY)
+
+    for_each(places, right)
+
+
 @about("attend_tile")
 def test_a_tile_at_the_beginning(step):
     """The first rows look at the keys up to themselves: row 0 at one, row 1 at two."""
-    query, key, value = numbers(7, 5, D), numbers(8, 12, D), numbers(9, 12, D)
-    equal(step.attend_tile(query, key, value, 0, 0), tile(query, key, value, 0, 0), ("row", "channel"), whose=NUMPY)
+    tiles(step, numbers(7, 5, D), numbers(8, 12, D), numbers(9, 12, D), [(0, 0)])
 
 
 @about("attend_tile")
 def test_a_tile_further_on(step):
     """Rows further on look at several blocks of keys, the last of which they see in part."""
-    query, key, value = 2 * numbers(10, 16, D), numbers(11, 90, D), numbers(12, 90, D)
-    for position in (20, 57, 64):
-        expected = tile(query, key, value, position, 0)
-        equal(step.attend_tile(query, key, value, position, 0), expected, ("row", "channel"), whose=NUMPY)
+    tiles(step, 2 * numbers(10, 16, D), numbers(11, 90, D), numbers(12, 90, D), [(20, 0), (57, 0), (64, 0)])
+
+
+@about("attend_tile")
+def test_a_tile_of_a_long_text(step):
+    """Rows at positions 300 and 1,008 look at up to 1,024 keys of 64 channels, as many as GPT-2 small has."""
+    query, key, value = numbers(34, 16, 64), numbers(35, 1024, 64), numbers(36, 1024, 64)
+    tiles(step, query, key, value, [(300, 0), (1008, 0), (1008, 777)])
 
 
 @about("attend_tile")
 def test_keys_before_the_start_are_not_looked_at(step):
     """Keys before the start do not count, and a row that has no key at all becomes zeros."""
-    query, key, value = 2 * numbers(13, 7, D), numbers(14, 50, D), numbers(15, 50, D)
-    for position, start in ((40, 33), (10, 13)):
-        expected = tile(query, key, value, position, start)
-        equal(step.attend_tile(query, key, value, position, start), expected, ("row", "channel"), whose=NUMPY)
+    tiles(step, 2 * numbers(13, 7, D), numbers(14, 50, D), numbers(15, 50, D), [(40, 33), (10, 13)])
 
 
 @about("attend_tile")

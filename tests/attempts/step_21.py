@@ -94,6 +94,14 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {BLOCKS: "range(start, position, KEYS)"},
         {BLOCKS: "range(start, position, KEYS)"},
     ),
+    "The last block is dropped if it is not full: the blocks go on to position + rows.": (
+        {BLOCKS: "range(start, start + (position + rows - start) // KEYS * KEYS, KEYS)"},
+        {BLOCKS: "range(start, start + (position + rows - start) // KEYS * KEYS, KEYS)"},
+    ),
+    "A row skips its last block if it may see only a part of it: end cuts that block short, so look at what is left.": (
+        {"if end > block:": "if end == block + KEYS:"},
+        {"if end > block:": "if end == block + KEYS:"},
+    ),
     "The rows are not divided by their totals.": (
         {DIVIDE: "number /= 1"},
         {MODEL_DIVIDE: "return outputs"},
