@@ -13,11 +13,12 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.claims import about, equal, error_of, require
+from checker.claims import about, equal, error_of, for_each, keeps_nothing, require
 from checker.claims.modules import compiled, run
 from checker.numeric.tolerance import TOLERANCE
 
 IGNORED = -100
+LAST_ID = 50256
 CASES = ("", "full_", "short_")
 LOGITS = ("batch", "token", "vocab")
 PLACES = ("batch", "token")
@@ -48,17 +49,21 @@ def small(expected):
 @about("next_labels")
 def test_shifted(step):
     """Every position gets the label after it, and the last position gets -100."""
-    for labels in (SOME_LABELS, np.array([[7, 0, 36, 1, 1]]), np.array([[4], [2]])):
+
+    def right(labels):
         shifted = np.concatenate([labels[:, 1:], np.full((len(labels), 1), IGNORED)], axis=1)
-        shape = list(labels.shape)
-        equal(run(step.next_labels, labels), shifted, PLACES, what=f"next_labels of {shape} labels", whose="it must be")
+        result = keeps_nothing(lambda labels: run(step.next_labels, labels), labels, right=lambda labels: shifted)
+        equal(result, shifted, PLACES, what=f"next_labels of {list(labels.shape)} labels", whose="it must be")
+
+    for_each((SOME_LABELS, np.array([[7, 0, LAST_ID, 1, 1]]), np.array([[4], [2]])), right)
 
 
 @about("log_softmax")
 def test_log_softmax(step, reference):
     """It is the logarithm of the softmax over the vocabulary, as PyTorch computes it."""
-    result = run(step.log_softmax, reference["logits"])
-    equal(result, reference["log_probabilities"], LOGITS, what="log_softmax(logits)", whose="PyTorch's")
+    logits, right = reference["logits"], reference["log_probabilities"]
+    result = keeps_nothing(lambda logits: run(step.log_softmax, logits), logits, right=lambda logits: right)
+    equal(result, right, LOGITS, what="log_softmax(logits)", whose="PyTorch's")
 
 
 @about("log_softmax")
@@ -87,8 +92,25 @@ def test_large_logits(step):
 @about("token_losses")
 def test_token_losses(step, reference):
     """Each position costs -ln p of its target, and nothing where the target is -100: [batch, seq]."""
-    result = run(step.token_losses, reference["logits"], reference["targets"])
-    equal(result, reference["losses"], PLACES, what="token_losses(logits, targets)", whose="PyTorch's")
+    logits, targets, right = (reference[name] for name in ("logits", "targets", "losses"))
+    result = keeps_nothing(lambda *given: run(step.token_losses, *given), logits, targets, right=lambda *_: right)
+    equal(result, right, PLACES, what="token_losses(logits, targets)", whose="PyTorch's")
+
+
+def of_the_last_id():
+    """Logits of two tokens over GPT-2's vocabulary, 0 but for the last one's, and its id."""
+    logits = np.zeros((1, 2, LAST_ID + 1), np.float32)
+    logits[..., LAST_ID] = 20
+    return logits, np.array([[LAST_ID, LAST_ID]])
+
+
+@about("token_losses")
+def test_the_last_token(step):
+    """GPT-2's last token, 50256, is picked as any other is: no id is too large for the type of the ids."""
+    logits, targets = of_the_last_id()
+    right = np.full((1, 2), math.log1p(LAST_ID * math.exp(-20)), np.float32)
+    result = run(step.token_losses, logits, targets)
+    equal(result, right, PLACES, what="token_losses(…) of token 50256", whose="it must be")
 
 
 @about("token_losses")
@@ -123,28 +145,38 @@ def test_what_is_looked_up(step):
 @about("count_valid")
 def test_count(step):
     """It counts the targets that are not -100, token 0 included, also 16 x 1024 of them: one float32, []."""
-    for targets in (SOME_LABELS, SOME_LABELS[:, :1], SOME_LABELS * 0 + IGNORED, np.zeros((16, 1024), np.int64)):
-        right = np.array((targets != IGNORED).sum(), np.float32)
-        what = f"count_valid of {list(targets.shape)} targets"
-        equal(run(step.count_valid, targets), right, what=what, whose="it must be")
+    none, many = SOME_LABELS * 0 + IGNORED, np.zeros((16, 1024), np.int64)
+
+    def right(targets):
+        count, what = np.array((targets != IGNORED).sum(), np.float32), f"count_valid of {list(targets.shape)} targets"
+        equal(run(step.count_valid, targets), count, what=what, whose="it must be")
+
+    for_each((SOME_LABELS, SOME_LABELS[:, :1], none, SOME_LABELS, many), right)
 
 
 @about("cross_entropy")
 def test_loss(step, reference):
     """The loss is Hugging Face's, of batches with and without ignored labels: one number, of the shape []."""
-    for case in CASES:
+
+    def right(case):
         logits, labels = reference[f"{case}logits"], reference[f"{case}labels"]
         what = f"cross_entropy of {list(labels.shape)} labels"
         equal(run(step.cross_entropy, logits, labels), reference[f"{case}loss"], what=what)
 
+    for_each(CASES, right)
+
 
 @about("cross_entropy")
 def test_uniform(step):
-    """Where all tokens are equally likely, the loss is ln V, for any size V of the vocabulary."""
-    for vocab, logit in ((VOCAB, 0.0), (37, -2.5), (1000, 4.0)):
-        logits = np.full((2, 4, vocab), logit, np.float32)
-        right = np.array(math.log(vocab), np.float32)
-        equal(run(step.cross_entropy, logits, SOME_LABELS), right, what=f"the loss for V = {vocab}", whose="ln V =")
+    """Where all tokens are equally likely, the loss is ln V, for any size V of the vocabulary, and for any labels."""
+
+    def right(case):
+        vocab, logit = case
+        logits, labels = np.full((2, 4, vocab), logit, np.float32), np.where(SOME_LABELS == 4, vocab - 1, SOME_LABELS)
+        loss = np.array(math.log(vocab), np.float32)
+        equal(run(step.cross_entropy, logits, labels), loss, what=f"the loss for V = {vocab}", whose="ln V =")
+
+    for_each(((VOCAB, 0.0), (37, -2.5), (1000, 4.0)), right)
 
 
 @about("cross_entropy")
@@ -153,8 +185,12 @@ def test_what_is_not_predicted(step):
     logits, labels = SOME_LOGITS.copy(), SOME_LABELS.copy()
     logits[NOT_PREDICTING] = 9 * logits[NOT_PREDICTING][:, ::-1] + 3
     labels[:, 0] = [4, IGNORED]
-    right = np.array(formula(SOME_LOGITS, SOME_LABELS), np.float32)
-    equal(run(step.cross_entropy, logits, labels), right, what="the loss with those changed", whose="the formula's")
+
+    def right(logits):
+        loss = np.array(formula(logits, SOME_LABELS), np.float32)
+        equal(run(step.cross_entropy, logits, labels), loss, what="the loss with those changed", whose="the formula's")
+
+    for_each((logits, -logits, logits), right)  # the same shape again: nothing is kept of another call
 
 
 @about("cross_entropy")
@@ -175,11 +211,13 @@ def test_nothing_to_predict(step, reference):
 @about("cross_entropy_backward")
 def test_gradient(step, reference):
     """The gradient is what autograd gives for Hugging Face's loss, of batches with and without ignored labels."""
-    for case in CASES:
-        logits, labels = reference[f"{case}logits"], reference[f"{case}labels"]
+
+    def right(case):
+        logits, labels, gradient = (reference[f"{case}{name}"] for name in ("logits", "labels", "gradient"))
         what = f"cross_entropy_backward of {list(labels.shape)} labels"
-        result, close = run(step.cross_entropy_backward, logits, labels), small(reference[f"{case}gradient"])
-        equal(result, reference[f"{case}gradient"], LOGITS, what=what, tolerance=close)
+        equal(run(step.cross_entropy_backward, logits, labels), gradient, LOGITS, what=what, tolerance=small(gradient))
+
+    for_each(CASES, right)
 
 
 @about("cross_entropy_backward")
@@ -191,8 +229,10 @@ def test_finite_differences(step):
         more[place] += change
         less[place] -= change
         slopes[place] = (formula(more, SOME_LABELS) - formula(less, SOME_LABELS)) / (2 * change)
-    gradient = run(step.cross_entropy_backward, SOME_LOGITS, SOME_LABELS)
     right = slopes.astype(np.float32)
+    gradient = keeps_nothing(
+        lambda *given: run(step.cross_entropy_backward, *given), SOME_LOGITS, SOME_LABELS, right=lambda *_: right
+    )
     equal(gradient, right, LOGITS, what="the gradient", tolerance=small(right), whose="finite differences'")
 
 
@@ -207,6 +247,17 @@ def test_where_it_is_zero(step):
     largest = float(np.abs(gradient.astype(np.float64).sum(axis=-1)).max())
     require(largest < 1e-6, f"At one position the gradient adds up to {largest:.3g} over the vocabulary.", gradient)
     require(bool((gradient[~NOT_PREDICTING] != 0).all()), "Where there is something to predict, it is 0.", gradient)
+
+
+@about("cross_entropy_backward")
+def test_gradient_of_the_last_token(step):
+    """GPT-2's last token, 50256, is a target as any other is: its logit gets its probability less 1."""
+    logits, labels = of_the_last_id()
+    right, total = np.zeros_like(logits), LAST_ID + math.exp(20)
+    right[0, 0] = 1 / total
+    right[0, 0, LAST_ID] = math.exp(20) / total - 1
+    gradient = run(step.cross_entropy_backward, logits, labels)
+    equal(gradient, right, LOGITS, what="the gradient of 50,257 logits", whose="it must be")
 
 
 @about("cross_entropy_backward")
@@ -232,21 +283,21 @@ def test_gradient_of_large_logits(step):
 @about("perplexity")
 def test_perplexity(step):
     """It is e to the loss: V for uniform guesses, 1 if every token is known; a loss of 1000 is an OverflowError."""
-    for loss, right in ((math.log(50257), 50257), (math.log(2), 2), (0.0, 1), (3.25, 25.790339917193062)):
-        number(f"perplexity({loss:.4g})", step.perplexity(loss), right)
+    cases = (math.log(50257), 50257), (math.log(2), 2), (0.0, 1), (3.25, 25.790339917193062), (700.0, math.exp(700))
+    for_each(cases, lambda case: number(f"perplexity({case[0]:.4g})", step.perplexity(case[0]), case[1]))
     error_of("perplexity(1000.0)", lambda: step.perplexity(1000.0), OverflowError)
 
 
 @about("bits_per_byte")
 def test_bits_per_byte(step):
     """The bits of all predicted tokens over the bytes of their text: 6 tokens at 7 bits over 24 bytes make 1.75."""
-    for loss, tokens, size, right in (
-        (7 * math.log(2), 6, 24, 1.75),
-        (4 * math.log(2), 12, 24, 2.0),
-        (math.log(256), 9, 9, 8.0),
-        (0.0, 3, 10, 0.0),
-    ):
-        number(f"bits_per_byte({loss:.4g}, {tokens}, {size})", step.bits_per_byte(loss, tokens, size), right)
+
+    def right(case):
+        loss, tokens, size, bits = case
+        number(f"bits_per_byte({loss:.4g}, {tokens}, {size})", step.bits_per_byte(loss, tokens, size), bits)
+
+    two = math.log(2)
+    for_each(((7 * two, 6, 24, 1.75), (4 * two, 12, 24, 2.0), (math.log(256), 9, 9, 8.0), (0.0, 3, 10, 0.0)), right)
 
 
 def number(what, actual, right):

@@ -4,13 +4,15 @@ Recorded on the awkward configuration (batch 2, length 7, width 15, 3 heads of 5
 through Hugging Face's ``GPT2Attention``, stage by stage. The attention that is gone back through is step 07's solution.
 """
 
+import functools
+
 import numpy as np
 import pytest
 from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, keeps_nothing, require
 from checker.claims.modules import build, compiled, run, shapes_of, unwanted
 from checker.claims.vocabulary import article
 from checker.max_adapter.runtime import lazily, tensor
@@ -151,8 +153,9 @@ def in_proportion(expected):
 @about("attention_weights")
 def test_weights(step, reference):
     """These are the weights that Hugging Face's attention computed on the way forward."""
-    weights = run(step.attention_weights, reference["query"], reference["key"])
-    equal(weights, reference["attention_weights"], SCORES, what="attention_weights(query, key)")
+    query, key, right = (reference[name] for name in ("query", "key", "attention_weights"))
+    weights = keeps_nothing(lambda *given: run(step.attention_weights, *given), query, key, right=lambda *_: right)
+    equal(weights, right, SCORES, what="attention_weights(query, key)")
 
 
 @about("attention_weights")
@@ -188,8 +191,9 @@ def test_dtype_of_the_mask(step):
 @about("softmax_backward")
 def test_softmax(step, reference):
     """Given the gradient of the weights, it returns PyTorch's gradient of the scores."""
-    gradient = run(step.softmax_backward, reference["attention_weights.gradient"], reference["attention_weights"])
-    equal(gradient, reference["scores.gradient"], SCORES, what="softmax_backward(grad, weights)", whose="PyTorch's")
+    given, right = (reference[f"attention_weights{end}"] for end in (".gradient", "")), reference["scores.gradient"]
+    gradient = keeps_nothing(lambda *both: run(step.softmax_backward, *both), *given, right=lambda *_: right)
+    equal(gradient, right, SCORES, what="softmax_backward(grad, weights)", whose="PyTorch's")
 
 
 @about("softmax_backward")
@@ -225,35 +229,41 @@ def test_hidden_scores(step):
     equal(hidden, np.zeros_like(hidden), ROWS, what="the gradient of the hidden scores", whose="it must be")
 
 
+@pytest.fixture(scope="module")
+def recorded_heads(step, reference):
+    """What gives the gradients of the recorded heads; computed once for all claims."""
+    return functools.cache(lambda: heads_backward(step, *(reference[name] for name in OF_HEADS)))
+
+
 @about("heads_backward")
 def test_value(step, reference):
     """The gradient of value is PyTorch's: a value hears from every query that took from it."""
-    inputs = (reference[name] for name in OF_HEADS)
-    gradient = heads_backward(step, *inputs)["value"]
+    right = [reference[f"{name}.gradient"] for name in ("query", "key", "value")]
+    inputs = [reference[name] for name in OF_HEADS]
+    *_, gradient = keeps_nothing(
+        lambda *given: [*heads_backward(step, *given).values()], *inputs, right=lambda *_: right
+    )
     equal(gradient, reference["value.gradient"], what="the gradient of value", whose="PyTorch's")
 
 
 @about("heads_backward")
-def test_query(step, reference):
+def test_query(recorded_heads, reference):
     """The gradient of query is PyTorch's: a query hears from every key, through the score."""
-    inputs = (reference[name] for name in OF_HEADS)
-    gradient = heads_backward(step, *inputs)["query"]
+    gradient = recorded_heads()["query"]
     equal(gradient, reference["query.gradient"], what="the gradient of query", whose="PyTorch's")
 
 
 @about("heads_backward")
-def test_key(step, reference):
+def test_key(recorded_heads, reference):
     """The gradient of key is PyTorch's: a key hears from every query, through the score."""
-    inputs = (reference[name] for name in OF_HEADS)
-    gradient = heads_backward(step, *inputs)["key"]
+    gradient = recorded_heads()["key"]
     equal(gradient, reference["key.gradient"], what="the gradient of key", whose="PyTorch's")
 
 
 @about("heads_backward")
-def test_the_first_query(step, reference):
+def test_the_first_query(recorded_heads):
     """The first query gets no gradient: its only weight is always 1."""
-    inputs = (reference[name] for name in OF_HEADS)
-    first = array(heads_backward(step, *inputs)["query"])[:, :, 0]
+    first = array(recorded_heads()["query"])[:, :, 0]
     axes = ("batch", "head", "channel")
     equal(first, np.zeros_like(first), axes, what="the gradient of the first query", whose="it must be")
 
@@ -269,34 +279,42 @@ def test_each_head_alone(step, reference):
         equal(after, before, what=f"the gradient of {name} in the other heads", whose=BEFORE)
 
 
+@pytest.fixture(scope="module")
+def recorded_attention(step, attention, reference):
+    """What gives the gradients of the recorded attention; computed once for all claims."""
+    return functools.cache(lambda: attention_backward(step, attention, reference["grad"], reference["hidden_states"]))
+
+
 @about("attention_backward")
-def test_names_and_shapes(step, attention, reference):
+def test_names_and_shapes(recorded_attention):
     """It returns the gradient of hidden_states, and four by name, each of the shape of its weight."""
-    gradient, _ = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
+    gradient, _ = recorded_attention()
     require(bool(np.isfinite(array(gradient)).all()), "The gradient of hidden_states is not finite.", array(gradient))
 
 
 @about("attention_backward")
 def test_input(step, attention, reference):
     """The gradient of hidden_states is what PyTorch's autograd gives."""
-    gradient, _ = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
-    expected = "the gradient of hidden_states"
-    equal(gradient, reference["hidden_states.gradient"], TOKENS, what=expected, whose="PyTorch's")
+    grad, hidden_states, right = (reference[name] for name in ("grad", "hidden_states", "hidden_states.gradient"))
+    gradient = keeps_nothing(
+        lambda *given: attention_backward(step, attention, *given)[0], grad, hidden_states, right=lambda *_: right
+    )
+    equal(gradient, right, TOKENS, what="the gradient of hidden_states", whose="PyTorch's")
 
 
 @about("attention_backward")
-def test_projections(step, attention, reference):
+def test_projections(recorded_attention, reference):
     """The gradients of all four weights are what PyTorch's autograd gives: [out, in], summed over all tokens."""
-    _, gradients = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
+    _, gradients = recorded_attention()
     for name in reversed(NAMES):
         of = f"the gradient of {name}"
         equal(gradients[name], reference[f"{name}.gradient"], AXES[name], what=of, whose="PyTorch's")
 
 
 @about("attention_backward")
-def test_the_bias_of_the_keys(step, attention, reference):
+def test_the_bias_of_the_keys(recorded_attention):
     """The keys' part of c_attn.bias gets none: it adds a constant to all scores of a query; softmax ignores it."""
-    _, gradients = attention_backward(step, attention, reference["grad"], reference["hidden_states"])
+    _, gradients = recorded_attention()
     by_query, by_key, by_value = np.abs(array(gradients["c_attn.bias"])).reshape(3, WIDTH).max(axis=-1)
     largest = max(by_query, by_value)
     sentence = (

@@ -154,6 +154,15 @@ MISTAKES = {
     "The gradient of value comes first; the order is query, key, value.": {
         ALL_THREE: "return grad_value, grad_query, grad_key"
     },
+    "The gradients of key and value are swapped: they come in the order query, key, value.": {
+        ALL_THREE: "return grad_query, grad_value, grad_key"
+    },
+    "The gradients of query and value are swapped: they come in the order query, key, value.": {
+        ALL_THREE: "return grad_value, grad_key, grad_query"
+    },
+    "The gradient of query comes last; the order is query, key, value.": {
+        ALL_THREE: "return grad_key, grad_value, grad_query"
+    },
     "The backward pass skips c_proj: the heads get the gradient of what c_proj took.": {
         GRADS: GRADS.replace("grad_merged", "grad")
     },
@@ -183,6 +192,15 @@ MISTAKES = {
     },
     "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
         PARTS: PARTS.replace("in grad_heads", "in grad_heads[::-1]")
+    },
+    "The parts are joined in the order query, value, key; c_attn makes query, key, value.": {
+        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[0], grad_heads[2], grad_heads[1])")
+    },
+    "The parts are joined in the order value, query, key; c_attn makes query, key, value.": {
+        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[2], grad_heads[0], grad_heads[1])")
+    },
+    "The parts are joined in the order key, value, query; c_attn makes query, key, value.": {
+        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[1], grad_heads[2], grad_heads[0])")
     },
     "The parts are added, or joined along the tokens; join them side by side, along the last axis: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
@@ -221,6 +239,9 @@ MISTAKES = {
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
         RETURN: "return grad_input, c_attn | c_proj"
+    },
+    "The dictionary is returned first; the gradient of hidden_states comes first.": {
+        RETURN: 'return named({"c_attn": c_attn, "c_proj": c_proj}), grad_input'
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
         RETURN: RETURN.replace("grad_input, ", "")
