@@ -13,7 +13,7 @@ import pytest
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, for_each, require
 from checker.claims.modules import build, run, shapes_of
 from checker.course.steps import Step
 from checker.max_adapter.runtime import compiling, open_device, tensor
@@ -154,21 +154,30 @@ def wanted(logits, held):
 @about("ragged_positions")
 def test_positions(step):
     """Every token knows its position in its own request, counting those that the cache holds already."""
-    batches = (((3, 1, 5), (0, 0, 0)), ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,)))
-    for counts, held in (*batches, ((1,) * 300, (0,) * 300)):  # more requests than int8 and uint8 can count
+
+    def right(batch):
+        counts, held = batch
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
         tokens = np.zeros(sum(counts), np.int64)
         result = run(step.ragged_positions, tokens, offsets_of(counts), np.array(held, np.uint32))
         equal(result, places, ("row",), what="ragged_positions", whose="the right number")
+
+    first, later, many = ((3, 1, 5), (0, 0, 0)), ((3, 1, 5), (2, 0, 500)), ((1,) * 300, (0,) * 300)
+    others = ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,))
+    # The same shape again: nothing is kept of another call. Many: more requests than int8 and uint8 can count.
+    for_each((first, later, first, *others, many), right)
 
 
 @about("last_rows")
 def test_last_rows(step):
     """The last row of every request is returned, in the order of the requests."""
     rows = np.arange(9 * 15, dtype=np.float32).reshape(9, 15)
-    for counts in ((3, 1, 5), (1,) * 9, (9,)):
+
+    def right(counts):
         result = run(step.last_rows, rows, offsets_of(counts))
         equal(result, rows[offsets_of(counts)[1:] - 1], ("request", "channel"), what="last_rows", whose="the right row")
+
+    for_each(((3, 1, 5), (4, 4, 1), (3, 1, 5), (1,) * 9, (9,)), right)
 
 
 @about("paged_attention")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from max.experimental import functional as F
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, keeps_nothing, require
 from checker.claims.modules import compiled, run, shapes_of
 from checker.max_adapter.runtime import tensor
 from checker.numeric.references import seeded_weights
@@ -89,6 +89,14 @@ def saved_weights(name):
     return (weights.view(np.uint32) & 0xFFFF0000).view(np.float32)
 
 
+def some_blocks(quantize, format, reference):
+    """Refuse unless blocks of a matrix, and one alone, become llama.cpp's, whatever was quantized before."""
+    numbers = reference["matrix"].reshape(5, 3, 32)
+    become(numbers, quantize, format)
+    become(numbers[0, 0], quantize, format, "a single block")
+    keeps_nothing(lambda numbers: quantize(numbers).view(np.uint8), numbers)
+
+
 def zeros_are_no_error(quantize, format):
     """Refuse unless a block of zeros, and one whose scale is too small for float16, are rounded without a warning."""
     blocks = np.zeros((1, 3, 32), np.float32)
@@ -103,9 +111,7 @@ def zeros_are_no_error(quantize, format):
 @about("quantize_q8_0")
 def test_blocks_of_8_bits(step, reference):
     """Each block becomes llama.cpp's 34 bytes: two of the scale, its largest magnitude / 127, then the steps."""
-    numbers = reference["matrix"].reshape(5, 3, 32)
-    for several, what in ((numbers, "the blocks"), (numbers[0, 0], "a single block"), (numbers[::-1], "other blocks")):
-        become(several, step.quantize_q8_0, "Q8_0", what)
+    some_blocks(step.quantize_q8_0, "Q8_0", reference)
 
 
 @about("quantize_q8_0")
@@ -150,9 +156,7 @@ def test_numbers_of_8_bits(step):
 @about("quantize_q4_0")
 def test_blocks_of_4_bits(step, reference):
     """Each block becomes llama.cpp's 18 bytes: the scale, its first number of largest magnitude / -8, then 16 pairs."""
-    numbers = reference["matrix"].reshape(5, 3, 32)
-    for several, what in ((numbers, "the blocks"), (numbers[0, 0], "a single block"), (numbers[::-1], "other blocks")):
-        become(several, step.quantize_q4_0, "Q4_0", what)
+    some_blocks(step.quantize_q4_0, "Q4_0", reference)
 
 
 @about("quantize_q4_0")
@@ -208,8 +212,10 @@ def test_product(step):
     """It is x times the transposed numbers, plus the bias, for inputs of any rank; the padding is left out."""
     blocks = in_blocks(WEIGHT, "Q4_0")
     layer = step.QuantizedLinear(blocks, tensor(BIAS))
+    weight = numbers_in(blocks, "Q4_0")
     for x in (NARROW, NARROW[:1, 0], NARROW[:, None, :1]):
-        multiplied(run(layer, x), x, blocks, BIAS, f"the output for {list(x.shape)}")
+        result = keeps_nothing(lambda x: run(layer, x), x, right=lambda x: (x @ weight.T + BIAS).astype(np.float32))
+        multiplied(result, x, blocks, BIAS, f"the output for {list(x.shape)}")
 
 
 def multiplied(actual, x, blocks, bias, what, tolerance=TOLERANCE):

@@ -7,7 +7,7 @@ that gives the same observation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,19 +75,27 @@ def first_of(refusals: Sequence[Refusal], observed: object) -> None:
 
 
 def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
-    """Try ``check`` on all cases, and refuse with the first that it refuses: two mistakes may agree on one case."""
-    refusals = {}
+    """Try ``check`` on all cases, and refuse with the first that it refuses, saying which: mistakes may agree on it."""
+    refusals: dict[int, Refusal] = {}
     for number, case in enumerate(cases):
         try:
             check(case)
-        except Refusal as refusal:
-            refusals[number] = refusal
-    seen = [refusal.observed for refusal in refusals.values()]
-    if all(isinstance(each, np.ndarray) and each.dtype.kind in "biuf" for each in seen):
-        observed: object = np.concatenate([[*refusals], *(np.ravel(each) for each in seen)])
-    else:
-        observed = {number: refusal.sentence for number, refusal in refusals.items()}
-    first_of(list(refusals.values()), observed)
+        except Refusal as refused:
+            refusals[number] = refused
+    observed = _seen_by(refusals)
+    for refusal in refusals.values():
+        what = refusal.compared.what.rstrip(",") if refusal.compared else ""
+        if what not in refusal.sentence:
+            refusal.sentence = f"{refusal.sentence.removesuffix('.')} ({what})."
+    first_of([*refusals.values()], observed)
+
+
+def _seen_by(refusals: Mapping[int, Refusal]) -> object:
+    """Return what refusals saw, by their numbers: all arrays as one, or else their sentences."""
+    arrays = [refusal.observed for refusal in refusals.values() if isinstance(refusal.observed, np.ndarray)]
+    if len(arrays) == len(refusals) and all(array.dtype.kind in "biuf" for array in arrays):
+        return np.concatenate([[*refusals], *(array.ravel() for array in arrays)])
+    return {number: refusal.sentence for number, refusal in refusals.items()}
 
 
 def is_value(what: str, actual: object, expected: object) -> None:

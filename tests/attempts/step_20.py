@@ -43,7 +43,7 @@ MISTAKES = {
         DONE: "done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - done)"},
-    "This is a whole wave, which rises again; half a wave is math.cos(math.pi * done).": {
+    "This is a whole wave, which rises again; half a wave is the cosine of pi times the fraction of the way down.": {
         FALL: FALL.replace("math.pi", "2 * math.pi")
     },
     "The rate jumps to 0 after the warm-up and rises: the sign before the cosine must be a plus.": {

@@ -59,6 +59,10 @@ MISTAKES = {
     "A scale of Q8_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
         f"{ROUNDED_8}  #": f"{ROUNDED_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)  #"
     },
+    "The scales of Q8_0 are kept from the first call with numbers of this shape; compute them at every call.": {
+        SCALE_8: "kept = globals().setdefault('kept', {})\n"
+        f"    scales = kept.setdefault(numbers.shape, {SCALE_8.removeprefix('scales = ')})"
+    },
     "The scales of Q8_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
         SCALE_8: f"{SCALE_8}\n    scales = scales.astype(np.float16)"
     },
