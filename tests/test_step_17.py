@@ -146,8 +146,14 @@ def test_linear_bias(recorded_linear, reference):
     equal(recorded_linear()["bias"], right, what="The gradient of bias", whose=PYTORCHS)
 
 
+@pytest.fixture(scope="module")
+def some_linear(step):
+    """What gives the gradients of the linear layer of this file; computed once for all claims."""
+    return functools.cache(lambda: linear(step, GRAD, X, WEIGHT))
+
+
 @about("linear_backward")
-def test_linear_slopes(step):
+def test_linear_slopes(some_linear):
     """They say how fast the loss grows with each number: finite differences of MAX's Linear agree."""
 
     layer = build(Linear, 4, 3)
@@ -156,7 +162,7 @@ def test_linear_slopes(step):
         layer.weight, layer.bias = weight, bias
         return layer(x)
 
-    agree(linear(step, GRAD, X, WEIGHT), part, GRAD, (X, WEIGHT, BIAS))
+    agree(some_linear(), part, GRAD, (X, WEIGHT, BIAS))
 
 
 @about("linear_backward")
@@ -169,9 +175,9 @@ def test_linear_rows(step):
 
 
 @about("linear_backward")
-def test_linear_adds_up(step):
+def test_linear_adds_up(step, some_linear):
     """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
-    both, one, rest = (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + OTHER_GRAD, GRAD, OTHER_GRAD))
+    one, (both, rest) = some_linear(), (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + OTHER_GRAD, OTHER_GRAD))
     for name in OF_THREE:
         add_up(name, both[name], one[name], rest[name])
 
@@ -193,27 +199,33 @@ def test_gelu_at_its_ends(step):
     equal(result, right, what="The slope at 0, 9, -9, 10000 and -10000", whose="it must be")
 
 
+@pytest.fixture(scope="module")
+def some_gelu(step):
+    """What gives the gradient of the GELU of this file; computed once for all claims."""
+    return functools.cache(lambda: run(step.gelu_backward, NORM_GRAD, NORM_X))
+
+
 @about("gelu_backward")
-def test_gelu_slopes(step):
+def test_gelu_slopes(some_gelu):
     """It says how fast the loss grows with each number: finite differences of MAX's GELU agree."""
-    gradient = run(step.gelu_backward, NORM_GRAD, NORM_X)
-    agree({"x": gradient}, lambda x: F.gelu(x, approximate="tanh"), NORM_GRAD, (NORM_X,))
+    agree({"x": some_gelu()}, lambda x: F.gelu(x, approximate="tanh"), NORM_GRAD, (NORM_X,))
 
 
 @about("gelu_backward")
-def test_gelu_any_axes(step):
+def test_gelu_any_axes(step, some_gelu):
     """The axes do not matter: each number is taken by itself."""
-    whole = as_large(run(step.gelu_backward, NORM_GRAD, NORM_X))
+    whole = as_large(some_gelu())
     for shape in ((6, 6), (36,)):
         result = run(step.gelu_backward, NORM_GRAD.reshape(shape), NORM_X.reshape(shape))
         equal(result, whole.reshape(shape), what=f"gelu_backward of {list(shape)}", whose="the right number")
 
 
 @about("gelu_backward")
-def test_gelu_adds_up(step):
+def test_gelu_adds_up(step, some_gelu):
     """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
-    given = (2 * NORM_GRAD + OTHER_NORM_GRAD, NORM_GRAD, OTHER_NORM_GRAD)
-    add_up("x", *(run(step.gelu_backward, grad, NORM_X) for grad in given))
+    given = (2 * NORM_GRAD + OTHER_NORM_GRAD, OTHER_NORM_GRAD)
+    both, rest = (run(step.gelu_backward, grad, NORM_X) for grad in given)
+    add_up("x", both, some_gelu(), rest)
 
 
 def norm(step, grad, x, weight, eps=1e-5):
@@ -368,22 +380,29 @@ def test_last_id(step):
     equal(table[-1], IDS_GRAD[0, 0], what="the row of token 50256", whose="its gradient")
 
 
+@pytest.fixture(scope="module")
+def some_table(step):
+    """What gives the gradient of the table of this file; computed once for all claims."""
+    return functools.cache(lambda: run(step.embedding_backward, IDS_GRAD, IDS, 6))
+
+
 @about("embedding_backward")
-def test_embedding_slopes(step):
+def test_embedding_slopes(some_table):
     """It says how fast the loss grows with each number of the table: finite differences of a look-up agree."""
-    gradient = run(step.embedding_backward, IDS_GRAD, IDS, 6)
 
     def part(table):
         return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=-2)
 
-    agree({"the table": gradient}, part, IDS_GRAD, (SOME_TABLE,))
+    agree({"the table": some_table()}, part, IDS_GRAD, (SOME_TABLE,))
 
 
 @about("embedding_backward")
-def test_embedding_adds_up(step):
+def test_embedding_adds_up(step, some_table):
     """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
-    given = (2 * IDS_GRAD + OTHER_IDS_GRAD, IDS_GRAD, OTHER_IDS_GRAD)
-    add_up("the table", *(run(step.embedding_backward, grad, IDS, 6) for grad in given))
+    both, rest = (
+        run(step.embedding_backward, grad, IDS, 6) for grad in (2 * IDS_GRAD + OTHER_IDS_GRAD, OTHER_IDS_GRAD)
+    )
+    add_up("the table", both, some_table(), rest)
 
 
 @pytest.mark.drawn

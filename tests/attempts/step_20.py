@@ -127,11 +127,11 @@ MISTAKES = {
         M_HAT: M_HAT.replace("**step", ""),
         V_HAT: V_HAT.replace("**step", ""),
     },
-    "The corrections end after step 100; they never do, though 1 - beta**step comes close to 1.": {
+    "The corrections end after some steps; they never do, though 1 - beta**step comes close to 1.": {
         M_HAT: "late = step > 100.0\n        m_hat = m / F.where(late, 1.0, 1 - self.beta1**step)",
         V_HAT: "v_hat = v / F.where(late, 1.0, 1 - self.beta2**step)",
     },
-    "The corrections stay as they are at step 100; they change with every step.": {
+    "The corrections stay as they are after some steps; they change with every step.": {
         M_HAT: "step = F.min(step, 100.0)\n        " + M_HAT,
     },
     "beta is multiplied by step; it is raised to that power: **.": {
