@@ -4,7 +4,6 @@ PyTorch trained a tiny model for 20 steps with its AdamW, and was recorded. The 
 are two tables, a gain and a bias, so its graphs are made in no time.
 """
 
-import functools
 import itertools
 import math
 
@@ -15,7 +14,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, TensorType
 
-from checker.claims import Refusal, about, equal, first_of, for_each, is_value, keeps_nothing, require
+from checker.claims import Refusal, about, equal, first_of, for_each, is_value, require
 from checker.claims.modules import unwanted
 from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
 from checker.numeric.tolerance import TOLERANCE
@@ -221,11 +220,6 @@ def test_updated(step, reference, optimizer, schedule):
     for_each(itertools.product((1, 2, 20), (TABLE, GAIN)), right)
 
 
-def first_weights(optimizer, zeros, gradient):
-    """What the first step makes of weights of 0, with a rate of 1/4."""
-    return updated(optimizer, zeros, zeros, zeros, gradient, 0.25, 1)["weights"]
-
-
 @about("updated")
 def test_first_step(step):
     """The first step moves every number by lr, however large its gradient: m and v are corrected."""
@@ -233,26 +227,21 @@ def test_first_step(step):
     zeros, right = np.zeros_like(gradient), (-0.25 * np.sign(gradient)).astype(np.float32)
     for beta1, beta2 in ((0.9, 0.95), (0.5, 0.999)):
         optimizer = step.AdamW(beta1=beta1, beta2=beta2, epsilon=1e-9, weight_decay=0.0)
-        call = functools.partial(first_weights, optimizer)
-        result = keeps_nothing(call, zeros, gradient, right=lambda *_: right)
+        result = updated(optimizer, zeros, zeros, zeros, gradient, 0.25, 1)["weights"]
         equal(result, right, what="the first step from 0", tolerance=1e-4, whose="it must be")
 
 
 @about("updated")
 def test_later_steps(step):
-    """The corrections never end: with a beta2 of 0.999, v is divided by 0.14 at step 150, and by 0.63 at step 1,000."""
+    """The corrections never end: with a beta2 of 0.999, v is still divided by 0.63 at step 1,000."""
     optimizer = step.AdamW(beta1=0.99, beta2=0.999, epsilon=1e-8, weight_decay=0.0)
     weight, m, gradient = np.float32([[0.5, -2, 1], [0, 3, -1]]), np.float32([[1, -1, 2]]), np.float32([[2, 1, -3]])
     m, v, gradient = (np.repeat(each, 2, axis=0) for each in (m, m**2 + 1, gradient))
-
-    def right(at):
-        m_hat = (0.99 * m + 0.01 * gradient) / (1 - 0.99**at)
-        v_hat = (0.999 * v + 0.001 * gradient**2) / (1 - 0.999**at)
-        wanted = (weight - 0.25 * m_hat / np.sqrt(v_hat)).astype(np.float32)
-        result = updated(optimizer, weight, m, v, gradient, 0.25, at)["weights"]
-        equal(result, wanted, what=f"the weight after step {at}", whose="it must be")
-
-    for_each((150, 1000), right)
+    m_hat = (0.99 * m + 0.01 * gradient) / (1 - 0.99**1000)
+    v_hat = (0.999 * v + 0.001 * gradient**2) / (1 - 0.999**1000)
+    right = (weight - 0.25 * m_hat / np.sqrt(v_hat)).astype(np.float32)
+    result = updated(optimizer, weight, m, v, gradient, 0.25, 1000)["weights"]
+    equal(result, right, what="the weight after step 1,000", whose="it must be")
 
 
 @about("updated")
