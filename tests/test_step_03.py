@@ -6,8 +6,10 @@ One token of the recorded input hardly varies, so that epsilon, 1e-3 here, decid
 import numpy as np
 import pytest
 
-from checker.claims import about, equal, keeps_nothing
+from checker.claims import about, equal, keeps_nothing, require
 from checker.claims.modules import build, compiled, has_only, run
+from checker.claims.vocabulary import as_array
+from checker.numeric.comparison import close
 
 WIDTH, EPSILON = 15, 1e-3
 
@@ -27,6 +29,16 @@ def test_parameters(step, reference):
     has_only(fresh, reference.weights)
     equal(fresh.weight, np.ones(WIDTH, np.float32), what="the weight of a new LayerNorm", whose="the right number")
     equal(fresh.bias, np.zeros(WIDTH, np.float32), what="the bias of a new LayerNorm", whose="the right number")
+
+
+@about("__init__")
+def test_default_epsilon(step, reference):
+    """Without eps it is 1e-5, as in GPT-2: of a token that hardly varies, it decides the numbers."""
+    fresh = build(lambda: step.LayerNorm(WIDTH), weights=reference.weights)
+    scaled = reference["input"] * np.float32((1e-5 / EPSILON) ** 0.5)
+    result = as_array(run(fresh, scaled))[0]
+    same = result is not None and result.shape == scaled.shape and close(result, reference["output"])
+    require(same, "Without eps, LayerNorm does not use 1e-5, GPT-2's epsilon.", result)
 
 
 @about("forward")

@@ -7,7 +7,7 @@ from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import TensorType, default_dtype
 
-from checker.claims import about, equal, keeps_nothing, require
+from checker.claims import about, equal, error_of, keeps_nothing, require
 from checker.claims.modules import build, compiled, run
 from checker.max_adapter.runtime import open_device
 from solutions.solution_01 import GPT2Config
@@ -22,7 +22,7 @@ def embeddings(step, config, reference):
 @about("position_ids")
 def test_positions(step):
     """A sequence is numbered from 0: int64, one axis."""
-    for length in (7, 4, 1, 1024):  # int8 ends at 127, uint8 at 255; GPT-2 has 1024 positions
+    for length in (7, 4, 1, 1500):  # int8 ends at 127, GPT-2 at 1023, and another model later
         positions = run(lambda: step.position_ids(length, device=CPU()))  # noqa: B023
         equal(positions, np.arange(length), ("place",), what=f"position_ids({length})")
 
@@ -74,6 +74,15 @@ def test_forward(step, embeddings, reference):
     table = np.arange(config.n_positions * 15, dtype=np.float32).reshape(-1, 15)
     large = build(step.GPT2PositionEmbeddings, config, weights={"wpe.weight": table})
     equal(run(large, places), table[places], ("token", "channel"), what="forward([128, 1023])", whose="the table's")
+
+
+@about("forward")
+def test_full_context(step, config):
+    """A text of n_positions tokens passes check_length, which is given, and one more raises ValueError."""
+    if not hasattr(step, "check_length"):  # the source tutorial has none
+        return
+    step.check_length(config.n_positions, config)
+    error_of("check_length(n_positions + 1)", lambda: step.check_length(config.n_positions + 1, config))
 
 
 @pytest.mark.drawn

@@ -93,6 +93,16 @@ def test_temperature(step):
     are_probabilities(probabilities, wanted, f"the softmax at temperature {TINY}")
 
 
+@about("probabilities")
+def test_the_logits_stay(step):
+    """The logits that it is given are the same afterwards, float64 ones too."""
+    for dtype in (np.float32, np.float64):
+        logits = LOGITS.astype(dtype)
+        step.Sampling(0.5, top_k=2).probabilities(logits)
+        sentence = f"probabilities changes the {dtype.__name__} logits that it is given: compute with a copy."
+        require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
+
+
 def best(logits, top_k):
     """The logits with minus infinity in place of all but the ``top_k`` largest of each row."""
     left = np.argsort(logits, axis=-1)[:, -top_k:]

@@ -43,6 +43,13 @@ def test_head_dim(step):
         is_value(f"head_dim({n_embd}, {n_head})", step.head_dim(n_embd, n_head), n_embd // n_head)
 
 
+@about("head_dim")
+def test_impossible_heads_are_refused(step):
+    """A number of heads below 1, or one that does not divide the width, raises ValueError."""
+    for n_head in (0, -3, 4):
+        error_of(f"head_dim({WIDTH}, {n_head})", lambda: step.head_dim(WIDTH, n_head))  # noqa: B023
+
+
 @about("split_heads")
 def test_split_heads(step, x):
     """Every head gets its own slice of the embedding: [batch, seq, embd] -> [batch, head, seq, head_dim]."""

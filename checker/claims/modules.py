@@ -110,13 +110,23 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
     """Call the learner's function as one graph, on tensors and plain numbers; return the tensor that it returns.
 
     Raises:
-        Refusal: the result is not a tensor.
+        Refusal: the result is not a tensor, or a module has more weights after the call.
     """
+    before = _weights_of(function)
     with lazily():
         result = function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
     if not isinstance(result, Tensor):
         raise unwanted(function, result, "a Tensor")
+    if kept := sorted(_weights_of(function) - before):
+        raise Refusal(
+            f"forward keeps {' and '.join(kept)} on self, where MAX takes tensors for weights: use a plain variable."
+        )
     return result
+
+
+def _weights_of(function: Callable[..., Any]) -> set[str]:
+    """Return the names of the weights of a module; a plain function has none."""
+    return {name for name, _ in function.parameters} if isinstance(function, Module) else set()
 
 
 def past_stays(module: Module[..., Any], x: np.ndarray, changed: np.ndarray, right: np.ndarray) -> None:
