@@ -71,7 +71,10 @@ class Started:
 
 @dataclass(frozen=True)
 class Claimed:
-    """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass."""
+    """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
+
+    It is ``foreseen`` if only the compiler could find it, and the reason says what to do.
+    """
 
     claim: str
     about: str
@@ -79,6 +82,7 @@ class Claimed:
     verdict: str
     reason: str = ""
     location: Location | None = None
+    foreseen: bool = False
 
 
 @dataclass(frozen=True)

@@ -241,7 +241,7 @@ def masked(logits, right, what):
             "out of step 02's causal_mask, and give the causal mask its two new axes one at a time, as the docstring "
             "of cache_mask says."
         )
-        raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared) from None
+        raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared, foreseen=True) from None
 
 
 @pytest.mark.compiled

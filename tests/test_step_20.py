@@ -245,6 +245,18 @@ def test_later_steps(step):
 
 
 @about("updated")
+def test_without_settings(step):
+    """AdamW() has a beta1 of 0.9, a beta2 of 0.95, an epsilon of 1e-8, and a decay of 0.1, as in GPT-3's training."""
+    gradient = np.float32([[1e-8, -3e-8, 2e-8], [4e-8, -1e-8, 5e-8]])  # next to which epsilon counts
+    weight, m, v = gradient * 1e8, 2 * gradient, 3 * gradient**2
+    m_hat = (0.9 * m + 0.1 * gradient) / (1 - 0.9**3)
+    v_hat = (0.95 * v + 0.05 * gradient**2) / (1 - 0.95**3)
+    right = weight - 0.25 * (m_hat / (np.sqrt(v_hat) + 1e-8) + 0.1 * weight)
+    result = updated(step.AdamW(), weight, m, v, gradient, 0.25, 3)["weights"]
+    equal(result, right.astype(np.float32), what="the weight after step 3 of AdamW()", whose="it must be")
+
+
+@about("updated")
 def test_what_decays(step):
     """Without a gradient, a matrix shrinks by lr * weight_decay, whatever its size, and a gain or a bias stays."""
     results, right = [], []

@@ -141,6 +141,12 @@ def test_a_tile_further_on(step):
 
 
 @about("attend_tile")
+def test_a_row_alone(step):
+    """A single row looks at its own key too, also where a block begins with it; alone at the start, at no other."""
+    tiles(step, 2 * numbers(37, 1, D), numbers(38, 70, D), numbers(39, 70, D), [(0, 0), (32, 0), (64, 0), (40, 8)])
+
+
+@about("attend_tile")
 def test_a_tile_of_a_long_text(step):
     """Rows at positions 300 and 1,008 look at up to 1,024 keys of 64 channels, as many as GPT-2 small has."""
     query, key, value = numbers(34, 16, 64), numbers(35, 1024, 64), numbers(36, 1024, 64)

@@ -161,7 +161,8 @@ class Observation:
         """Keep the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
-        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, outcome.sentence, outcome.location))
+        said = outcome.sentence, outcome.location, outcome.foreseen
+        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, *said))
 
     def outcome(
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
@@ -263,7 +264,8 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
             from checker.diagnosis.exceptions import location_of
 
             location = location_of(error.__cause__, path, error.wanted)
-        return Outcome(FAIL, error.sentence, location, observed, about, error.compared, measured=not error.wanted)
+        measured, foreseen = not error.wanted, error.foreseen
+        return Outcome(FAIL, error.sentence, location, observed, about, error.compared, measured, foreseen)
     if waited_for := _waited_for(error, path, to_write):
         return Outcome(WAITS, f"waits until {waited_for} is written", about=about)
     from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none

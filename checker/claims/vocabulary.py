@@ -40,13 +40,20 @@ class Refusal(AssertionError):
         observed: what tells mistakes apart; the sentence if it is left out.
         wanted: the exception that had to be raised, if another was.
         compared: the arrays that are not equal.
+        foreseen: whether only the compiler could find it, and the sentence says what to do.
     """
 
     def __init__(
-        self, sentence: str, observed: object = None, wanted: str = "", compared: Comparison | None = None
+        self,
+        sentence: str,
+        observed: object = None,
+        wanted: str = "",
+        compared: Comparison | None = None,
+        *,
+        foreseen: bool = False,
     ) -> None:
         super().__init__(sentence)
-        self.wanted, self.compared = wanted, compared
+        self.wanted, self.compared, self.foreseen = wanted, compared, foreseen
         self.sentence = sentence
         self.observed = sentence if observed is None else observed
 

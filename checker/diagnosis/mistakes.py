@@ -156,7 +156,7 @@ class Outcome:
 
     ``verdict`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
-    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
+    ``foreseen`` is said of what only the compiler could find. ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised.
     """
 
@@ -167,6 +167,7 @@ class Outcome:
     about: str = ""
     compared: Comparison | None = None
     measured: bool = False
+    foreseen: bool = False
 
     @property
     def is_error(self) -> bool:

@@ -258,6 +258,8 @@ class Session:
         verdict = self.verdict = self._decide()
         for words in verdict.words:
             self._say(words)
+        if self.state.has_failed and COMPILED in self.state.stages:
+            self._say_that_it_is_taken_back()
         if self.drawn_failed:
             self._say(f"Every check draws new numbers; `./run {self.step.task} --seed {self.seed}` draws these again.")
         self._show_numbers(verdict)
@@ -273,12 +275,16 @@ class Session:
             self._keep(lambda: progress.note_pass(self.step, self.source, compiled=self.is_complete))
         elif self.state.has_failed:
             self._keep(lambda: progress.note_failure(self.step, self.source))
-            if COMPILED in self.state.stages:
-                self._say(
-                    "Only the compiler has found this, and the check should have found it before: please report it, "
-                    f"with {relative_path(self.file)}. The pass is taken back."
-                )
         return verdict
+
+    def _say_that_it_is_taken_back(self) -> None:
+        """Say that what only the compiler has found takes the pass back, and ask for a report unless it is foreseen."""
+        report = (
+            "Only the compiler has found this, and the check should have found it before: please report it, "
+            f"with {relative_path(self.file)}. "
+        )
+        is_foreseen = any(claim.foreseen for claim in self.state.claims.values())
+        self._say(f"{'' if is_foreseen else report}The pass is taken back.")
 
     def _decide(self) -> Verdict:
         verdict = decide(self.state, self.required, self.to_write)

@@ -17,9 +17,13 @@ def online_softmax(library, scores, maximum, total):
 
 
 def attend_block(library, query, keys, values, maximum, total, output):
-    """Return the output [d] after a block of keys and values [n, d], the maximum, and the total."""
+    """Return the output [d] after a block of keys and values [n, d], the maximum, and the total.
+
+    Between two rows of keys, and of values, lie numbers that are none of theirs.
+    """
     running, result = floats([maximum, total]), floats(output)
-    library.attend_block(floats(query), floats(keys), floats(values), *keys.shape, running, result)
+    sizes = (*keys.shape, keys.shape[1] + SPARE)
+    library.attend_block(floats(query), apart(keys), apart(values), *sizes, running, result)
     return result, *running
 
 
@@ -52,6 +56,11 @@ def refuse_outside(spare, name):
     """Raise an error if a function has written to numbers beside its output."""
     if (spare != UNTOUCHED).any():
         raise IndexError(f"{name} writes to numbers that are not its own, beside its output")
+
+
+def apart(rows):
+    """Return a copy of rows [n, d] in float32, with NaN between one and the next: [n, d + SPARE]."""
+    return np.pad(floats(rows), ((0, 0), (0, SPARE)), constant_values=np.nan)
 
 
 def floats(numbers):

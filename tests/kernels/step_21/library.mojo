@@ -18,10 +18,14 @@ def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running
 
 
 @export("attend_block")
-def c_attend_block(query: Int, keys: Int, values: Int, count: Int, d: Int, running: Int, output: Int) abi("C"):
+def c_attend_block(
+    query: Int, keys: Int, values: Int, count: Int, d: Int, width: Int, running: Int, output: Int
+) abi("C"):
     var row = numbers(running, 2)
-    var block = matrix(keys, count, d)
-    attend_block(numbers(query, d), block, matrix(values, count, d), row[0], row[1], numbers(output, d))
+    var block = Rows(numbers(keys, count * width), d, width)
+    attend_block(
+        numbers(query, d), block, Rows(numbers(values, count * width), d, width), row[0], row[1], numbers(output, d)
+    )
 
 
 @export("attend_tile")
