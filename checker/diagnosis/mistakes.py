@@ -156,8 +156,8 @@ class Outcome:
 
     ``verdict`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
-    ``foreseen`` is said of what only the compiler could find. ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
-    error it raised.
+    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
+    error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
     """
 
     verdict: str
