@@ -71,12 +71,19 @@ class Diagnosis:
         file = File(source, path, self.solution, solution_path, self.functions, to_write, self.try_)
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
-        of_the_given, restored = causes.from_what_is_given(failed(left), file, self._likely_named(left))
-        settled += of_the_given
-        left = _without(settled, outcomes)
+        restored: Collection[str] = ()
+        if not self._is_named(left, file):
+            of_the_given, restored = causes.from_what_is_given(failed(left), file, self._likely_named(left))
+            settled += of_the_given
+            left = _without(settled, outcomes)
         if not failed(left):
             return settled
         return settled + self._explain_functions(left, file, restored)
+
+    def _is_named(self, outcomes: Outcomes, file: File) -> bool:
+        """Return whether one known mistake explains a whole file, whatever in it was changed."""
+        known = self._made_by(outcomes, Alone(self, file, ())) if failed(outcomes) else ""
+        return bool(known) and not known.startswith(PERHAPS)
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
