@@ -196,12 +196,13 @@ def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable
     """
     reverse = [np.ascontiguousarray(array[::-1]) for array in arrays]
     result = call(*arrays)
+    first = _arrays(result)  # now, so that an error of the first call is no error of a later one
     try:
         later = [call(*some) for some in (reverse, arrays)]
-        first, second, third = map(_arrays, (result, *later))  # after all calls: they may share a buffer
+        first, second, third = map(_arrays, (result, *later))  # once more: the calls may share a buffer
         apart = _alike(second, [array[::-1] for array in first]) and _alike(third, first)
     except Exception:  # where the first call raised none
-        first, apart = _arrays(result), False
+        apart = False
     if not apart and (right is None or _alike(first, _arrays(right(*arrays)))):
         raise Refusal(KEPT)
     return result
