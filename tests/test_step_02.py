@@ -61,9 +61,11 @@ def test_shape(step):
 @about("causal_mask")
 def test_dtype_and_device(step):
     """It has the dtype and the device that were asked for, those of the scores, not MAX's defaults."""
+    mask = mask_of(step, 3, cached=8, dtype=DType.float64)  # sizes that no other claim asks for
+    require(mask.dtype == DType.float64, f"dtype=float64 was asked for, and the mask is {mask.dtype.name}.")
     for dtype in (DType.float32, DType.float64):
-        mask = mask_of(step, 2, dtype=dtype)
-        require(mask.dtype == dtype, f"dtype={dtype.name} was asked for, and the mask is {mask.dtype.name}.")
+        mask, kept = mask_of(step, 3, cached=8, dtype=dtype), "the mask of an earlier call with these sizes comes back"
+        require(mask.dtype == dtype, f"dtype={dtype.name} was asked for, and {kept}: {mask.dtype.name}.")
     try:
         step.causal_mask(2, 0, dtype=DType.float32, device=object())
     except NotImplementedError:

@@ -47,8 +47,15 @@ class Comparison:
         """How far from each other two of the numbers may be."""
         return room_of(self.expected, self.tolerance)
 
+    @property
+    def whose_is(self) -> str:
+        """Whose numbers these are, as something that can be multiplied."""
+        return "what it must be" if self.whose == "it must be" else self.whose.removesuffix(":")
+
     def copied(self) -> str:
-        """Return the name of the input that the result equals, or nothing."""
+        """Return the name of the input that the result equals, or nothing; zeros and ones may be equal by accident."""
+        if np.unique(self.actual).size <= 2:
+            return ""
         arrays = arrays_among(self.inputs).items()
         same = (name for name, each in arrays if each.shape == self.actual.shape and close(each, self.actual))
         return next(same, "")
@@ -85,6 +92,8 @@ class Comparison:
         room = self.room * min(1, np.abs(factor).max())
         if gaps.size <= amount.size * (2 if each else 1):
             return ""  # any two numbers are off by some factor, or so it may seem
+        if np.unique(expected[np.abs(expected) > self.room]).size < 2:
+            return ""  # and so is any one, however often it occurs
         if each and np.median(np.ptp(expected, axis=over)) <= self.room:
             return ""  # and so are any two rows of equal numbers
         if np.abs(actual - factor * expected).max() <= room and _range(factor) != "1":
@@ -92,7 +101,7 @@ class Comparison:
                 return "Where it is wrong, yours is 0."
             if each and factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
                 return ""  # nobody multiplies like that
-            return f"{subject} factor: yours is {_range(factor)} times {self.whose.removesuffix(':')}."
+            return f"{subject} factor: yours is {_range(factor)} times {self.whose_is}."
         return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
 
     def _where(self, gaps: np.ndarray) -> str:

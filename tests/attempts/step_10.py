@@ -63,7 +63,7 @@ MISTAKES = {
     "The first block runs every time; each layer has its own.": {
         BLOCKS: "        for _ in self.h:\n            hidden_states = self.h[0](hidden_states)\n"
     },
-    "There are n_head blocks; there are n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
+    "There are n_head blocks; there must be n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
     "One block is made and used n_layer times; make a new one for each layer.": {
         STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
     },

@@ -87,7 +87,7 @@ MISTAKES = {
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
         KTH: SORTED.replace("np.sort", "np.argsort")
     },
-    "Of tokens that tie with the k-th, only some stay; all of them do: drop what is below the k-th largest logit.": {
+    "Of tokens that tie with the k-th, only some stay; all of them must: drop what is below the k-th largest logit.": {
         f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
         "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
     },

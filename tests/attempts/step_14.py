@@ -100,7 +100,9 @@ MISTAKES = {
     "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
         BUFFER_TYPE: "buffer = TensorType(DType.float32, "
     },
-    "The cache has one pair; the graph needs one for every block.": {TYPES: "cache: Any = [(buffer, buffer)]"},
+    "The cache has another number of pairs than there are blocks; the graph needs one pair for each: n_layer.": {
+        TYPES: "cache: Any = [(buffer, buffer)]"
+    },
     "The cache is one flat list of buffers; the graph needs a pair of them for every block: (buffer, buffer).": {
         TYPES: "cache: Any = [buffer, buffer] * config.n_layer"
     },
