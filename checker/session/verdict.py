@@ -209,7 +209,8 @@ def reached(limits: Limits, doing: str, spent: Spent) -> tuple[str, float] | Non
     if min(spent.computed, spent.seconds) > computing:
         return doing, computing
     waiting = max(limits.waiting, computing) * max(1.0, spent.load)
-    return (WAITING, waiting) if spent.seconds > waiting else None
+    waits = STARTING if doing == STARTING else WAITING
+    return (waits, waiting) if spent.seconds > waiting else None
 
 
 def why_late(state: CheckState, late: Late, language: Language, compiled: str, *, is_solution: bool) -> Explanation:

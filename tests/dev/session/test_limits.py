@@ -36,7 +36,7 @@ CASES = {
     "a file that sleeps on a busy machine": (COMPUTING, Spent(481, 0.1, 8), (WAITING, 480)),
     "more computed than passed, as of several threads": (COMPUTING, Spent(6, 12, 1), None),
     "MAX, imported from a cold disk": (STARTING, Spent(119, 5, 1), None),
-    "MAX, which cannot be imported": (STARTING, Spent(121, 5, 1), (WAITING, 120)),
+    "MAX, which cannot be imported": (STARTING, Spent(121, 5, 1), (STARTING, 120)),
     "MAX, whose import never ends": (STARTING, Spent(130, 125, 1), (STARTING, 120)),
     "MAX compiles": (COMPILING, Spent(899, 899, 1), None),
     "MAX compiles for too long": (COMPILING, Spent(901, 1, 1), (COMPILING, 900)),
