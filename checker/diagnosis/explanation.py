@@ -16,6 +16,7 @@ from checker.course.steps import Step
 from checker.diagnosis import causes, mistakes
 from checker.diagnosis.alone import Alone
 from checker.diagnosis.causes import PERHAPS, File, Try, explained, failed, waits
+from checker.diagnosis.given import changed_lines
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes
 from checker.events import FAIL, PASS, Explanation
 
@@ -74,11 +75,21 @@ class Diagnosis:
         restored: Collection[str] = ()
         if not self._is_named(left, file):
             of_the_given, restored = causes.from_what_is_given(failed(left), file, self._likely_named(left))
-            settled += of_the_given
+            settled += self._by_their_names(of_the_given, source)
             left = _without(settled, outcomes)
         if not failed(left):
             return settled
         return settled + self._explain_functions(left, file, restored)
+
+    def _by_their_names(self, said: list[Explanation], source: str) -> list[Explanation]:
+        """Return what is said of something given, by the name of the known mistake that changes it alike, if any."""
+        mine = changed_lines(source, self.solution) if said else set()
+        made = (name for name, edits in self.attempts.items() if self._changes(edits) == mine)
+        name = next(made, "") if mine else ""
+        return [replace(each, sentence=name, mistake=name) if name and each.verdict == FAIL else each for each in said]
+
+    def _changes(self, edits: mistakes.Edits) -> set[tuple[str, str]]:
+        return changed_lines(mistakes.edited(self.solution, edits), self.solution)
 
     def _is_named(self, outcomes: Outcomes, file: File) -> bool:
         """Return whether one known mistake explains a whole file, whatever in it was changed."""

@@ -56,6 +56,12 @@ def differences(learner: str, solution: str) -> list[Difference]:
     return [each for each in found if each]
 
 
+def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
+    """Return what is given and was changed: the name of each, and the first line of it that differs."""
+    lines = learner.splitlines()
+    return {(each.name, lines[each.line - 1].strip()) for each in differences(learner, solution)}
+
+
 def name_of(node: ast.stmt) -> str:
     """Return the name that a statement gives a meaning: of a constant, a field, a function or a class; or nothing."""
     if isinstance(node, FunctionNode | ast.ClassDef):

@@ -98,14 +98,14 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
                 "        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]\n": "        x.transpose(-3, -2)\n",
                 "x.reshape([*x.shape[:-2], self.embed_dim])": "x.reshape([*x.shape[:-2], 2 * self.embed_dim])",
             },
-            "Which size is wrong? Perhaps: What transpose returns is not kept when the heads are merged",
+            "Which size is wrong? Perhaps: Merging joins the wrong axes",
         ),
         (
             "step_09",
             {"(hidden_states, self.ln_1, self.attn)": "(self.ln_1, hidden_states, self.attn)"},
             "The signature is pre_norm_residual(x, norm, sublayer).",
         ),
-        ("step_14", {"] = new": "] = new.cast(DType.float16).cast(new.dtype)"}, "compute in float32"),
+        ("step_14", {"] = new": "] = new.cast(DType.float16).cast(new.dtype)"}, "rounded to float16 on their way"),
     ],
 )
 def test_the_cause_is_told_in_max_too(step, edits, said):

@@ -98,7 +98,7 @@ MESSAGES = {
         {"self.wpe(positions)": "self.wpe(input_ids)"},
         {"forward"},
         [
-            "gather index 17 is out of bounds for an axis of size 13. wpe has a row for each position",
+            "forward: wpe gets the token ids, many of which are beyond its last row; give it the positions.",
             "line {line}: hidden",
         ],
     ),
