@@ -1,6 +1,6 @@
 """What this machine is, and whether MAX can run on it, found out without MAX: pip would name no reason.
 
-Set-up asks before it installs MAX, and whoever has Mojo compile asks whether there is what links.
+Set-up asks before it installs MAX. Before Mojo compiles, the check asks whether there is a linker.
 """
 
 from __future__ import annotations
