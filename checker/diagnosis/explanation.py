@@ -16,7 +16,7 @@ from checker.course.steps import Step
 from checker.diagnosis import causes, mistakes
 from checker.diagnosis.alone import Alone
 from checker.diagnosis.causes import PERHAPS, File, Try, explained, failed, waits
-from checker.diagnosis.given import changed_lines
+from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.mistakes import Answers, Outcome, Outcomes
 from checker.events import FAIL, PASS, Explanation
 
@@ -73,8 +73,10 @@ class Diagnosis:
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
         restored: Collection[str] = ()
-        if not self._is_named(left, file):
-            of_the_given, restored = causes.from_what_is_given(failed(left), file, self._likely_named(left))
+        in_other_order = reordered(source, self.solution)
+        if in_other_order or not self._is_named(left, file):
+            named = self._likely_named(left) - in_other_order
+            of_the_given, restored = causes.from_what_is_given(failed(left), file, named)
             settled += self._by_their_names(of_the_given, source)
             left = _without(settled, outcomes)
         if not failed(left):

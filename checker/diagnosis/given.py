@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import FunctionNode, Location
+from checker.course.languages import FunctionNode, Location, functions
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
 LINES = ":"  # behind the name of a function, and before a number: so many of its first statements
 
 Named = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
+Lines = tuple[list[str], list[str]]  # those of the learner's file, and those of the solution
 
 ABOVE = "Above the blank, a line is not as the step gives it."
 
@@ -26,7 +27,7 @@ class Difference:
         name: its qualified name, such as ``IGNORED``.
         sentence: how it differs.
         line: the first line of the file that differs.
-        instead: what is given there; empty if it is more than one line.
+        instead: what is given there; empty if that is not one line.
     """
 
     name: str
@@ -42,18 +43,31 @@ class Difference:
 def differences(learner: str, solution: str) -> list[Difference]:
     """Return how the learner's constants, fields and helpers differ from those of the solution that have their name.
 
-    Of a function with a blank, the statements before the blank are compared.
+    Of a function with a blank, the order of the parameters and the statements before the blank are compared.
     """
     mine, theirs = _named(ast.parse(learner)), _named(ast.parse(solution))
     blanks = {blank.function: blank.first for blank in find_blanks(solution)}
+    lines = learner.splitlines(), solution.splitlines()
     found: list[Difference | None] = []
     for name, node in mine.items():
         other = theirs.get(name, node)
         if name not in blanks:
-            found.append(_difference(name, node, other) if _differ(node, other) else None)
+            found.append(_difference(name, node, other, lines) if _differ(node, other) else None)
         elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-            found.append(_other_beginning(name, node, other, blanks[name]))
+            found.append(_other_beginning(name, node, other, blanks[name], lines))
     return [each for each in found if each]
+
+
+def reordered(learner: str, solution: str) -> set[str]:
+    """Return the functions that have the solution's parameters in another order, by qualified names."""
+    mine, theirs = functions(ast.parse(learner)), functions(ast.parse(solution))
+    return {name for name in mine.keys() & theirs.keys() if in_other_order(mine[name], theirs[name])}
+
+
+def in_other_order(mine: FunctionNode, theirs: FunctionNode) -> bool:
+    """Return whether two functions have the same parameters, but in two orders."""
+    names, given = _parameters(mine), _parameters(theirs)
+    return names != given and sorted(names) == sorted(given)
 
 
 def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
@@ -70,10 +84,10 @@ def name_of(node: ast.stmt) -> str:
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
-def lines_given(function: str, wanted: Iterable[str]) -> int:
+def lines_given(function: str, wanted: Iterable[str]) -> int | None:
     """Return how many of a function's first statements are among ``wanted``, which names them as ``function:2``."""
     marked = (each.rpartition(LINES) for each in wanted)
-    return next((int(count) for owner, _, count in marked if owner == function), 0)
+    return next((int(count) for owner, _, count in marked if owner == function), None)
 
 
 def imports_of(source: str) -> dict[str, str]:
@@ -102,25 +116,48 @@ def _differ(mine: ast.stmt, theirs: ast.stmt) -> bool:
     return ast.dump(mine) != ast.dump(theirs)
 
 
-def _difference(name: str, mine: ast.stmt, theirs: ast.stmt) -> Difference:
+def _difference(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Difference:
     values = [ast.unparse(value) for node in (mine, theirs) if (value := getattr(node, "value", None))]
     if len(values) == 2 and max(map(len, values)) <= LONGEST:
         sentence = f"Outside the blanks, {name} is {values[0]}; the step gives {values[1]}."
     else:
         sentence = f"Outside the blanks, {name} is not as the step gives it."
-    one, other = next(_unlike(mine, theirs), (mine, None))
-    instead = ast.unparse(other) if other and not hasattr(other, "body") else ""
-    return Difference(name, sentence, one.lineno, instead if "\n" not in instead else "")
+    return Difference(name, sentence, *_place(*next(_unlike(mine, theirs)), lines))
 
 
-def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int) -> Difference | None:
-    """Return how the statements before a blank differ; ``blank`` is the line at which it begins in the solution."""
+def _other_beginning(
+    name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines
+) -> Difference | None:
+    """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
     count = sum((node.end_lineno or 0) < blank for node in theirs.body)
+    if in_other_order(mine, theirs):
+        names, given = (", ".join(_parameters(node)) for node in (mine, theirs))
+        order = f"The parameters are ({names}); the step gives them as ({given}), and callers rely on that order."
+        return Difference(f"{name}{LINES}{count}", order, *_place(mine, theirs, lines))
     for node, other in zip(mine.body[:count], theirs.body[:count], strict=False):
         if _differ(node, other) and not _is_text(other):
-            found = _difference(name, node, other)
-            return replace(found, name=f"{name}{LINES}{count}", sentence=ABOVE)
+            return Difference(f"{name}{LINES}{count}", ABOVE, *_place(*next(_unlike(node, other)), lines))
     return None
+
+
+def _place(one: ast.stmt, other: ast.stmt, lines: Lines) -> tuple[int, str]:
+    """Return the first line at which two statements differ, without those in them, and what is given there."""
+    mine, theirs = (_code_of(node, part) for node, part in zip((one, other), lines, strict=True))
+    unlike = (
+        (one.lineno + at, there) for at, (here, there) in enumerate(zip(mine, theirs, strict=False)) if here != there
+    )
+    return next(unlike, (one.lineno, ""))
+
+
+def _code_of(node: ast.stmt, lines: list[str]) -> list[str]:
+    """Return a statement line by line, without comments; of one that holds others, its beginning."""
+    body = getattr(node, "body", None)
+    last: int = max(body[0].lineno - 1, node.lineno) if body else node.end_lineno or node.lineno
+    return [line.partition("  # ")[0].strip() for line in lines[node.lineno - 1 : last]]
+
+
+def _parameters(node: FunctionNode) -> list[str]:
+    return [each.arg for each in node.args.args]
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from types import CodeType
 
 from checker.course.languages import FunctionNode
-from checker.diagnosis.given import lines_given, name_of
+from checker.diagnosis.given import in_other_order, lines_given, name_of
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 
@@ -21,7 +21,7 @@ def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
         learner: the source of the learner's file.
         solution: the source of the solution.
         theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORED``; with
-        ``:2`` behind it, a function's first two statements.
+        ``:2`` behind it, a function's first two statements and its order of the parameters.
     """
     tree = ast.parse(learner)
     _exchange(tree.body, _far(solution).body, "", theirs)
@@ -58,9 +58,17 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted:
         elif prefix + name in wanted:
             mine[at] = other
         elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-            count = lines_given(prefix + name, wanted)
-            node.body[:count] = other.body[:count]
+            _begin_alike(node, other, lines_given(prefix + name, wanted))
     mine += lacking.values()
+
+
+def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int | None) -> None:
+    """Give one function the first ``count`` statements of another, and its order of the parameters."""
+    if count is None:
+        return
+    mine.body[:count] = theirs.body[:count]
+    if in_other_order(mine, theirs):
+        mine.args = theirs.args
 
 
 def _filed(code: CodeType, solution_path: str) -> CodeType:

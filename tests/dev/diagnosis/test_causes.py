@@ -88,6 +88,15 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
         ),
         ("step_08", {"return x + sublayer(norm(x))": "return x"}, "The result is x, unchanged."),
         (
+            "step_08",
+            {
+                "norm: Callable[[Tensor], Tensor], sublayer: Callable[[Tensor], Tensor]": (
+                    "sublayer: Callable[[Tensor], Tensor], norm: Callable[[Tensor], Tensor]"
+                )
+            },
+            "The parameters are (x, sublayer, norm); the step gives them as (x, norm, sublayer)",
+        ),
+        (
             "step_07",
             {"        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]\n": ""},
             "A reshape keeps the number of elements.",
@@ -138,7 +147,10 @@ def test_a_mistake_is_known_by_numbers_or_by_an_error_to_the_letter(seen, answer
 
 SOLUTION = '''\
 LIMIT = 3
-TABLE = {"a": 1}
+TABLE = {
+    "a": 1,
+    "b": 2,
+}
 
 
 class Thing:
@@ -153,7 +165,16 @@ class Thing:
 
 def helper(x):
     x = x + 1
+    if x > 1:
+        x = 1
     return x
+
+
+def apart(
+    one, other
+):
+    # Subtract. (1 line)
+    return one - other
 '''
 
 
@@ -161,10 +182,13 @@ def helper(x):
     ("before", "after", "name", "line", "instead"),
     [
         ("LIMIT = 3", "LIMIT = 4", "LIMIT", 1, "LIMIT = 3"),
-        ("size: int = 2", "size: int = 5", "Thing.size", 6, "size: int = 2"),
-        ("base = 2 *", "base = 3 *", "Thing.area:2", 10, "base = 2 * self.size"),
-        ("x = x + 1", "x = x - 1", "helper", 16, "x = x + 1"),
-        ("    x = x + 1\n", "", "helper", 15, ""),
+        ('"b": 2', '"b": 3', "TABLE", 4, '"b": 2,'),
+        ("size: int = 2", "size: int = 5", "Thing.size", 9, "size: int = 2"),
+        ("base = 2 *", "base = 3 *", "Thing.area:2", 13, "base = 2 * self.size"),
+        ("x = x + 1", "x = x - 1  # less", "helper", 19, "x = x + 1"),
+        ("if x > 1", "if x >= 1", "helper", 20, "if x > 1:"),
+        ("    x = x + 1\n", "", "helper", 18, ""),
+        ("one, other\n", "other, one\n", "apart:0", 26, "one, other"),
         ("return base * factor", "return base + factor", "", 0, ""),
         ('"""Return it."""', '"""Return the area."""', "", 0, ""),
         ("LIMIT = 3", "LIMIT = 3\nMINE = 5", "", 0, ""),
