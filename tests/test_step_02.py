@@ -4,11 +4,14 @@ The effect of a mask is what a softmax makes of some scores when the mask is add
 column weighs nothing, and the others share the weight as if the blocked ones were not there.
 """
 
+import re
+
 import numpy as np
 import pytest
 from max.driver import CPU
 from max.dtype import DType
 from max.experimental.nn import Module
+from max.experimental.tensor import TensorType, default_dtype
 
 from checker.claims import about, equal, require
 from checker.claims.modules import compiled, run
@@ -17,6 +20,7 @@ from checker.max_adapter.runtime import open_device
 LENGTHS = (5, 2, 1)
 LONG = 300  # more rows than int8 and uint8 can count
 CACHED = (4, 1, 0)
+COUNTS = re.compile(r"\b(?:range|cumsum)\b")  # in a graph, the operations that count
 
 
 def scores(rows, columns):
@@ -100,6 +104,24 @@ def test_no_token_sees_the_future(step):
 
 
 @about("causal_mask")
+def test_counts(step):
+    """Rows and columns are counted in whole numbers: bfloat16, which scores may have on a GPU, cannot hold 257."""
+
+    class Masked(Module):
+        def forward(self, scores):
+            return step.causal_mask(scores.shape[0], 4, dtype=DType.bfloat16, device=CPU())
+
+    with default_dtype(DType.bfloat16):
+        graph = str(Masked().trace(TensorType(DType.bfloat16, ["seq", "seq"], device=CPU())))
+    counted = [line for line in graph.splitlines() if COUNTS.search(line) and "bf16" in line]
+    sentence = (
+        "Rows or columns are counted in the scores' dtype or in MAX's default, which are bfloat16 on a GPU: it has no "
+        "257. Count with dtype=DType.int64."
+    )
+    require(not counted, sentence)
+
+
+@about("causal_mask")
 def test_earlier_tokens_are_seen(step):
     """With num_tokens earlier tokens in front, every row looks at all of those as well."""
     for rows in LENGTHS:
@@ -137,18 +159,20 @@ def test_other_numbers(step, draw):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(step, device):
-    """It can be compiled once for every length: the number of rows may be symbolic."""
+    """It can be compiled once for every length: the number of rows may be symbolic, earlier tokens in front or not."""
 
     class Masked(Module):
         def forward(self, scores):
-            return scores + step.causal_mask(scores.shape[0], 0, dtype=scores.dtype, device=open_device(device))
+            options = {"dtype": scores.dtype, "device": open_device(device)}
+            alone, behind = (step.causal_mask(scores.shape[0], past, **options) for past in (0, CACHED[0]))
+            return scores + alone, behind
 
     graph = compiled(Masked(), ["seq", "seq"], device=device)
     for rows in LENGTHS:
         zeros = np.zeros((rows, rows), np.float32)
-        equal(
-            weights_under(np.from_dlpack(graph(zeros))),
-            expected_weights(rows, 0),
-            what=f"the compiled mask of {rows} rows",
-            whose="the right weight",
-        )
+        for past, mask in zip((0, CACHED[0]), graph(zeros), strict=True):
+            weights, what = (
+                weights_under(np.from_dlpack(mask)),
+                f"the compiled mask of {rows} rows, {past} tokens before",
+            )
+            equal(weights, expected_weights(rows, past), what=what, whose="the right weight")

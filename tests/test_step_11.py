@@ -32,7 +32,7 @@ def test_parts(model, config, reference):
 @about("forward")
 def test_forward(model, reference):
     """The logits are Hugging Face's: [batch, seq] -> [batch, seq, vocab]."""
-    equal(run(model, reference["input"]), reference["output"], ("batch", "token", "vocab"), what="forward(input_ids)")
+    equal(run(model, reference["input"]), reference["output"], ("batch", "token", "logit"), what="forward(input_ids)")
 
 
 @about("forward")
@@ -63,7 +63,7 @@ def test_a_head_of_its_own(step, config, reference):
     before = np.from_dlpack(keeps_nothing(lambda ids: run(model, ids), reference["input"]))
     load(model, "lm_head.weight", weights["lm_head.weight"][::-1].copy())
     after, what = run(model, reference["input"]), "the logits of such a head"
-    equal(after, before[..., ::-1], ("batch", "token", "vocab"), what=what, whose="what it was before")
+    equal(after, before[..., ::-1], ("batch", "token", "logit"), what=what, whose="what it was before")
 
 
 @pytest.mark.drawn
@@ -74,7 +74,7 @@ def test_other_numbers(step, answer, draw):
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 8))
     weights = draw.weights(shapes_of(build(answer.MaxGPT2LMHeadModel, config, weights={})))
     result, right = (run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (step, answer))
-    equal(result, right, ("batch", "token", "vocab"), what="forward(input_ids)", whose="the solution's")
+    equal(result, right, ("batch", "token", "logit"), what="forward(input_ids)", whose="the solution's")
 
 
 @pytest.mark.compiled

@@ -25,7 +25,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 GPT2MultiHeadAttention.split_size = property(lambda self: self.embed_dim)  # read in files of an earlier skeleton
 
 BATCH = 3
-VOCAB_AXES = ("request", "vocab")
+VOCAB_AXES = ("request", "logit")
 ROWS = ("row", "channel")
 
 #: What the requests bring in each call: a first part of each prompt, then single tokens, parts of a prompt and both.

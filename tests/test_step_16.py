@@ -21,7 +21,7 @@ from checker.numeric.tolerance import TOLERANCE
 IGNORED = -100
 LAST_ID = 50256
 CASES = ("", "full_", "short_")
-LOGITS = ("batch", "token", "vocab")
+LOGITS = ("batch", "token", "logit")
 PLACES = ("batch", "token")
 VOCAB = 5
 NEAR = 2e-3  # there are no float32 numbers between 10000 and 10000.001

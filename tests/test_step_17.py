@@ -69,7 +69,9 @@ def agree(gradients, part, grad, given):
 def as_large(gradient):
     """Return the numbers of a gradient of NORM_X; refuse if it has another shape."""
     array = np.from_dlpack(gradient)
-    sentence = f"The gradient of x has the shape {list(array.shape)}, and must have that of x, {list(NORM_X.shape)}."
+    sentence = (
+        f"The gradient of x has the shape {list(array.shape)}, and must have the same shape as x, {list(NORM_X.shape)}."
+    )
     require(array.shape == NORM_X.shape, sentence, array)
     return array
 
@@ -87,7 +89,7 @@ def gradients_of(function, *arguments):
     several = isinstance(results, tuple | list)
     if not several or len(results) != 3:
         wanted = "3 tensors, for x, weight and bias"
-        raise unwanted(function, results, wanted, f"{len(results)} things" if several else "")
+        raise unwanted(function, results, wanted, f"{len(results)} values" if several else "")
     named = dict(zip(OF_THREE, results, strict=True))
     for name, result in named.items():
         if not isinstance(result, Tensor):

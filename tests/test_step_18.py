@@ -24,6 +24,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 GPT2MultiHeadAttention.split_size = property(lambda self: self.embed_dim)  # read in files of an earlier skeleton
 
 HEADS, HEAD_DIM, WIDTH, LENGTH = 3, 5, 15, 7
+LONG = 300  # more keys than int8 and uint8 can count
 TOKENS = ("batch", "token", "channel")
 SCORES = ("batch", "head", "query", "key")
 ROWS = ("batch", "query", "key")
@@ -106,7 +107,7 @@ def attention_backward(step, attention, grad, hidden_states):
     result = called(lambda *tensors: step.attention_backward(*tensors, attention), grad, hidden_states)
     require(
         isinstance(result, tuple | list) and len(result) == 2,
-        f"attention_backward returns {in_words(result)}, and must return two things: "
+        f"attention_backward returns {in_words(result)}, and must return two values: "
         "the gradient of hidden_states, and a dictionary of gradients.",
     )
     grad_input, gradients = result
@@ -133,7 +134,7 @@ def attention_backward(step, attention, grad, hidden_states):
 def require_shape(name, gradient, shape):
     """Refuse a gradient that has not the shape of what it is the gradient of."""
     sizes = [int(size) for size in gradient.shape]
-    sentence = f"The gradient of {name} has the shape {sizes}, and must have that of {name}, {list(shape)}."
+    sentence = f"The gradient of {name} has the shape {sizes}, and must have the same shape as {name}, {list(shape)}."
     require(sizes == list(shape), sentence, array(gradient))
 
 
@@ -141,7 +142,7 @@ def in_words(result):
     if result is None:
         return "nothing (is there a `return`?)"
     if isinstance(result, tuple | list):
-        return f"{len(result)} things"
+        return f"{len(result)} values"
     return article(type(result).__name__)
 
 
@@ -166,6 +167,10 @@ def test_weights_are_shares(step, reference):
     equal(later, np.zeros_like(later), SCORES, what="what later tokens get", whose="it must be")
     sums = weights.sum(axis=-1)
     equal(sums, np.ones_like(sums), SCORES[:-1], what="the sum of a row of attention_weights", whose="it must be")
+    equal_scores = np.zeros((1, 1, LONG, 1), np.float32)
+    shares = np.tri(LONG, dtype=np.float32)[None, None] / np.arange(1, LONG + 1, dtype=np.float32)[:, None]
+    what = f"attention_weights of {LONG} equal scores"
+    equal(run(step.attention_weights, equal_scores, equal_scores), shares, SCORES, what=what, whose="it must be")
 
 
 @about("attention_weights")

@@ -16,10 +16,11 @@ from max.dtype import DType
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.claims import Refusal, about, equal, keeps_nothing, require
+from checker.claims import Refusal, about, equal, require
 from checker.claims.modules import build, compiled, shapes_of
-from checker.claims.vocabulary import article
+from checker.claims.vocabulary import KEPT, article
 from checker.max_adapter.runtime import lazily, tensor
+from checker.numeric.comparison import close
 from checker.numeric.references import seeded_weights
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
@@ -76,11 +77,11 @@ def call(function, *arguments):
 
 
 def several(function, result, kinds):
-    """The things that a function returns together: a Tensor, or gradients by name, as ``kinds`` has it."""
-    what, wanted = function.__name__, f"{len(kinds)} things: {', '.join(kinds)}"
+    """The values that a function returns together: a Tensor, or gradients by name, as ``kinds`` has it."""
+    what, wanted = function.__name__, f"{len(kinds)} values: {', '.join(kinds)}"
     require(result is not None, f"{what} returns None: is there a `return`?")
     fits = isinstance(result, tuple | list) and len(result) == len(kinds)
-    got = f"{len(result)} things" if isinstance(result, tuple | list) else article(type(result).__name__)
+    got = f"{len(result)} values" if isinstance(result, tuple | list) else article(type(result).__name__)
     require(fits, f"{what} returns {got}, and must return {wanted}.")
     for value, kind in zip(result, kinds, strict=True):
         right = Tensor if kind.startswith(("the gradient of", "the loss")) else dict
@@ -93,8 +94,9 @@ def named(what, gradients, names):
     """Refuse unless there is a tensor for each name, and for no other."""
     missing, more = [name for name in names if name not in gradients], [name for name in gradients if name not in names]
     observed = " ".join(map(str, gradients))
-    sentence = f"{what} has no gradient of {missing[0] if missing else ''}, and must have {len(names)} names"
-    require(not missing, sentence + (f"; it has one of {more[0]}." if more else "."), observed)
+    wanted = f"it must have {len(names)}, one for each parameter"
+    sentence = f"{what} has no gradient of {missing[0] if missing else ''}; {wanted}"
+    require(not missing, sentence + (f", and it has one of {more[0]}." if more else "."), observed)
     because = ": that is wte, the same weights, so its gradient belongs to wte's." if HEAD in more else "."
     require(not more, f"{what} has a gradient of {more[0] if more else ''}, and must not{because}", observed)
     for name in names:
@@ -124,8 +126,20 @@ def backward(function, grad, taken, module, names):
     """What the way back through a module returns: the gradient of what it took, and those of its weights by name."""
     result = call(function, grad, taken, module)
     grad, gradients = several(function, result, ("the gradient of the input", "gradients by name"))
-    named(function.__name__, gradients, names)
+    named(f"The dictionary from {function.__name__}", gradients, names)
     return grad, gradients
+
+
+def again(function, grad, taken, module, right, gradients):
+    """Refuse unless a second call, with the texts in reverse order, gives the right gradients that way, too."""
+    given = (np.ascontiguousarray(part[::-1]) for part in (grad, taken))
+    grad_input, others = call(function, *given, module)
+    require(close(np.from_dlpack(grad_input)[::-1], right) and all_close(others, gradients), KEPT)
+
+
+def all_close(gradients, right):
+    """Whether there is a gradient for each right one, and it is the same."""
+    return all(name in gradients and close(np.from_dlpack(gradients[name]), right[name]) for name in right)
 
 
 def loss_and_gradients(step, model, input_ids, labels):
@@ -134,7 +148,7 @@ def loss_and_gradients(step, model, input_ids, labels):
     result = call(function, model, input_ids, labels)
     loss, gradients = several(function, result, ("the loss", "gradients by name"))
     names = in_a_checkpoint(shapes_of(model))
-    named("gpt2_loss_and_gradients", gradients, names)
+    named("The dictionary from gpt2_loss_and_gradients", gradients, names)
     return loss, {name: gradients[name] for name in reversed(names)}
 
 
@@ -150,7 +164,7 @@ def test_mlp(step, model, reference):
     right = reference["mlp_input_gradient"]
     with comparing("hidden_states", right) as how:
         equal(grad_input, right, **how)
-    keeps_nothing(lambda *given: call(step.mlp_backward, *given, mlp)[0], grad, taken, right=lambda *_: right)
+    again(step.mlp_backward, grad, taken, mlp, right, {name: reference[f"mlp/{name}/gradient"] for name in gradients})
 
 
 @about("pre_norm_residual_backward")
@@ -165,8 +179,8 @@ def test_past_the_branch(step, model, reference):
     result = call(function, reference["residual_grad"], reference["residual_input"], norm, "a sublayer", nothing)
     grad_x, of_norm, of_sublayer = several(function, result, kinds)
     equal(grad_x, reference["residual_grad"], what="the gradient of x", whose="grad as it came:")
-    named("The second thing, the norm's gradients,", of_norm, ["weight", "bias"])
-    named("The third thing, the sublayer's gradients,", of_sublayer, ["weight"])
+    named("The second value, the norm's gradients,", of_norm, ["weight", "bias"])
+    named("The third value, the sublayer's gradients,", of_sublayer, ["weight"])
 
 
 @about("pre_norm_residual_backward")
@@ -200,7 +214,7 @@ def test_residual(step, model, reference):
         function, reference["residual_grad"], reference["residual_input"], block.ln_2, block.mlp, mlp_backward
     )
     grad_x, of_norm, _ = several(function, result, ("the gradient of x", "the norm's by name", "the mlp's by name"))
-    named("The second thing, the norm's gradients,", of_norm, ["weight", "bias"])
+    named("The second value, the norm's gradients,", of_norm, ["weight", "bias"])
     for name in ("bias", "weight"):
         with comparing(f"the norm's {name}", reference[f"residual/ln_2.{name}/gradient"]) as how:
             equal(of_norm[name], reference[f"residual/ln_2.{name}/gradient"], **how)
@@ -218,8 +232,10 @@ def test_block(step, model, reference):
     for name in reversed(names):
         with comparing(name, reference[f"block/{name}/gradient"]) as how:
             equal(gradients[name], reference[f"block/{name}/gradient"], **how)
-    with comparing("hidden_states", reference["block_input_gradient"]) as how:
-        equal(grad_input, reference["block_input_gradient"], **how)
+    right = reference["block_input_gradient"]
+    with comparing("hidden_states", right) as how:
+        equal(grad_input, right, **how)
+    again(step.block_backward, grad, taken, block, right, {name: reference[f"block/{name}/gradient"] for name in names})
 
 
 @about("head_backward")
@@ -229,13 +245,15 @@ def test_head(step, model, reference):
     grad, taken = reference["logits_gradient"], reference["states"][-1]
     names = ("ln_f.bias", "ln_f.weight", "wte.weight")
     grad_input, gradients = backward(step.head_backward, grad, taken, transformer, names)
-    with comparing("wte.weight", reference["head_gradient"]) as how:
-        equal(gradients["wte.weight"], reference["head_gradient"], **how)
-    for name in ("ln_f.bias", "ln_f.weight"):
-        with comparing(name, reference[f"model/transformer.{name}/gradient"]) as how:
-            equal(gradients[name], reference[f"model/transformer.{name}/gradient"], **how)
-    with comparing("hidden_states", reference["states_gradient"][-1]) as how:
-        equal(grad_input, reference["states_gradient"][-1], **how)
+    right = {"wte.weight": reference["head_gradient"]}
+    right |= {name: reference[f"model/transformer.{name}/gradient"] for name in names[:2]}
+    for name, gradient in right.items():
+        with comparing(name, gradient) as how:
+            equal(gradients[name], gradient, **how)
+    right_input = reference["states_gradient"][-1]
+    with comparing("hidden_states", right_input) as how:
+        equal(grad_input, right_input, **how)
+    again(step.head_backward, grad, taken, transformer, right_input, right)
 
 
 @about("blocks_backward")
@@ -311,6 +329,13 @@ def test_what_is_ignored(step, without_blocks, reference):
     for name, gradient in gradients.items():
         with comparing(name, reference[f"blockless/{name}/gradient"]) as how:
             equal(gradient, reference[f"blockless/{name}/gradient"], **how)
+    others = np.ascontiguousarray(input_ids[::-1])  # other texts for these labels
+    weights = {name: reference.weights[name] for name in shapes_of(without_blocks)}
+    right = GPT2(weights, eps=without_blocks.transformer.config.layer_norm_epsilon)
+    right_loss = np.float32(right.loss(others, labels, IGNORED))
+    loss, gradients = loss_and_gradients(step, without_blocks, others, labels)
+    right_gradients = {name: right.gradients[name] for name in gradients}
+    require(close(np.from_dlpack(loss), right_loss) and all_close(gradients, right_gradients), KEPT)
 
 
 @pytest.mark.drawn

@@ -330,7 +330,7 @@ def test_shapes(step):
         shape = getattr(gradient, "shape", None)
         require(
             shape == of.shape,
-            f"The gradient of {name} has the shape {shape and list(shape)}, and must have that of {name}, "
+            f"The gradient of {name} has the shape {shape and list(shape)}, and must have the same shape as {name}, "
             f"{list(of.shape)}.",
         )
 
