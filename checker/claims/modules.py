@@ -50,7 +50,7 @@ def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
 
 
 def has_only(module: Module[..., Any], names: Collection[str]) -> None:
-    """Refuse a weight that is not among ``names``: step 13 would call it missing, be it a known one's second name."""
+    """Refuse a weight that is not among ``names``: no checkpoint has it, be it a known one's second name."""
     weights = dict(module.parameters)
     first_names = {id(weight): name for name, weight in weights.items() if name in names}
     for name, weight in weights.items():
@@ -63,7 +63,9 @@ def has_only(module: Module[..., Any], names: Collection[str]) -> None:
             why = "no checkpoint has"
         else:
             why = "is a tensor on self, so MAX takes it for a weight, and no checkpoint has it: make it in forward"
-        raise Refusal(f"{type(module).__name__} has {name}, which {why}. Step 13 would call it missing.", name)
+        raise Refusal(
+            f"{type(module).__name__} has {name}, which {why}. Step 13 could not load a checkpoint that way.", name
+        )
 
 
 def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collection[str] = ()) -> None:

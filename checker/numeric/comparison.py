@@ -145,8 +145,9 @@ class Comparison:
         """Return where the two differ most, or first if they are ids, positions or bools; of single numbers, both."""
         actual, expected = np.nan_to_num(self.actual), np.nan_to_num(self.expected)
         if not expected.ndim:
-            times = f": {float(actual / expected):.4g} times as much" if actual and expected else ""
-            return f"Yours is {float(actual):.5g}, {self.whose} {float(expected):.5g}{times}."
+            whose = "" if self.whose.startswith("it ") else f" ({self.whose.rstrip(' =:')})"
+            times = f": yours is {float(actual / expected):.4g} times as much" if actual and expected else ""
+            return f"{self.what.rstrip(',')} is {float(actual):.5g}, and must be {float(expected):.5g}{whose}{times}."
         is_exact = expected.dtype.kind in "biu"  # how far apart two of these are means nothing
         gaps = actual != expected if is_exact else np.abs(actual - expected)
         index = np.unravel_index(int(gaps.argmax()), gaps.shape)

@@ -57,7 +57,9 @@ POLICY = (
 BUTTONS = {
     re.compile(r"`\./run \w+ --show [^`]+` shows the numbers"): "Show numbers puts them",
     re.compile(r"`\./run \w+ --seed \d+` draws"): "Show numbers draws",
-    re.compile(r"`\./run skeletons` writes"): "Reset writes",
+    re.compile(r"`\./run skeletons` (?:writes|shows)"): "Reset writes",
+    re.compile(r"`\./run doctor` says more"): "Check again when the machine has less to do",
+    re.compile(r"; `\./run warm` has no limit"): "",
     re.compile(r": --\S+ left that verdict out"): "",
     re.compile(r"^Pass \(\S+ s\)\. Compare with \S+$"): "",  # beside the time and the button
 }

@@ -27,7 +27,7 @@ MISTAKES = {
     "The message about uneven heads does not say which numbers were given.": {MESSAGE: '"n_head must divide n_embd"'},
     "head_dim is a float; use whole-number division, //.": {"self.n_embd // self.n_head": "self.n_embd / self.n_head"},
     "head_dim is always 64; it must follow n_embd and n_head.": {"return self.n_embd // self.n_head": "return 64"},
-    "head_dim divides by the number of layers; it is the number of heads that shares the width.": {
+    "head_dim divides by the number of layers; divide by the number of heads, which share the width.": {
         "self.n_embd // self.n_head": "self.n_embd // self.n_layer"
     },
     "Width, depth and heads come in another order: layers and heads are swapped.": {

@@ -2,6 +2,9 @@
 
 SHAPE = "[Dim(sequence_length), Dim(sequence_length) + num_tokens]"
 BAND = "F.band_part(mask, num_lower=None, num_upper=num_tokens, exclude=True)"
+COMPARED = """size = Dim(sequence_length) + num_tokens
+    columns = Tensor.arange(0, size, out_dim=size, dtype=DType.int64, device=device)
+    return F.where(columns > columns[num_tokens:].reshape([sequence_length, 1]), mask, F.zeros_like(mask))"""
 
 MISTAKES = {
     "Nothing is blocked: the mask is zero everywhere.": {'float("-inf")': "0.0"},
@@ -53,6 +56,8 @@ MISTAKES = {
     "the dtype.": {'float("-inf")': "-100.0"},
     "The mask is not made where the scores are: give it device=device.": {", device=device)": ")"},
     "Plus infinity instead of minus: what should be blocked wins the softmax.": {'float("-inf")': 'float("inf")'},
+    "Rows and columns are counted in MAX's default float type, which is bfloat16 on a GPU and has no 257; count with "
+    "dtype=DType.int64.": {f"return {BAND}": COMPARED.replace(", dtype=DType.int64", "")},
     "The dtype that was asked for is ignored: the mask is always float32.": {"dtype=dtype": "dtype=DType.float32"},
 }
 
@@ -72,6 +77,7 @@ ALTERNATIVES = {
         "    past = F.band_part(ones, num_lower=None, num_upper=num_tokens)\n"
         "    return F.where(past > 0, past - 1, mask)"
     },
+    "columns and rows counted": {f"return {BAND}": COMPARED},
     "infinity times the band": {
         'float("-inf")': "1.0",
         f"return {BAND}": f"return -1e9 * {BAND}",

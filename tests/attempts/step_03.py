@@ -47,7 +47,7 @@ MISTAKES = {
         FORWARD: "mean = F.mean(x, axis=-1)\n        variance = F.mean(x * x, axis=-1) - mean * mean\n"
         "        return (x - mean) * F.rsqrt(variance + self.eps) * self.weight + self.bias"
     },
-    "Mean and variance are kept from the first call; each call needs those of its own x.": {
+    "Mean and variance are kept on self; each call needs those of its own x, in plain variables.": {
         FORWARD: "if not hasattr(self, 'mean'):\n"
         "            self.mean = F.mean(x, axis=-1)\n"
         "            self.variance = F.mean((x - self.mean) ** 2, axis=-1)\n"

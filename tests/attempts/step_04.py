@@ -48,7 +48,7 @@ MISTAKES = {
         FC: "        residual = hidden_states\n" + FC,
         PROJ: "return residual + self.c_proj(hidden_states)",
     },
-    "The inner width is always 4 * n_embd; it is intermediate_size.": {
+    "The inner width is always 4 * n_embd; it must be intermediate_size.": {
         "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, 4 * config.n_embd)",
         "Linear(intermediate_size, config.n_embd)": "Linear(4 * config.n_embd, config.n_embd)",
     },

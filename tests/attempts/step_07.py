@@ -31,17 +31,17 @@ FINITE_MASK = (
 
 MISTAKES = {
     "The scores are not scaled: divide query @ key by the square root of head_dim.": {SCALE: "scores"},
-    "The scores are divided by the square root of n_embd; it is the square root of head_dim, the width of one head.": {
+    "The scores are divided by the square root of n_embd; divide by that of head_dim, the width of one head.": {
         SCALE: "scores / math.sqrt(self.embed_dim)"
     },
-    "The scores are divided by head_dim itself; it is its square root.": {SCALE: "scores / self.head_dim"},
+    "The scores are divided by head_dim itself; divide by its square root.": {SCALE: "scores / self.head_dim"},
     "The root of head_dim is cut to a whole number: it is math.sqrt, not math.isqrt.": {
         SCALE: SCALE.replace("sqrt", "isqrt")
     },
     "The scores are multiplied by the square root of head_dim; divide by it.": {
         SCALE: "scores * math.sqrt(self.head_dim)"
     },
-    "The scores are divided by the square root of the sequence length; it is the square root of head_dim.": {
+    "The scores are divided by the square root of the sequence length; divide by that of head_dim.": {
         SCALE: "scores / math.sqrt(int(query.shape[-2]))"
     },
     "The mask is as wide as there are heads: axis 1 of query is head, axis 2 is seq; take query.shape[-2].": {
@@ -78,7 +78,7 @@ MISTAKES = {
         SCALE: "scores",
         SOFTMAX: "F.softmax(scores) / math.sqrt(self.head_dim)",
     },
-    "The weights are multiplied with the keys; it is weights @ value.": {WEIGHTED: "return weights @ key"},
+    "The weights are multiplied with the keys; return weights @ value.": {WEIGHTED: "return weights @ key"},
     "The operands are in the wrong order: it is weights @ value, since every query weighs all values.": {
         WEIGHTED: "return value @ weights"
     },
@@ -114,6 +114,8 @@ MISTAKES = {
     "Merging joins the wrong axes: bring seq back in front of head first, x = x.transpose(-3, -2).": {
         MERGE: MERGE.replace("x = x.transpose", "x.transpose")
     },
+    "The sizes are read before the transpose, while head still stands in front of seq: transpose x first, then read "
+    "x.shape.": {MERGE: "        return x.transpose(-3, -2).reshape([*x.shape[:-2], self.embed_dim])"},
     "Splitting leaves the last axis whole: cut it into (head, head_dim) first, x = x.reshape(...).": {
         SPLIT: SPLIT.replace("x = x.reshape", "x.reshape")
     },

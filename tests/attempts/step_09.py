@@ -84,7 +84,7 @@ MISTAKES = {
     "The residual around the feed-forward network is missing.": {
         SECOND: "        return self.mlp(self.ln_2(hidden_states))\n"
     },
-    "The second residual is the block's input; it is what attention returned.": both(
+    "The second residual is the block's input; it must be what the first half returned.": both(
         "        residual = hidden_states\n"
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
         "        return residual + self.mlp(self.ln_2(hidden_states))\n"
@@ -99,7 +99,7 @@ MISTAKES = {
         "        hidden_states = hidden_states + self.attn(hidden_states)\n"
         "        return hidden_states + self.mlp(hidden_states)\n"
     ),
-    "The inner width is always 4 * n_embd; it is config.n_inner where that is given.": {
+    "The inner width is always 4 * n_embd; it must be config.n_inner where that is given.": {
         "GPT2MLP(config.n_inner,": "GPT2MLP(4 * config.n_embd,"
     },
     "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
@@ -108,7 +108,7 @@ MISTAKES = {
     "ln_2 has the default epsilon; take layer_norm_epsilon from the configuration.": {
         LN_2: "self.ln_2 = LayerNorm(config.n_embd)"
     },
-    "ln_1 and ln_2 are one module; they are two, with weights of their own.": {LN_2: "self.ln_2 = self.ln_1"},
+    "ln_1 and ln_2 are one module; they must be two, each with its own weights.": {LN_2: "self.ln_2 = self.ln_1"},
 }
 
 ALTERNATIVES = {

@@ -91,7 +91,7 @@ MISTAKES = {
         f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
         "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
     },
-    "top_k takes the k-th largest logit of the whole batch; it is another one in each row.": {
+    "top_k takes the k-th largest logit of the whole batch; each row has its own.": {
         KTH: "kth_largest = np.sort(logits, axis=None)[-self.top_k]"
     },
     "top_k keeps the least likely tokens; it keeps the most likely.": {
@@ -177,7 +177,7 @@ MISTAKES = {
         NEXT: NEXT.replace(", rng=rng", "")
     },
     "The new token is not appended, so that the text stays as it was.": {APPEND: "pass"},
-    "The new tokens are appended as a row of the batch; they are a column: next_ids[:, None] and axis=1.": {
+    "The new tokens are appended as a row of the batch; append them as a column: next_ids[:, None] and axis=1.": {
         APPEND: "input_ids = np.concatenate([input_ids, next_ids[None]], axis=0)"
     },
     "The new token is put in front; it goes to the end.": {

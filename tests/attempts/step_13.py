@@ -67,7 +67,7 @@ MISTAKES = {
     "The head is tied to a transposed wte; it has the same layout, [vocab, embd].": {
         TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },
-    "The mask buffers are kept; they are no weights.": {f" {SKIP}": "}"},
+    "The mask buffers are kept; they aren't weights.": {f" {SKIP}": "}"},
     "A pattern with one digit keeps the mask buffers of layers 10 and up, such as h.11; look at the end of names.": {
         KEPT: "import re\n\n    "
         + KEPT.replace(
@@ -81,7 +81,7 @@ MISTAKES = {
     "Every bias of attention is skipped; only .attn.bias and .attn.masked_bias are mask buffers.": {
         SKIP: 'if not ("attn" in name and name.endswith("bias"))}'
     },
-    "Only the mask buffers are kept; they are to be skipped: if not.": {SKIP: SKIP.replace("not ", "")},
+    "Only the mask buffers are kept; skip them instead: if not.": {SKIP: SKIP.replace("not ", "")},
     "Only .attn.bias is skipped; older checkpoints have .attn.masked_bias too.": {
         SKIP: 'if not name.endswith(".attn.bias")}'
     },

@@ -108,7 +108,7 @@ MISTAKES = {
     },
     "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it, on_arrays(compiled, "
     "device).": {"on_arrays(compiled, device)": "compiled"},
-    "The batch of the cache is fixed to 1; it is symbolic like that of the tokens.": {
+    "The batch of the cache is fixed to 1; it must be symbolic, like that of the tokens.": {
         'buffer = BufferType(DType.float32, ["batch", ': "buffer = BufferType(DType.float32, [1, "
     },
 }

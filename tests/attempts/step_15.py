@@ -36,7 +36,7 @@ MISTAKES = {
         "F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), "
         "row_offsets[1:].shape)]), axis=0).squeeze(0), axis=0)"
     },
-    "The first row of each request is taken; it is the last that says what follows.": {
+    "The first row of each request is taken; take the last one, which predicts the next token.": {
         LAST: "F.gather(hidden_states, row_offsets[:-1].cast(DType.int64), axis=0)"
     },
     "The last row of the whole batch alone is taken; every request has one.": {LAST: "hidden_states[-1:]"},
@@ -73,10 +73,10 @@ MISTAKES = {
     "The scores are not scaled: scale is 1 over the square root of head_dim.": {
         "scale=1 / math.sqrt(attention.head_dim)": "scale=1.0"
     },
-    "The scores are scaled by n_embd; it is head_dim, the width of one head.": {
+    "The scores are scaled by n_embd; scale them by head_dim, the width of one head.": {
         "math.sqrt(attention.head_dim)": "math.sqrt(attention.embed_dim)"
     },
-    "The scores are divided by head_dim itself; it is its square root.": {
+    "The scores are divided by head_dim itself; divide by its square root.": {
         "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
     },
     "c_proj is not applied: the heads are joined but never mixed.": {PROJECT: "return attn_output"},

@@ -60,7 +60,7 @@ MISTAKES = {
     "The logarithm is to base 2, which counts bits; the loss is in nats, with the natural logarithm.": {
         LOG: "return (shifted - F.log(F.sum(F.exp(shifted), axis=-1))) / math.log(2)"
     },
-    "The exponentials are averaged; they are added up: F.sum, not F.mean.": {
+    "The exponentials are averaged; add them up: F.sum, not F.mean.": {
         LOG: "return shifted - F.log(F.mean(F.exp(shifted), axis=-1))"
     },
     "The sum runs over the positions; it runs over the vocabulary, the last axis.": {

@@ -121,7 +121,7 @@ MISTAKES = {
         RSTD: "mean = F.mean(x, axis=-1)\n    rstd = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
     },
     "eps is missing from rstd, so a token that hardly varies gets a huge gradient.": {RSTD: RSTD.replace(" + eps", "")},
-    "eps is added to the root; it is added to the variance, under the root.": {
+    "eps is added to the root; add it to the variance, under the root.": {
         RSTD: "rstd = 1 / (F.sqrt(F.mean(centered * centered, axis=-1)) + eps)"
     },
     "eps is a number of its own here; take the one that is given.": {RSTD: RSTD.replace("eps", "1e-5")},
@@ -175,7 +175,7 @@ MISTAKES = {
     "The gradient of weight is made with the centered token; the weight multiplied the normalized one.": {
         NORM: NORM.replace("grad * normalized", "grad * centered")
     },
-    "The gradient of weight contains the weight; it is grad times normalized, added up.": {
+    "The gradient of weight contains the weight; it must be grad times normalized, added up.": {
         NORM: NORM.replace("grad * normalized", "g * normalized")
     },
     "The gradients of weight and bias both contain the weight; make them of grad, not of g.": {

@@ -23,11 +23,11 @@ MISTAKES = {
     "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
         f"    {SCALED}\n": ""
     },
-    "The scores are divided by head_dim itself; it is its square root.": {
+    "The scores are divided by head_dim itself; divide by its square root.": {
         SCALED: SCALED.replace(ROOT, "int(query.shape[-1])")
     },
     "The scores are multiplied by the square root of head_dim; divide by it.": {SCALED: SCALED.replace(" / ", " * ")},
-    "The scores are scaled by the square root of n_embd; it is that of head_dim, the width of one head.": {
+    "The scores are scaled by the square root of n_embd; scale them by that of head_dim, the width of one head.": {
         SCALED: SCALED.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
     },
     "The mask is missing in the backward pass: later tokens get weights, and with them gradients. Add causal_mask.": {
@@ -79,10 +79,10 @@ MISTAKES = {
     "The sum of grad is subtracted; each grad counts by its weight: F.sum(weights * grad, axis=-1).": {
         SOFTMAX: "return weights * (grad - F.sum(grad, axis=-1))"
     },
-    "The mean of weights * grad is subtracted; it is their sum, since the weights are shares already.": {
+    "The mean of weights * grad is subtracted; subtract the sum, since the weights are shares already.": {
         SOFTMAX: SOFTMAX.replace("F.sum", "F.mean")
     },
-    "The sum is of weights * weights; it is of weights * grad.": {
+    "The sum is of weights * weights; it must be of weights * grad.": {
         SOFTMAX: SOFTMAX.replace("F.sum(weights * grad", "F.sum(weights * weights")
     },
     "The difference is not multiplied by the weights, so that hidden scores get a gradient too.": {
@@ -127,7 +127,7 @@ MISTAKES = {
     "softmax_backward is given the weights first; the gradient of the weights comes first.": {
         BY_SCORES: "grad_scores = softmax_backward(weights, grad_weights)"
     },
-    "The gradient of the weights is made of keys; it is grad times value, transposed.": {
+    "The gradient of the weights is computed from the keys; it must be grad times value, transposed.": {
         BY_WEIGHTS: BY_WEIGHTS.replace("value.", "key.")
     },
     "value is multiplied as it is; the gradient of the weights is grad times value, transposed.": {
@@ -136,10 +136,10 @@ MISTAKES = {
     "The gradient of hidden scores is set to minus infinity, as scores are; it is 0 already.": {
         BY_SCORES: f'{BY_SCORES}\n    grad_scores = F.where(weights > 0, grad_scores, -float("inf"))'
     },
-    "The gradient of query is made of queries; it is the gradient of the scores times key.": {
+    "The gradient of query is computed from the queries; it must be the gradient of the scores times key.": {
         BY_QUERY: "grad_query = grad_scores @ query"
     },
-    "The gradient of key is made of keys; it is the gradient of the scores, transposed, times query.": {
+    "The gradient of key is computed from the keys; it must be the gradient of the scores, transposed, times query.": {
         BY_KEY: "grad_key = grad_scores.transpose(-2, -1) @ key"
     },
     "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its "
@@ -218,7 +218,7 @@ MISTAKES = {
     "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
-    "The weights' gradients are transposed; they are [out, in], like the weights.": {
+    "The weights' gradients are transposed; they must be [out, in], like the weights.": {
         RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].transpose(0, 1)\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {

@@ -24,7 +24,7 @@ UNION = 'gradients = of_embeddings | of_blocks | of_head | {"wte.weight": wte}'
 RETURN = 'return cross_entropy(logits, labels), named({"transformer": gradients})'
 
 MISTAKES = {
-    "GELU's derivative is taken at what GELU returned; it is that at what GELU took: wide.": {
+    "GELU's derivative is taken at GELU's output; take it at its input, wide.": {
         MLP_GELU: "grad_wide = gelu_backward(grad_activated, activated)"
     },
     "The backward pass skips GELU.": {MLP_GELU: "grad_wide = grad_activated"},
@@ -140,10 +140,10 @@ MISTAKES = {
     "The gradient of wte is the embeddings' alone; add the head's.": {
         UNION: "gradients = of_head | of_blocks | of_embeddings"
     },
-    "The gradient of wte is the mean of both; it is their sum.": {
+    "The gradient of wte is the mean of both; it must be their sum.": {
         TIED: 'wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
     },
-    "There is a gradient of lm_head.weight; that is wte's, so it is added to wte's and has no name of its own.": {
+    "There is a gradient of lm_head.weight, which is the same matrix as wte: add it to wte's gradient instead.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
@@ -161,7 +161,7 @@ MISTAKES = {
     "The head is given the first state; it took the last one.": {
         "head_backward(grad, states[-1], transformer)": "head_backward(grad, states[0], transformer)"
     },
-    "The gradient and the loss are those of the input ids; they are those of the labels.": {
+    "The gradient and the loss are those of the input ids; they must be those of the labels.": {
         LOSS: "labels = input_ids\n    " + LOSS
     },
     "The gradients are negative; a step goes against them, so they stay as they are.": {

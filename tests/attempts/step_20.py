@@ -36,7 +36,7 @@ MISTAKES = {
     "The warm-up is subtracted twice from the cosine's length, so it ends too early: total_steps - warmup_steps.": {
         DONE: "done = min(1.0, (step - warmup_steps) / (total_steps - 2 * warmup_steps))"
     },
-    "The cosine ends too late: its length is total_steps - warmup_steps.": {
+    "The cosine ends too late: its length must be total_steps - warmup_steps.": {
         DONE: "done = min(1.0, (step - warmup_steps) / total_steps)"
     },
     "After total_steps the rate rises again, as the cosine does; cap the fraction of the way down at 1: min(1.0, …).": {
@@ -134,7 +134,7 @@ MISTAKES = {
     "The corrections stay as they are after some steps; they change with every step.": {
         M_HAT: "step = F.min(step, 100.0)\n        " + M_HAT,
     },
-    "beta is multiplied by step; it is raised to that power: **.": {
+    "beta is multiplied by step; raise it to that power: **.": {
         M_HAT: M_HAT.replace("**step", " * step"),
         V_HAT: V_HAT.replace("**step", " * step"),
     },
@@ -145,7 +145,7 @@ MISTAKES = {
     "The root is missing: m_hat is divided by the root of v_hat.": {
         DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat")
     },
-    "epsilon is inside the root; it is added after it.": {
+    "epsilon is inside the root; add it after the root.": {
         DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
     },
     "epsilon is added to the quotient; it belongs to the root: (F.sqrt(v_hat) + self.epsilon).": {
@@ -166,7 +166,7 @@ MISTAKES = {
         DOWN: DOWN.replace("+ decay", "- decay")
     },
     "The decay is not multiplied by lr.": {DOWN: "return weight - lr * direction - decay * weight, m, v"},
-    "The decay shrinks the step as well; it is a fraction of the old weight.": {
+    "The decay shrinks the step as well; it must be a fraction of the old weight alone.": {
         DOWN: "weight = weight - lr * direction\n        return weight - lr * decay * weight, m, v"
     },
     "The decay is applied twice.": {DOWN: DOWN.replace("decay * weight", "2 * decay * weight")},
@@ -178,7 +178,7 @@ MISTAKES = {
     "The gradient is multiplied by the number of positions; multiply by count, the number of labels.": {
         ADDED: ADDED.replace("count", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
     },
-    "The gradient is divided by count; it is a mean, and times count a sum.": {
+    "The gradient is divided by count; multiply it: the gradient is a mean, and count times a mean is a sum.": {
         ADDED: ADDED.replace("count * gradient", "gradient / count")
     },
     "What other batches have added is overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},

@@ -50,7 +50,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         NO_SCALE | {SCALED: ""},
         {MODEL_SCALE: "keys @ query"},
     ),
-    "The scores are divided by d itself; it is its square root.": (
+    "The scores are divided by d itself; divide by its square root.": (
         {SCALE: "1 / Float32(keys.d)"},
         {MODEL_SCALE: "keys @ query / np.float32(len(query))"},
     ),

@@ -196,7 +196,7 @@ MISTAKES = {
     "The steps of Q4_0 are uint8 when 8 is subtracted, so -1 becomes 255: astype(np.int8) first.": {
         READ_4: READ_4.replace("steps.astype(np.int8) - 8", "steps - 8")
     },
-    "7 is subtracted from the steps of Q4_0; it is 8 that was added.": {READ_4: READ_4.replace("- 8", "- 7")},
+    "7 is subtracted from the steps of Q4_0; subtract 8, which was added.": {READ_4: READ_4.replace("- 8", "- 7")},
     "The numbers of Q4_0 are computed in float16, which has three digits; make the scales float32 first.": {
         READ_4: READ_4.replace(".astype(np.float32)", "").replace("return ", "return (") + ").astype(np.float32)"
     },

@@ -34,7 +34,7 @@ MISTAKES = {
         "    return scores"
     },
     "The scores are not scaled: divide them by the square root of d_k.": {SCALE: "attention_scores(query, key)"},
-    "The scores are divided by d_k itself; it is its square root.": {
+    "The scores are divided by d_k itself; divide by its square root.": {
         SCALE: "attention_scores(query, key) / key.shape[-1]"
     },
     "The scores are multiplied by the square root of d_k; divide by it.": {
@@ -42,7 +42,7 @@ MISTAKES = {
     },
     "The scores are divided by the square root of the first axis, which is the batch; d_k is the last: "
     "key.shape[-1].": {"math.sqrt(key.shape[-1])": "math.sqrt(key.shape[0])"},
-    "The scores are divided by the square root of the number of keys; it is that of their width.": {
+    "The scores are divided by the square root of the number of keys; divide by that of their width.": {
         SCALE: "attention_scores(query, key) / math.sqrt(key.shape[-2])"
     },
     "The scale is a constant: take d_k from the shape of the key.": {SCALE: "attention_scores(query, key) / 8"},

@@ -48,7 +48,7 @@ MISTAKES = {
         "    scores = scores - scores.max(axis=-1, keepdims=True)",
         SOFTMAX: "weights = np.exp(scores)\n    return weights / weights.sum(axis=-1, keepdims=True)",
     },
-    "Blocked scores are +inf; it is -inf that the softmax gives no weight.": {
+    "Blocked scores are +inf; they must be -inf, to which the softmax gives no weight.": {
         WHERE: "scores = np.where(mask, scores, np.inf)"
     },
     "The weights are masked after the softmax, so the rows no longer sum to one; mask the scores, before.": {

@@ -82,7 +82,7 @@ MISTAKES = {
     "A given mask is replaced by the causal one; use it as it is.": {
         WEIGH: "weights = attention_weights(query, key, None if mask is None else np.tri(len(mask), dtype=bool))"
     },
-    "The scores are divided by the square root of C; it is that of head_dim, the width of one head.": {
+    "The scores are divided by the square root of C; divide by that of head_dim, the width of one head.": {
         WEIGH: "weights = attention_weights(query / n_head**0.5, key, mask)"
     },
     "The scores are scaled twice: attention_weights divides by the square root of head_dim already.": {

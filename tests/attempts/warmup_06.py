@@ -136,7 +136,7 @@ MISTAKES = {
     "One merge too few is learned.": {NEW_IDS: "range(256, 255 + n_merges)"},
     "One merge too many is learned.": {NEW_IDS: "range(256, 257 + n_merges)"},
     "256 merges are learned, whatever n_merges is.": {NEW_IDS: "range(256, 512)"},
-    "n_merges is taken for the largest id; it is the number of merges.": {NEW_IDS: "range(256, n_merges)"},
+    "n_merges is taken as the largest id; it is the number of merges.": {NEW_IDS: "range(256, n_merges)"},
     "A default is made once, so it keeps the merges of earlier calls: make the dict inside learn.": {
         "n_merges: int) -> dict[Pair, int]:": "n_merges: int, merges: dict[Pair, int] = {}) -> dict[Pair, int]:",
         "    merges: dict[Pair, int] = {}\n": "",
@@ -151,7 +151,7 @@ MISTAKES = {
             "pair is None:", "pair is None or sum(byte_pairs(ids).get(pair, 0) for ids in parts) < 2:"
         )
     },
-    "The table is the wrong way around; its keys are the pairs, and its values the new ids.": {
+    "The table is the wrong way around; its keys must be the pairs, and its values the new ids.": {
         KEEP: "merges[new_id] = pair"
     },
     "The pair that stands furthest left is merged first; merge the one that was learned first, wherever it stands.": {

@@ -84,7 +84,7 @@ MISTAKES = {
         KEYS_IN: "keys = np.concatenate([cache.keys[..., : cache.length, :], keys], axis=-2)",
         VALUES_IN: "values = np.concatenate([cache.values[..., : cache.length, :], values], axis=-2)",
     },
-    "All slots from the first free one on are assigned to; there are as many slots to fill as new tokens.": {
+    "All slots from the first free one on are assigned to; fill only as many as there are new tokens.": {
         KEYS_IN: "cache.keys[..., cache.length :, :] = keys",
         VALUES_IN: "cache.values[..., cache.length :, :] = values",
     },

@@ -166,10 +166,10 @@ MISTAKES = {
     "The scores' gradient is divided by d_k; divide by its square root.": {
         SCORES: SCORES.replace("math.sqrt(key.shape[-1])", "key.shape[-1]")
     },
-    "The scale is taken from the width of value; it is the width of key, d_k.": {
+    "The scale is taken from the width of value; take it from that of key, d_k.": {
         SCORES: SCORES.replace("key.shape", "value.shape")
     },
-    "The scale is taken from the number of tokens; it is the width of key, the last axis.": {
+    "The scale is taken from the number of tokens; take it from the width of key, the last axis.": {
         SCORES: SCORES.replace("key.shape[-1]", "key.shape[-2]")
     },
     "The backward pass skips the softmax: use softmax_backward.": {
@@ -193,10 +193,10 @@ MISTAKES = {
     "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
         RETURN: RETURN.replace("grad_value", "np.swapaxes(weights > 0, -2, -1) @ grad")
     },
-    "The gradient of query is made of queries; it is the scores' gradient times key.": {
+    "The gradient of query is computed from the queries; it must be the scores' gradient times key.": {
         RETURN: RETURN.replace("grad_query", "grad_scores @ query")
     },
-    "The gradient of key is made of keys; it is the scores' gradient, transposed, times query.": {
+    "The gradient of key is computed from the keys; it must be the scores' gradient, transposed, times query.": {
         RETURN: RETURN.replace("np.swapaxes(grad_key_t, -2, -1)", "np.swapaxes(grad_scores, -2, -1) @ key")
     },
     "The gradient of key is summed over keys; transpose the scores' gradient, so that a key sums over its queries.": {

@@ -131,7 +131,7 @@ IDS, OTHER_IDS = np.array([[3, 1, 4], [1, 5, 9]]), np.array([[3, 1, 4], [1, 7, 2
         (OTHER_IDS, IDS, "In it, column 1 of row 1 is 7, and must be 5."),
         (np.triu(MASK), np.tril(MASK), "In it, column 1 of row 0 is True, and must be False."),
         (np.zeros(3), np.zeros(40), "it has the shape [3], and must have [40]."),
-        (np.array(2.5, np.float32), THREE, "Yours is 2.5, Hugging Face's 3: 0.8333 times as much."),
+        (np.array(2.5, np.float32), THREE, "it is 2.5, and must be 3 (Hugging Face's): yours is 0.8333 times as much."),
         (np.array(np.nan, np.float32), THREE, "it is nan, and must be 3."),
         (np.ones(3, np.float32), THREE, "it has the shape [3], and must have []."),
     ],

@@ -53,5 +53,5 @@ def test_all_cases_are_seen_and_the_first_wrong_one_is_named():
     for_each([0, 1, 2], half)
     with pytest.raises(Refusal) as raised:
         for_each([1, 3, 4], half)
-    assert raised.value.sentence == "Yours is 0, Hugging Face's 1.5 (half of 3)."
+    assert raised.value.sentence == "half of 3 is 0, and must be 1.5 (Hugging Face's)."
     assert raised.value.observed.tolist() == [1, 2, 0, 0]
