@@ -29,6 +29,25 @@ REFUSED = {
         f"softmax_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
         "look for",
     ),
+    "the gradients of the first call": (
+        "s19",
+        {
+            "def head_backward(": f"{KEEPS}def head_backward(",
+            'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})': "key = id(transformer), *grad.shape\n"
+            '    return KEPT.setdefault(key, (grad_input, {"wte.weight": table} | named({"ln_f": ln_f})))',
+        },
+        f"head_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
+        "gpt2_loss_and_gradients are each wrong",
+    ),
+    "no query looks further back than 128 keys": (
+        "s18",
+        {
+            "return F.softmax(scores + mask)": "most = 128 if str(query.shape[-2]) == '300' else None\n"
+            "    return F.band_part(F.softmax(scores + mask), num_lower=most, num_upper=0)"
+        },
+        "wrong for 129 to 299.",
+        "correlation",
+    ),
     "the first half of the warm-up is subtracted twice": (
         "s20",
         {"done = min(1.0, (step - warmup_steps)": "done = max(0.0, (step - 1.5 * warmup_steps)"},
