@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, get_args
 
+from checker.course.blanks import Reading
 from checker.course.languages import Location
 
 #: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
@@ -79,7 +80,7 @@ class Claimed:
     claim: str
     about: str
     sentence: str
-    verdict: str
+    mark: str
     reason: str = ""
     location: Location | None = None
     foreseen: bool = False
@@ -96,7 +97,7 @@ class StageEnded:
 class Explanation:
     """One or two sentences on a failure: the function to blame, and the place in the file to show.
 
-    The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``verdict`` is ``waits`` if
+    The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``mark`` is ``waits`` if
     the function that the claim is about is right, and only another one is not. ``numbers`` says that there are wrong
     numbers, which ``--show`` shows. The parent adds the ``line`` to look at.
     """
@@ -108,7 +109,7 @@ class Explanation:
     numbers: bool = False
     line: int | None = None
     claim: str = ""
-    verdict: str = FAIL
+    mark: str = FAIL
     mistake: str = ""
 
 
@@ -165,15 +166,33 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Late:
-    """The child has reached a ``limit`` (see ``checker.session.verdict``): nothing was heard for so many ``seconds``.
+class Opened:
+    """The file was read, and not run yet."""
 
-    ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
+    reading: Reading
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The file cannot be read, or is none of its language: ``claim`` is the one that does not hold, if there is one."""
+
+    sentence: str
+    location: Location | None = None
+    claim: str = ""
+
+
+@dataclass(frozen=True)
+class Late:
+    """The child has reached a ``limit`` (see ``checker.session.limits``): nothing was heard for so many ``seconds``.
+
+    ``location`` is the line that the learner's file was running, if it was; ``compiling`` is what was being compiled;
+    ``crowd`` says that the machine is busy.
     """
 
     limit: str
     seconds: float
     location: Location | None = None
+    compiling: str = ""
     crowd: str = ""
 
 
@@ -186,7 +205,10 @@ class Printed:
 
 @dataclass(frozen=True)
 class Tick:
-    """Nothing has happened for a moment."""
+    """Nothing has happened for a moment; what MAX is ``compiling``, if anything, and for how many ``seconds``."""
+
+    compiling: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -194,8 +216,21 @@ class Died:
     """The child has ended before it had said everything."""
 
 
+@dataclass(frozen=True)
+class Interrupted:
+    """The learner has pressed Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Another MAX is installed than the course is written for, which explains errors."""
+
+    why: str
+
+
 FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
-Event = FromChild | Late | Printed | Tick | Died
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable
+Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import Enum, auto
 
 from checker.course.steps import Step
-from checker.events import DRAWN, Job, StageEnded
-from checker.session.child import Child, limits_of
+from checker.events import DRAWN, Event, StageEnded
+from checker.session.child import Child
+from checker.session.limits import limits_of
 from checker.session.session import Session
+from checker.session.state import Phase
 
 
 class ReadyChild:
@@ -50,55 +53,76 @@ class ReadyChild:
             self._stop()
 
 
+class Came(Enum):
+    """What a check has come to."""
+
+    GOES_ON = auto()  # the step has passed, and only compiling is left
+    OVER = auto()  # it has a verdict
+    ENDED = auto()  # somebody has ended it
+
+
 class Check(threading.Thread):
     """A check that runs in a thread of its own.
 
     Args:
-        session: the check, which has read the file.
+        session: the check, which this opens.
         ready: its child, and then the next one's.
-        tell: called in the thread, with this check: when the step has passed and only compiling is left, and when it
-            is over, so that ``session`` can decide unless somebody has ended it.
+        tell: called in the thread, with this check and what it has come to.
         compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
     def __init__(
-        self, session: Session, ready: ReadyChild, tell: Callable[[Check], None], compiling: float | None = None
+        self,
+        session: Session,
+        ready: ReadyChild,
+        tell: Callable[[Check, Came], None],
+        compiling: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
         self.session, self.ready, self.tell = session, ready, tell
         self.limits = limits_of(compiling=compiling)
-        self.may_go_on = False  # the step has passed, and only compiling is left
-        self.is_ended = False  # by somebody
-        self.is_over = False
-        self.child = ready.take(session.step) if session.job else None
+        self.was_ended = threading.Event()
+        self.job = session.open()
+        self.child = ready.take(session.step) if self.job else None
         self.start()
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the step has passed, and only compiling is left, for which nobody need wait."""
+        return self.session.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
         """Carry it out."""
+        goes_on = False
         try:
-            if self.child and self.session.job:
-                self._hear(self.child, self.session.job)
-        finally:
-            self.is_over = True
-            self.tell(self)
-        if not self.may_go_on and not self.is_ended:
-            self.ready.prepare(self.session.step)
-
-    def _hear(self, child: Child, job: Job) -> None:
-        with child:
-            for event in child.run(job, self.limits):
-                if self.is_ended:
-                    return  # a pass was kept when it was heard
+            for event in self._events():
                 self.session.hear(event)
                 if event == StageEnded(DRAWN):  # from now on this child only compiles
                     self.ready.prepare(self.session.step)
-                if self.session.may_go_on and not self.may_go_on:
-                    self.may_go_on = True
-                    child.lower_priority()
-                    self.tell(self)
+                if self.goes_on and not goes_on:
+                    goes_on = True
+                    self._go_on()
+        finally:
+            self.tell(self, Came.ENDED if self.was_ended.is_set() else Came.OVER)
+        if not goes_on and not self.was_ended.is_set():
+            self.ready.prepare(self.session.step)
+
+    def _events(self) -> Iterator[Event]:
+        """Yield what the child says, until somebody ends it; a pass was kept when it was heard."""
+        if self.child and self.job:
+            with self.child:
+                for event in self.child.run(self.job, self.limits):
+                    if self.was_ended.is_set():
+                        return
+                    yield event
+
+    def _go_on(self) -> None:
+        assert self.child
+        self.child.lower_priority()
+        self.tell(self, Came.GOES_ON)
 
     def end(self) -> None:
         """End it, from any thread."""
-        self.is_ended = True
+        self.was_ended.set()
         if self.child:
             self.child.kill()

@@ -30,9 +30,10 @@ from checker.events import Options
 from checker.interrupts import INTERRUPTED, exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
+from checker.session.state import Verdict
 from checker.session.verdict import PASSED
 from cli import hint
-from cli.checking import Check, ReadyChild
+from cli.checking import Came, Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.reset import reset
 from cli.status import is_sought, list_all
@@ -68,7 +69,7 @@ class Watch:
 
     def __init__(self, step: Step, ready: ReadyChild, read_keys: Callable[[], str] | None) -> None:
         self.step, self.ready, self.read_keys = step, ready, read_keys
-        self.heard = queue.SimpleQueue[Check]()  # checks that have come to something
+        self.heard = queue.SimpleQueue[tuple[Check, Came]]()
         self.printer = Printer()
         self.files = {step: step.learner_file for step in all_steps()}
         self.stamps = self.stamps_now()
@@ -96,7 +97,7 @@ class Watch:
         self.check()
         while not self.is_over:
             with contextlib.suppress(queue.Empty):
-                self.hear(self.heard.get(timeout=LOOK_SECONDS))
+                self.hear(*self.heard.get(timeout=LOOK_SECONDS))
             for key in self.read_keys() if self.read_keys else "":
                 self.press(key)
             self.follow_saves()
@@ -127,27 +128,26 @@ class Watch:
             time.sleep(0.01)
         return now
 
-    def note(self, check: Check) -> None:
+    def note(self, check: Check, came: Came) -> None:
         """Take in what a check has come to, in its thread."""
-        if check.may_go_on:
+        if came is Came.GOES_ON:
             check.session.view.close()
             check.session.view = View()  # what it goes on to say comes in one line
-        self.heard.put(check)
+        self.heard.put((check, came))
 
-    def hear(self, check: Check) -> None:
-        """Print the verdict of the check that was awaited, or the result of one that went on in the background."""
-        step = check.session.step
-        if check is self.running:
+    def hear(self, check: Check, came: Came) -> None:
+        """Say what can be done after a check; of one that went on in the background, print the result."""
+        step, verdict = check.session.step, check.session.verdict
+        if came is Came.GOES_ON and check is self.running:
+            self.running, self.compiling[step] = None, check
+            self.go_on(has_passed=True)
+        elif verdict and check is self.running:
             self.running = None
-            if check.may_go_on:
-                self.compiling[step] = check
-                return self.go_on(has_passed=True)
-            verdict = check.session.conclude()
             self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
             self.go_on(has_passed=verdict.status == PASSED)
-        elif check is self.compiling.get(step):
+        elif verdict and check is self.compiling.get(step):
             del self.compiling[step]
-            self.printer.line(f"\n{in_one_line(check.session)}")
+            self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
 
     def go_on(self, *, has_passed: bool) -> None:
         """Say what can be done now."""
@@ -283,9 +283,9 @@ class Watch:
             tell()
 
 
-def in_one_line(session: Session) -> str:
+def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
     """Return the result of compiling, in one line."""
-    task, verdict = session.step.task, session.conclude()
+    task = step.task
     if verdict.status == PASSED:
         return f"{task} is compiled too, and gives the same numbers ({session.seconds():.1f} s)."
     why = " ".join(explanation.sentence for explanation in verdict.explanations)

@@ -42,14 +42,14 @@ class Surveyed:
 
     name: str
     happened: str = ""  # what only a habit may do: fail to load
-    verdicts: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
 
     def take(self, explained: Explanation) -> None:
         """Take in why a claim fails."""
-        self.verdicts[explained.claim] = explained.verdict
+        self.marks[explained.claim] = explained.mark
         self.reasons[explained.claim] = explained.sentence
         self.locations[explained.claim] = explained.location
         if explained.mistake and explained.mistake not in self.named:
@@ -58,12 +58,12 @@ class Surveyed:
     @property
     def accepted(self) -> bool:
         """Whether every claim was made and held."""
-        return bool(self.verdicts) and set(self.verdicts.values()) == {PASS}
+        return bool(self.marks) and set(self.marks.values()) == {PASS}
 
     @property
     def refused(self) -> str:
         """Which claims fail, and why."""
-        failing = [f"{claim}: {self.reasons[claim]}" for claim, verdict in self.verdicts.items() if verdict != PASS]
+        failing = [f"{claim}: {self.reasons[claim]}" for claim, mark in self.marks.items() if mark != PASS]
         return "" if self.accepted else "; ".join(failing) or "no claim was made"
 
     def problem(self, mistakes: Collection[str]) -> str:
@@ -191,9 +191,9 @@ def _grade(
     drawn = Observation(step, right, lambda: right, DRAWN, seeds, tell=tell).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
-        subject.verdicts = {claim: outcome.verdict for claim, outcome in outcomes.items()}
+        subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
-        if FAIL in subject.verdicts.values():
+        if FAIL in subject.marks.values():
             sender.send(name)
             explaining = diagnosis_of(step, lambda: None, seeds) if name in right else diagnosis
             for explained in explaining.explain(outcomes, sources[name], paths[name]):

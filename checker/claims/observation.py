@@ -162,7 +162,7 @@ class Observation:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
         said = outcome.sentence, outcome.location, outcome.foreseen
-        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.verdict, *said))
+        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.mark, *said))
 
     def outcome(
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
@@ -181,7 +181,7 @@ class Observation:
         outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=f"{failure.typename}: {failure.value}")
-        if outcome.verdict != FAIL:
+        if outcome.mark != FAIL:
             return outcome
         if self.stage == DRAWN:
             draw: Any = item.funcargs.get("draw")

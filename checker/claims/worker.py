@@ -54,12 +54,12 @@ class Graded:
             load_answer(self.step)  # only now is the solution read
             seeds = [self.job.seed]
             outcomes = {**outcomes, **self.run(DRAWN, seeds=seeds)}
-        if any(outcome.verdict == FAIL for outcome in outcomes.values()):
+        if any(outcome.mark == FAIL for outcome in outcomes.values()):
             self.explain(outcomes, seeds)
         elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
             device = self.job.device or "cpu"
             outcomes = self.run(TRACING, device=device)
-            if traced := [claim for claim, outcome in outcomes.items() if outcome.verdict == TRACED]:
+            if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
                 outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
             from checker.max_adapter.runtime import devices
 
@@ -151,7 +151,7 @@ def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = ()
 
 def all_pass(outcomes: Outcomes) -> bool:
     """Return whether there are claims, and all hold."""
-    return {outcome.verdict for outcome in outcomes.values()} == {PASS}
+    return {outcome.mark for outcome in outcomes.values()} == {PASS}
 
 
 def silence() -> None:

@@ -113,7 +113,7 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
     return missing
 
 
-# ---------------------------------------------------------------- the static verdict
+# ---------------------------------------------------------------- reading a file without running it
 
 MOST_BYTES = 1_000_000  # a step has a few thousand
 
@@ -123,7 +123,7 @@ class Missing(Unreadable):
 
 
 @dataclass(frozen=True)
-class StaticVerdict:
+class Reading:
     """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
 
     source: str
@@ -161,8 +161,8 @@ def read_text(path: Path) -> str:
         raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
 
 
-def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> StaticVerdict:
-    """Return the static verdict on a file.
+def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Reading:
+    """Read a file, and return what it says without being run.
 
     Args:
         step: the step that the file is to solve.
@@ -175,7 +175,7 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Sta
     source, solution = read_text(path), step.solution_file.read_text()
     step.language.refuse(source, str(path))
     missing = [] if is_solution else unwritten(source, solution, step.language)
-    return StaticVerdict(source, len(blanks_of(step)), tuple(missing))
+    return Reading(source, len(blanks_of(step)), tuple(missing))
 
 
 def what_to_do(missing: Unwritten, stop: str) -> str:

@@ -36,7 +36,7 @@ KEPT = "It is right on its own, but not after earlier calls: something is kept f
 
 def failed(outcomes: Outcomes) -> dict[str, Outcome]:
     """Return the outcomes of the claims that failed."""
-    return {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == FAIL}
 
 
 def explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explanation:
@@ -55,7 +55,7 @@ def explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explana
 def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
     """Return that a claim about one function waits for others."""
     works = "work" if len(labels) > 1 else "works"
-    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, verdict=WAITS)
+    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, mark=WAITS)
 
 
 # ---------------------------------------------------------------- a name that is missing
@@ -154,13 +154,13 @@ def from_what_is_given(
     return [
         Explanation(sentence, names, place, claim=claim)
         if refused[claim].about == first
-        else Explanation(is_as_given, refused[claim].about, claim=claim, verdict=WAITS)
+        else Explanation(is_as_given, refused[claim].about, claim=claim, mark=WAITS)
         for claim in mended
     ], set(found)
 
 
 def _holds(answers: Mapping[str, Outcomes], version: str, claim: str) -> bool:
-    return claim in answers.get(version, {}) and answers[version][claim].verdict == PASS
+    return claim in answers.get(version, {}) and answers[version][claim].mark == PASS
 
 
 # ---------------------------------------------------------------- what is kept from one call to the next

@@ -88,7 +88,7 @@ class Diagnosis:
         mine = changed_lines(source, self.solution) if said else set()
         made = (name for name, edits in self.attempts.items() if self._changes(edits) == mine)
         name = next(made, "") if mine else ""
-        return [replace(each, sentence=name, mistake=name) if name and each.verdict == FAIL else each for each in said]
+        return [replace(each, sentence=name, mistake=name) if name and each.mark == FAIL else each for each in said]
 
     def _changes(self, edits: mistakes.Edits) -> set[tuple[str, str]]:
         return changed_lines(mistakes.edited(self.solution, edits), self.solution)
@@ -119,7 +119,7 @@ class Diagnosis:
         alone = Alone(self, file, restored)
         wrong: dict[str, dict[str, Outcome]] = {}
         for claim, outcome in outcomes.items():
-            if outcome.verdict != PASS and outcome.about not in alone.missing:
+            if outcome.mark != PASS and outcome.about not in alone.missing:
                 wrong.setdefault(outcome.about, {})[claim] = outcome
         known = self._made_by(outcomes, alone)
         self.blamed = {label: own for label, seen in wrong.items() if (own := failed(seen))}
@@ -247,8 +247,8 @@ def _first_after_a_pass(outcomes: Outcomes, labels: Collection[str]) -> list[str
     firsts = []
     for label in labels:
         own = _of(label, outcomes)
-        first = next((claim for claim, outcome in own.items() if outcome.verdict == FAIL), None)
-        if first and next(iter(own.values())).verdict == PASS:
+        first = next((claim for claim, outcome in own.items() if outcome.mark == FAIL), None)
+        if first and next(iter(own.values())).mark == PASS:
             firsts.append(first)
     return firsts
 

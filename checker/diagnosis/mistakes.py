@@ -154,13 +154,13 @@ def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
 class Outcome:
     """What one claim said of one subject.
 
-    ``verdict`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
+    ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
     ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
     ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
     """
 
-    verdict: str
+    mark: str
     sentence: str = ""
     location: Location | None = None
     observed: Sketch | str | None = None
@@ -193,18 +193,18 @@ def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
     if outcome is None or other is None:
         return False
-    return (outcome.verdict, outcome.alike) == (other.verdict, other.alike)
+    return (outcome.mark, outcome.alike) == (other.mark, other.alike)
 
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
     """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
-    decided = [claim for claim, outcome in outcomes.items() if outcome.verdict != WAITS]
+    decided = [claim for claim, outcome in outcomes.items() if outcome.mark != WAITS]
     return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
 
 def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
-    failures = {claim: outcome for claim, outcome in outcomes.items() if outcome.verdict == FAIL}
+    failures = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == FAIL}
     return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failures.items())
 
 
@@ -243,7 +243,7 @@ def read_answers(step: Step) -> Answers | None:
     if record["made_of"] != made_of(step):
         return None
     return {
-        mistake: {claim: Outcome(verdict, observed=_read(seen)) for claim, (verdict, seen) in outcomes.items()}
+        mistake: {claim: Outcome(mark, observed=_read(seen)) for claim, (mark, seen) in outcomes.items()}
         for mistake, outcomes in record["answers"].items()
     }
 
@@ -251,13 +251,13 @@ def read_answers(step: Step) -> Answers | None:
 def write_answers(step: Step, answers: Answers) -> None:
     """Record the answers of a step's mistakes, unless what is recorded says the same."""
     answers = {
-        mistake: {claim: Outcome(outcome.verdict, observed=outcome.observed) for claim, outcome in outcomes.items()}
+        mistake: {claim: Outcome(outcome.mark, observed=outcome.observed) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
     if read_answers(step) == answers:
         return
     table = {
-        mistake: {claim: (outcome.verdict, _written(outcome.observed)) for claim, outcome in outcomes.items()}
+        mistake: {claim: (outcome.mark, _written(outcome.observed)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
     step.answers_file.parent.mkdir(exist_ok=True)

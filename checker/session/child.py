@@ -22,11 +22,8 @@ from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import ROOT, Step
 from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
-from checker.session.verdict import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, reached
+from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 
-COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
-WAIT_SECONDS = 60.0  # without an event, while that thread computes less
-START_SECONDS = 120.0  # for importing MAX from a cold disk
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
 PRINTED_BYTES = 10_000  # of one such line
@@ -34,24 +31,6 @@ MOST_READS = 16  # of what it has printed when it ends: more than a pipe holds
 ANSWER_SECONDS = 2  # for the child to say where it is
 LOOK_SECONDS = 2  # without an event until it is measured what a child computes; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
-FOR_A_SOLUTION = 12  # times the limits of a learner's file: a slow machine is all that can be wrong
-
-
-def limits_of(*, solution: bool = False, compiling: float | None = None) -> Limits:
-    """Return the limits of a check; ``COURSE_QUIET_SECONDS``, which tests set, changes all in proportion.
-
-    Args:
-        solution: whether the reference solution is graded.
-        compiling: the limit on compiling one thing; else ``COURSE_COMPILE_SECONDS``, or none.
-    """
-    quiet, compiles = os.environ.get("COURSE_QUIET_SECONDS"), os.environ.get("COURSE_COMPILE_SECONDS")
-    patience = (float(quiet) / COMPUTE_SECONDS if quiet else 1.0) * (FOR_A_SOLUTION if solution else 1)
-    return Limits(
-        patience * COMPUTE_SECONDS,
-        patience * WAIT_SECONDS,
-        patience * START_SECONDS,
-        float(compiles) if compiles else compiling,
-    )
 
 
 class Child:
@@ -98,17 +77,21 @@ class Child:
         assert self.process.stdout is not None
         pipe = _Lines(self.reader, decode)
         output = _Output(self.process.stdout.fileno())
-        pace, doing, compiles = _Pace(self.process.pid), STARTING, 0
+        pace, doing = _Pace(self.process.pid), STARTING
+        compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
         with selectors.DefaultSelector() as selector:
             for lines in (pipe, output):
                 selector.register(lines.descriptor, selectors.EVENT_READ, lines)
             while pipe.open:
                 for key, _ in selector.select(timeout=TICK_SECONDS):
                     for event in key.data.read():
-                        if isinstance(event, Compiling):
-                            compiles += 1 if event.seconds is None else -1
+                        match event:
+                            case Compiling(what, None):
+                                compiling.append((what, time.monotonic()))
+                            case Compiling():
+                                del compiling[-1:]
                         if not isinstance(event, Printed):
-                            doing = COMPILING if compiles else COMPUTING
+                            doing = COMPILING if compiling else COMPUTING
                             pace.start_over()
                         if isinstance(event, Ended):
                             yield from output.rest_of_it()  # what was printed before it
@@ -119,9 +102,9 @@ class Child:
                         selector.unregister(key.fd)
                 if pace.is_quiet and (over := reached(limits, doing, pace.spent())):
                     yield from output.rest_of_it()
-                    yield Late(*over, crowd=crowd())
+                    yield Late(*over, compiling=compiling[-1][0] if compiling else "", crowd=crowd())
                     return
-                yield Tick()
+                yield Tick(compiling[-1][0], time.monotonic() - compiling[-1][1]) if compiling else Tick()
         yield from output.rest_of_it()
         yield Died()
 

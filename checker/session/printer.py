@@ -16,7 +16,8 @@ from rich.text import Text
 
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
-from checker.session.verdict import Row, Words
+from checker.session.advance import COMPILING_IS_LONG
+from checker.session.state import Item, Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
@@ -24,9 +25,7 @@ MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more a
 NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
 BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
-SHOW_COMPILING_AFTER = 1.9  # seconds; what comes from the cache takes less
 
-Item = Row | Explanation | Words
 Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
 
 
@@ -53,26 +52,25 @@ class View:
     stopping = "Ctrl-C"
 
     def __init__(self) -> None:
-        self.compiling: tuple[str, float] | None = None
-        self.alike: list[Row] = []  # of one function, with one verdict and cause; the last ones are not shown yet
+        self.alike: list[Row] = []  # of one function, with one mark and cause; the last ones are not shown yet
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""
 
     def show(self, item: Item) -> None:
         """Show something that has become known; of many rows that are alike, the first ones and a count."""
-        row = item if isinstance(item, Row) and item.verdict in (PASS, FAIL) else None
+        row = item if isinstance(item, Row) and item.mark in (PASS, FAIL) else None
         if self.alike and not (row and _kind(row) == _kind(self.alike[-1])):
             self.unfold()
         if row:
             self.alike.append(row)
-        if not row or (row.verdict == PASS and len(self.alike) < MOST_PASSES):
+        if not row or (row.mark == PASS and len(self.alike) < MOST_PASSES):
             self.present(item)
 
     def unfold(self) -> None:
         """Show what was held of rows that are alike."""
         rows, self.alike = self.alike, []
-        if rows and rows[0].verdict == PASS:
+        if rows and rows[0].mark == PASS:
             held, more = rows[MOST_PASSES - 1 :], "more claims about it hold."
             rows = [replace(held[0], sentence=f"{len(held)} {more}")] if len(held) > 1 else held
         elif len(rows) > MOST_FAILURES:
@@ -89,18 +87,12 @@ class View:
 
     def progress(self, event: Compiling | Tick) -> None:
         """Follow what MAX compiles, and say so once it takes a while."""
-        if isinstance(event, Compiling) and event.seconds is None:
-            self.compiling = (event.what, time.monotonic())
-        elif isinstance(event, Compiling):
-            self.compiled(event.what, event.seconds or 0.0)
-            self.compiling = None
-        elif self.compiling and self.is_long():
-            self.unfold()
-            self.show_compiling(*self.compiling)
-
-    def is_long(self) -> bool:
-        """Return whether MAX has been compiling something for a while."""
-        return self.compiling is not None and time.monotonic() - self.compiling[1] > SHOW_COMPILING_AFTER
+        match event:
+            case Compiling(what, float(seconds)):
+                self.compiled(what, seconds)
+            case Tick(what, seconds) if seconds > COMPILING_IS_LONG:
+                self.unfold()
+                self.show_compiling(what, time.monotonic() - seconds)
 
     def show_compiling(self, what: str, since: float) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
@@ -110,7 +102,7 @@ class View:
 
 
 def _kind(row: Row) -> tuple[str, str, str]:
-    return row.verdict, row.about, row.cause
+    return row.mark, row.about, row.cause
 
 
 class Printer(View):
@@ -157,7 +149,7 @@ class Printer(View):
         """Print a part of a check, with an empty line before what is not a row."""
         match item:
             case Row():
-                self.row(item.verdict, item.about, item.sentence)
+                self.row(item.mark, item.about, item.sentence)
             case Explanation():
                 self.line(f"\n{item.about}: {item.sentence}" if item.about else f"\n{item.sentence}")
                 for line in item.location.as_lines() if item.location else []:
@@ -170,19 +162,19 @@ class Printer(View):
                 self.line(item.text if item.aside or self.last is None else f"\n{item.text}")
         self.last = item
 
-    def row(self, verdict: str, about: str, sentence: str) -> None:
+    def row(self, mark: str, about: str, sentence: str) -> None:
         """Print ``pass  _attn  Given query, key and value it returns what Hugging Face returns.``
 
         In a narrow terminal, the sentence stands below.
         """
-        head, rest = f"  {verdict:<8}", f"  {about:<{self.label_width}}  "
+        head, rest = f"  {mark:<8}", f"  {about:<{self.label_width}}  "
         column = len(head + rest)
         if self.console.width - column < NARROWEST:
-            self.styled((head, STYLES.get(verdict, "")), rest.rstrip())
+            self.styled((head, STYLES.get(mark, "")), rest.rstrip())
             self.below(sentence, BELOW)
             return
         first, *others = textwrap.wrap(sentence, self.console.width - column) or [""]
-        self.console.print(Text.assemble((head, STYLES.get(verdict, "")), rest, first))
+        self.console.print(Text.assemble((head, STYLES.get(mark, "")), rest, first))
         for line in others:
             self.console.print(Text(" " * column + line))
 
@@ -249,7 +241,7 @@ def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
 
     def listen(what: str, seconds: float | None) -> None:
         if seconds is None:
-            timer = threading.Timer(SHOW_COMPILING_AFTER, show, [what, time.monotonic()])
+            timer = threading.Timer(COMPILING_IS_LONG, show, [what, time.monotonic()])
             timers.append(timer)
             timer.start()
         else:

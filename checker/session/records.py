@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from checker.course.steps import relative_path
 from checker.events import FAIL, PASS, Explanation
 from checker.interrupts import INTERRUPTED
-from checker.session.printer import Item, View
-from checker.session.verdict import PASSED, Row, Words
+from checker.session.advance import COMPILING_IS_LONG
+from checker.session.printer import View
+from checker.session.state import Item, Row, Words
+from checker.session.verdict import PASSED
 
 if TYPE_CHECKING:
     from checker.session.session import Session
@@ -46,7 +46,7 @@ class Records(View):
 
     def compiled(self, what: str, seconds: float) -> None:
         """Tell that nothing is being compiled any more."""
-        if self.is_long():
+        if seconds > COMPILING_IS_LONG:
             self.tell({"event": "compiling", "text": ""})
 
 
@@ -54,7 +54,7 @@ def as_record(item: Item) -> Record:
     """Return a part of a check as a record."""
     match item:
         case Row():
-            return {name: value for name, value in asdict(item).items() if name != "cause"}
+            return {"verdict": item.mark, "about": item.about, "sentence": item.sentence, "line": item.line}
         case Explanation():
             return {
                 "about": item.about,
@@ -69,7 +69,7 @@ def as_record(item: Item) -> Record:
 def verdict_record(session: Session) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
     assert session.verdict
-    status = session.verdict.status
+    status, plan = session.verdict.status, session.state.plan
     texts = {
         kind: [item.text for item in session.items if isinstance(item, Words) and item.kind == kind]
         for kind in ("shown", "printed", "said")
@@ -78,9 +78,9 @@ def verdict_record(session: Session) -> Record:
         "version": VERSION,
         "step": session.step.name,
         "task": session.step.task,
-        "file": relative_path(session.file),
+        "file": plan.file,
         "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
-        "complete": status == PASSED and session.is_complete,
+        "complete": status == PASSED and plan.is_complete,
         "seconds": round(session.seconds(), 3),
         "seed": session.seed,
         "rows": [as_record(item) for item in session.items if isinstance(item, Row)],

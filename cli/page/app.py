@@ -36,12 +36,11 @@ from checker.course.progress import next_to_do, note_hints, standing
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import PASS, Options
-from checker.session.printer import Item
 from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Session
-from checker.session.verdict import Row
+from checker.session.state import Item, Row
 from cli import compare, hint, reset
-from cli.checking import Check, ReadyChild
+from cli.checking import Came, Check, ReadyChild
 from cli.page import files
 from cli.page.model import Model
 
@@ -78,7 +77,7 @@ class PageRecords(Records):
 
     def show(self, item: Item) -> None:
         """Tell every claim that passes; the page folds them itself."""
-        if isinstance(item, Row) and item.verdict == PASS:
+        if isinstance(item, Row) and item.mark == PASS:
             self.unfold()
             self.present(item)
         else:
@@ -215,15 +214,15 @@ class Book:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(records.put_nowait, record)
 
-        def hear(check: Check) -> None:
-            if check.is_ended:
-                why = "Stopped." if check is self.stopped else "A newer check has ended this one."
-                tell({"event": "ended", "text": f"{why} The pass is kept." if check.may_go_on else why})
-            elif check.is_over:
-                check.session.conclude()
-                tell({"event": "verdict", **verdict_record(check.session)})
-            else:
-                tell({"event": "passed"})
+        def hear(check: Check, came: Came) -> None:
+            match came:
+                case Came.GOES_ON:
+                    tell({"event": "passed"})
+                case Came.OVER:
+                    tell({"event": "verdict", **verdict_record(check.session)})
+                case Came.ENDED:
+                    why = "Stopped." if check is self.stopped else "A newer check has ended this one."
+                    tell({"event": "ended", "text": f"{why} The pass is kept." if check.goes_on else why})
 
         if self.newest:
             self.newest.end()
@@ -237,7 +236,7 @@ class Book:
                     record = await records.get()
                     yield json.dumps(record).encode() + b"\n"
             finally:
-                if not check.may_go_on:  # else it goes on for the pass that compiling completes
+                if not check.goes_on:  # else it goes on for the pass that compiling completes
                     check.end()
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")

@@ -7,14 +7,12 @@ import pytest
 
 from checker.claims.modules import build
 from checker.claims.vocabulary import Refusal
-from checker.course.languages import Location
 from checker.course.steps import Step
 from checker.diagnosis import mistakes
 from checker.diagnosis.causes import what_outlives_a_call
 from checker.diagnosis.given import differences
 from checker.diagnosis.mistakes import Outcome, sketch
-from checker.events import FAIL, Explanation
-from checker.session.verdict import CheckState, explain
+from checker.events import FAIL
 from solutions.solution_01 import GPT2Config
 from solutions.solution_10 import GPT2Model
 from tools.survey import survey
@@ -70,7 +68,7 @@ SAID = {
 def test_the_cause_is_told_and_what_depends_on_it_waits(step):
     edits = {name: edits for name, (edits, _) in SAID[step].items()}
     for subject in survey(Step(step), edits).subjects:
-        reasons = {subject.reasons[claim] for claim, verdict in subject.verdicts.items() if verdict == FAIL}
+        reasons = {subject.reasons[claim] for claim, mark in subject.marks.items() if mark == FAIL}
         assert len(reasons) == 1, subject.name
         assert SAID[step][subject.name][1] in reasons.pop()
 
@@ -119,7 +117,7 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
 )
 def test_the_cause_is_told_in_max_too(step, edits, said):
     (subject,) = survey(Step(step), {"it": edits}).subjects
-    reasons = [subject.reasons[claim] for claim, verdict in subject.verdicts.items() if verdict == FAIL]
+    reasons = [subject.reasons[claim] for claim, mark in subject.marks.items() if mark == FAIL]
     assert said in reasons[0]
     assert "right alone" not in " ".join(reasons)
 
@@ -213,16 +211,6 @@ def test_what_differs_from_what_is_given_is_found(before, after, name, line, ins
 )
 def test_what_outlives_a_call_is_found(source, line):
     assert next(what_outlives_a_call(ast.parse(source), "f"), (0, ""))[0] == line
-
-
-def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
-    said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    state = CheckState(explained=[Explanation(each, "f", Location(3), claim=each) for each in said])
-    assert [each.sentence for each in explain(state)] == [f"{said[0]} (The same for one more input.)"]
-    elsewhere = [Explanation(each, "f", Location(line)) for line, each in enumerate(said[:2])]
-    assert len(explain(CheckState(explained=elsewhere))) == 2
-    measured = [Explanation(f"Yours is {number}.", "f") for number in range(3)]
-    assert len(explain(CheckState(explained=measured))) == 3
 
 
 def test_a_part_under_another_name_is_to_be_renamed():

@@ -109,8 +109,8 @@ def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pyt
 def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Step, pytestconfig):
     """The recorded numbers are right, others are not."""
     for subject in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=2).subjects:
-        drawn = {claim: verdict for claim, verdict in subject.verdicts.items() if claim.endswith("]")}
-        assert {subject.verdicts[claim] for claim in subject.verdicts.keys() - drawn.keys()} == {PASS}
+        drawn = {claim: mark for claim, mark in subject.marks.items() if claim.endswith("]")}
+        assert {subject.marks[claim] for claim in subject.marks.keys() - drawn.keys()} == {PASS}
         assert FAIL in drawn.values(), subject.name
 
 

@@ -10,13 +10,10 @@ from max.experimental.nn import Module
 
 from checker.claims.observation import Observation
 from checker.claims.plugin import load_source
-from checker.course.steps import claims_of, find_step
+from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, Claimed, Died, Options, StageEnded
+from checker.events import COMPILED, FAIL, PASS
 from checker.max_adapter import runtime
-from checker.session.printer import View
-from checker.session.session import Session
-from checker.session.verdict import PASSED
 
 pytestmark = pytest.mark.slow
 
@@ -58,40 +55,19 @@ def gpu(monkeypatch):
 def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch):
     step = find_step(task)
     source = step.solution_file.read_text()
-    assert {outcome.verdict for outcome in gpu(step, source).values()} == {PASS}
+    assert {outcome.mark for outcome in gpu(step, source).values()} == {PASS}
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: False)
-    assert FAIL in {outcome.verdict for outcome in gpu(step, source).values()}
+    assert FAIL in {outcome.mark for outcome in gpu(step, source).values()}
 
 
 @pytest.mark.nightly
 def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
     monkeypatch.setattr(Module, "compile", COMPILE)
     step = find_step("s15")
-    assert gpu(step, step.solution_file.read_text())["test_compiled[gpu]"].verdict == PASS
+    assert gpu(step, step.solution_file.read_text())["test_compiled[gpu]"].mark == PASS
 
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
     source = edited(step.solution_file.read_text(), {" / math.sqrt(self.head_dim)": ""})
-    assert gpu(step, source)["test_compiled[gpu]"].verdict == FAIL
-
-
-def test_the_gpus_line_follows_the_verdict_which_is_the_cpus():
-    step = find_step("s07")
-    session = Session(step, View(), Options(solution=True))
-    for claim, kind in claims_of(step).items():
-        session.hear(Claimed(f"{claim}[cpu]", "_attn", "It is right.", TRACED if kind == COMPILED else PASS))
-    for stage in (NUMBERS, DRAWN, TRACING):
-        session.hear(StageEnded(stage))
-    assert not session.verdict
-    session.hear(Claimed("test_compiled[cpu]", "compiled", "It is right.", PASS))
-    session.hear(StageEnded(COMPILED))
-    assert session.verdict.status == PASSED
-    session.hear(Claimed("test_compiled[gpu]", "compiled", "It is right.", FAIL, "It is off."))
-    session.hear(Died())
-    assert session.conclude().status == PASSED
-    *_, verdict, row, caveat, end = session.items
-    assert verdict.text.startswith("Pass (")
-    assert row.verdict == FAIL
-    assert caveat.text == "It is off. Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-    assert end.text == "The GPU's part did not come to its end. The pass stands."
+    assert gpu(step, source)["test_compiled[gpu]"].mark == FAIL

@@ -8,19 +8,17 @@ import time
 import psutil
 import pytest
 
-from checker.course.languages import PYTHON, Location
-from checker.events import Late
-from checker.session.child import FOR_A_SOLUTION, limits_of, thread_seconds
-from checker.session.verdict import (
+from checker.session.child import thread_seconds
+from checker.session.limits import (
     COMPILING,
     COMPUTING,
+    FOR_A_SOLUTION,
     STARTING,
     WAITING,
-    CheckState,
     Limits,
     Spent,
+    limits_of,
     reached,
-    why_late,
 )
 
 LIMITS = Limits(computing=10, waiting=60, starting=120, compiling=900)
@@ -85,27 +83,6 @@ def test_only_the_thread_that_runs_the_file_counts():
 def _of_the_process(pid):
     times = psutil.Process(pid).cpu_times()
     return times.user + times.system
-
-
-#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
-WORDS = {
-    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
-    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
-    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
-    "the compiler": (Late(COMPILING, 900), "MAX was still compiling your module after 900 s.", "has no limit."),
-    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
-}
-
-
-@pytest.mark.parametrize(("late", "begins", "ends"), WORDS.values(), ids=WORDS)
-def test_a_limit_in_words(late, begins, ends):
-    sentence = why_late(CheckState(), late, PYTHON, "your module", is_solution=False).sentence
-    assert sentence.startswith(f"No verdict: {begins}")
-    assert sentence.endswith(ends)
-    assert "  " not in sentence
-    of_the_solution = why_late(CheckState(), late, PYTHON, "your module", is_solution=True)
-    assert "loop" not in of_the_solution.sentence
 
 
 @pytest.mark.nightly

@@ -1,0 +1,237 @@
+"""How every event changes what is known of a check.
+
+A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
+what follows from it, to show and to keep. It reads no file, no clock and no process, so a list of events says
+everything about what a check shows (``tests/dev/session/test_advance.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from checker import events
+from checker.course.blanks import what_to_do, what_to_do_about_missing
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation
+from checker.session.state import Effect, Kept, Phase, Row, State, Verdict, Words, said
+from checker.session.verdict import PASSED, decide
+
+COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
+
+Advanced = tuple[State, list[Effect]]
+
+
+def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
+    """Return what is known after an event, and what follows from it.
+
+    Args:
+        state: what was known.
+        event: what has happened.
+        seconds: how long the check has taken so far.
+    """
+    match event:
+        case events.Opened():
+            return _opened(state, event, seconds)
+        case events.Started():
+            return replace(state, running=event.sentence), []
+        case Claimed():
+            return _claimed(state, event)
+        case Explanation():
+            return replace(state, explained=(*state.explained, event)), []
+        case events.StageEnded():
+            return _stage_ended(state, event.stage, seconds)
+        case events.Missing():
+            return _missing(state, event)
+        case events.Printed():
+            return _printed(state, event.text)
+        case events.Shown():
+            return replace(state, numbers=event), []
+        case events.Unusable():
+            return replace(state, unusable=event.why), []
+        case events.Tick() if event.seconds > COMPILING_IS_LONG:
+            return _compiling_for_long(state)
+        case events.Unloadable() if event.of_file:
+            line = state.line_of("", event.location)
+            return replace(state, end=event), [Row(FAIL, "", state.plan.language.loads, line)]
+        case events.Unloadable():
+            return replace(state, end=event), []
+        case events.Refused() if event.claim:
+            state, effects = _ended(state, event, seconds)
+            return state, [Row(FAIL, "", event.claim, state.line_of("", event.location)), *effects]
+        case events.Refused() | events.Ended() | events.Late() | events.Died() | events.Interrupted():
+            return _ended(state, event, seconds)
+    return state, []
+
+
+def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
+    """Show the blanks that are still to write; that is all if there is nothing to try yet."""
+    reading, stop = event.reading, state.plan.language.stop
+    labels = tuple(each.blank.label for each in reading.to_write)
+    state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
+    rows: list[Effect] = [Row(TODO, each.blank.label, what_to_do(each, stop), each.line) for each in reading.to_write]
+    if reading.can_be_tried:
+        return state, rows
+    state, effects = _ended(state, event, seconds)
+    return state, rows + effects
+
+
+def _missing(state: State, event: events.Missing) -> Advanced:
+    """Show the functions that the file does not have, now that it has run."""
+    labels = [function.rpartition(".")[2] for function in event.functions]
+    sentences = [what_to_do_about_missing(function, meant) for function, meant in event.functions.items()]
+    rows: list[Effect] = [Row(TODO, *each) for each in zip(labels, sentences, strict=True)]
+    return replace(state, to_write=(*state.to_write, *labels)), rows
+
+
+def _printed(state: State, text: str) -> Advanced:
+    """Show what the file has printed, unless the language says there that it stopped, which the verdict tells."""
+    if crash := state.plan.language.crash(text):
+        return replace(state, crash=crash), []
+    return state, [Words("printed", text)]
+
+
+def _claimed(state: State, claim: Claimed) -> Advanced:
+    """Show a claim; from the first failure on it is held, since its explanation may say that it waits for another."""
+    state = replace(state, claims={**state.claims, claim.claim: claim})
+    if claim.mark == TRACED:
+        return state, []
+    if state.phase is Phase.AFTER:
+        state, effects = _rows(state, [claim])
+        only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
+        return state, effects + ([said(only)] if claim.mark == FAIL else [])
+    if claim.mark == FAIL:
+        state = replace(state, phase=Phase.FAILING)
+    if state.phase is Phase.FAILING:
+        return replace(state, held=(*state.held, claim.claim)), []
+    return _rows(state, [claim])
+
+
+def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
+    """Return the rows of some claims, but for those of which a learner knows already, or need not know."""
+    rows: list[Effect] = []
+    waiting = set(state.waiting)
+    for claim in map(state.as_explained, claims):
+        about = claim.about
+        is_drawn_pass = claim.mark == PASS and state.plan.kind_of(claim.claim) == DRAWN
+        if about in state.to_write or is_drawn_pass or (claim.mark == WAITS and about in waiting):
+            continue  # its blank has a row; it is of interest only if it does not hold; it has a row that says so
+        if claim.mark == WAITS:
+            waiting.add(about)
+            rows.append(Row(WAITS, about, claim.reason, state.line_of(about, None)))
+        else:
+            cause = _cause_of(state, claim) if claim.mark == FAIL else ""
+            rows.append(Row(claim.mark, about, claim.sentence, state.line_of(about, claim.location), cause))
+    return replace(state, waiting=frozenset(waiting)), rows
+
+
+def _cause_of(state: State, failed: Claimed) -> str:
+    """Return what is behind a failure: a known mistake, or else the reason of the claim."""
+    return next((each.mistake for each in state.explained if each.claim == failed.claim), "") or failed.reason
+
+
+def _held(state: State) -> Advanced:
+    """Return the rows that were held."""
+    return _rows(replace(state, held=()), [state.claims[claim] for claim in state.held])
+
+
+def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
+    """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
+    state = replace(state, stages=state.stages | {stage})
+    plan, effects = state.plan, list[Effect]()
+    if stage == DRAWN and plan.compiles and state.numbers_are_right:
+        effects.append(said(f"Pass: the outputs match {plan.recorded_from}'s ({seconds:.1f} s)."))
+    if stage in (TRACING, COMPILED) and TRACED not in state.marks and not state.verdict:
+        return _decided(state, Phase.AFTER, seconds)
+    if stage == TRACING and state.numbers_are_right and plan.options.device != "gpu":
+        state = replace(state, phase=Phase.COMPILING)
+        effects += [Kept(passed=True)] * plan.is_kept
+    return state, effects
+
+
+def _compiling_for_long(state: State) -> Advanced:
+    """Show what was held; say that the learner may go on, if the file has passed."""
+    state, effects = _held(state)
+    if state.phase is not Phase.COMPILING:
+        return state, effects
+    again = f"You may go on: {state.plan.stopping} keeps the pass."
+    return replace(state, phase=Phase.GOING_ON), [
+        *effects,
+        said("Shape check passed: this step is complete.", aside=True),
+        said(f"MAX now compiles your module for this machine. {again}", aside=True),
+    ]
+
+
+# ---------------------------------------------------------------- the end
+
+
+def _ended(state: State, event: Event, seconds: float) -> Advanced:
+    """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
+    if not state.verdict:
+        end = state.end or event  # a file that cannot be loaded has ended before
+        return _decided(replace(state, end=end), Phase.OVER, seconds)
+    words = "The GPU's part did not come to its end. The pass stands."
+    is_cut_short = state.phase is Phase.AFTER and isinstance(event, events.Late | events.Died)
+    return replace(state, phase=Phase.OVER), [said(words)] * is_cut_short
+
+
+def _decided(state: State, then: Phase, seconds: float) -> Advanced:
+    """Decide; show what was held and the verdict, and keep it. The check is ``then`` over, or goes on."""
+    state, effects = _held(state)
+    verdict = decide(state)
+    effects += map(said, verdict.words)
+    if not isinstance(state.end, events.Interrupted):
+        effects += _said_of(state, verdict)
+        effects += _shown_of(state, verdict)
+        if verdict.status == PASSED:
+            effects += _said_of_pass(state, seconds)
+        elif state.has_failed:
+            effects += [Kept(passed=False)] * state.plan.is_kept
+    return replace(state, phase=then, verdict=verdict), effects
+
+
+def _said_of(state: State, verdict: Verdict) -> list[Effect]:
+    """Return what is said of a failure besides its explanations, and the numbers that were asked for."""
+    effects = list[Effect]()
+    task, options = state.plan.task, state.plan.options
+    if state.has_failed and COMPILED in state.stages:
+        effects.append(said(_taken_back(state)))
+    if state.drawn_failed:
+        again = f"`./run {task} --seed {options.seed}` draws these again."
+        effects.append(said(f"Every check draws new numbers; {again}"))
+    with_numbers = [each.about for each in verdict.explanations if each.numbers and each.about]
+    if options.show and verdict.status != PASSED:
+        lines = state.numbers.lines if state.numbers and state.numbers.about == options.show else ()
+        effects += [Words("shown", line) for line in lines or [f"{options.show} has no wrong numbers to show."]]
+    elif with_numbers:
+        seed = f" --seed {options.seed}" if state.drawn_failed else ""
+        effects.append(said(f"`./run {task} --show {with_numbers[0]}{seed}` shows the numbers side by side."))
+    return effects
+
+
+def _taken_back(state: State) -> str:
+    """Return that what only the compiler has found takes the pass back; ask for a report unless it is foreseen."""
+    report = (
+        "Only the compiler has found this, and the check should have found it before: please report it, "
+        f"with {state.plan.file}. "
+    )
+    is_foreseen = any(claim.foreseen for claim in state.claims.values())
+    return f"{'' if is_foreseen else report}The pass is taken back."
+
+
+def _shown_of(state: State, verdict: Verdict) -> list[Effect]:
+    """Return the explanations of a verdict; the one to begin with is read last, and acted on."""
+    first, others = verdict.explanations[:1], verdict.explanations[1:]
+    wrong = list(dict.fromkeys(each.about for each in verdict.explanations))
+    if len(wrong) < 2:
+        return [*reversed(others), *first]
+    begin = said(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
+    return [*reversed(others), begin, *first]
+
+
+def _said_of_pass(state: State, seconds: float) -> list[Effect]:
+    """Return what is said of a pass, and what is kept of it."""
+    plan = state.plan
+    left_out_by = "--show" if plan.options.show else "--no-compile"
+    partly = "" if plan.is_complete else f", not compiled: {left_out_by} left that verdict out"
+    words = said(f"Pass ({seconds:.1f} s){partly}. Compare with {plan.solution}.")
+    return [words, *[Kept(passed=True, compiled=plan.is_complete)] * plan.is_kept]

@@ -1,0 +1,209 @@
+"""What is known of a check: where it is, what the child has said, and what follows from that to show or to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum, auto
+from typing import ClassVar
+
+from checker.course.languages import Language, Location
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Event, Explanation, Options, Shown
+
+
+class Phase(Enum):
+    """Where a check is. It goes on in this order, and may leave some out."""
+
+    UNREAD = auto()  # nothing is known of the file
+    TRYING = auto()  # claims are tried, and none has failed
+    FAILING = auto()  # a claim has failed; rows are held until it is known why
+    COMPILING = auto()  # it has passed, and only MAX's compiler could take that back
+    GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
+    AFTER = auto()  # the verdict is out, and the claims on a GPU follow
+    OVER = auto()
+
+
+HAS_PASSED = (Phase.COMPILING, Phase.GOING_ON)
+
+
+# ---------------------------------------------------------------- what follows from an event
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is known of one claim, or of a blank that is still to write.
+
+    ``line`` is where to look; claims that fail for one ``cause`` need not be shown one by one.
+    """
+
+    kind: ClassVar = "row"
+    mark: str
+    about: str
+    sentence: str
+    line: int | None = None
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Something else to show: what the check has ``said``, numbers ``shown``, or what the file has ``printed``.
+
+    An aside belongs to what stands before it.
+    """
+
+    kind: str
+    text: str
+    aside: bool = False
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is to be kept of a learner's file, for ``status``: that it ``passed``, maybe ``compiled``, or failed."""
+
+    passed: bool
+    compiled: bool = False
+
+
+Item = Row | Explanation | Words  # what is shown
+Effect = Item | Kept
+
+
+def said(text: str, *, aside: bool = False) -> Words:
+    """Return a sentence of the check."""
+    return Words("said", text, aside)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The end of a check: its exit status, the explanations of a failure, and the last words."""
+
+    status: int
+    explanations: tuple[Explanation, ...] = ()
+    words: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------- what is known
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is known of a check before it begins.
+
+    Attributes:
+        task: what checks the step again, such as ``s07``.
+        language: that of the file.
+        file: where the file is, as it is printed.
+        solution: where the solution is, as it is printed.
+        recorded_from: whose numbers are recorded.
+        kinds: the kind of each claim: numbers, drawn or compiled.
+        options: how the step is checked; the seed is drawn.
+        again: what a learner does to get another verdict.
+        stopping: what ends a check that goes on.
+    """
+
+    task: str
+    language: Language
+    file: str
+    solution: str
+    recorded_from: str
+    kinds: Mapping[str, str]
+    options: Options
+    again: str = "run this again"
+    stopping: str = "Ctrl-C"
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the compiled claims are tried."""
+        return self.options.compile and not self.options.show and COMPILED in self.kinds.values()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether a pass would leave nothing open."""
+        return self.compiles or COMPILED not in self.kinds.values()
+
+    @property
+    def required(self) -> set[str]:
+        """The claims that a pass needs."""
+        return {claim for claim, kind in self.kinds.items() if kind != COMPILED or self.compiles}
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether what comes out of it is kept for ``status``: it is the learner's file, and the CPU decides."""
+        return not self.options.solution and self.options.device != "gpu"
+
+    def kind_of(self, claim: str) -> str:
+        """Return the kind of a claim, whatever it was tried with."""
+        return self.kinds.get(claim.partition("[")[0], "")
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything that is known of a check.
+
+    Attributes:
+        plan: what was known before.
+        phase: where it is.
+        source: the text of the file.
+        to_write: the labels of the functions that are still to write.
+        claims: what the child said of each claim last.
+        explained: why claims fail.
+        stages: those that have ended.
+        running: the claim that is being tried, in words.
+        held: claims whose rows are not shown yet.
+        waiting: the functions whose row says that they wait.
+        crash: the line at which the language stopped the process, and what it said.
+        numbers: what ``--show`` is to show.
+        unusable: why the installed MAX is not the one that the course is written for.
+        end: the event after which nothing more is tried.
+        verdict: what was decided.
+    """
+
+    plan: Plan
+    phase: Phase = Phase.UNREAD
+    source: str = ""
+    to_write: tuple[str, ...] = ()
+    claims: Mapping[str, Claimed] = field(default_factory=dict)
+    explained: tuple[Explanation, ...] = ()
+    stages: frozenset[str] = frozenset()
+    running: str = ""
+    held: tuple[str, ...] = ()
+    waiting: frozenset[str] = frozenset()
+    crash: tuple[int, str] | None = None
+    numbers: Shown | None = None
+    unusable: str = ""
+    end: Event | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def marks(self) -> set[str]:
+        """What was said of claims."""
+        return {claim.mark for claim in self.claims.values()}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether a claim has failed."""
+        return FAIL in self.marks
+
+    @property
+    def numbers_are_right(self) -> bool:
+        """Whether every claim about numbers was made, and holds."""
+        return DRAWN in self.stages and self.marks <= {PASS, TRACED}
+
+    @property
+    def drawn_failed(self) -> bool:
+        """Whether the recorded numbers are right, and others are not."""
+        return any(each.mark == FAIL and self.plan.kind_of(each.claim) == DRAWN for each in self.claims.values())
+
+    def as_explained(self, claim: Claimed) -> Claimed:
+        """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
+        for each in self.explained:
+            if each.claim == claim.claim:
+                claim = replace(claim, mark=each.mark, reason=each.sentence, location=each.location)
+        return claim
+
+    def line_of(self, about: str, location: Location | None) -> int | None:
+        """Return the line that something is about: a place in the file, or else where the function is defined."""
+        if location:
+            return location.line
+        functions = self.plan.language.functions(self.source) if about else {}
+        return next((each.defined for name, each in functions.items() if name.rpartition(".")[2] == about), None)

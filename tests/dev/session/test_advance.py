@@ -1,0 +1,311 @@
+"""What a check shows and keeps, from lists of events: no file is read, nothing runs, and no time passes."""
+
+from dataclasses import replace
+
+import pytest
+
+from checker.course.blanks import Blank, Reading, Unwritten
+from checker.course.languages import MOJO, PYTHON, Location
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    NUMBERS,
+    PASS,
+    TRACED,
+    TRACING,
+    WAITS,
+    Claimed,
+    Died,
+    Ended,
+    Explanation,
+    Interrupted,
+    Late,
+    Missing,
+    Opened,
+    Options,
+    Printed,
+    Refused,
+    Shown,
+    StageEnded,
+    Started,
+    Tick,
+    Unloadable,
+    Unusable,
+)
+from checker.session.advance import advance
+from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
+from checker.session.state import Kept, Phase, Plan, Row, State
+from checker.session.verdict import FAILED, PASSED, explain
+
+KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
+PLAN = Plan("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, Options(seed=5))
+SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
+TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
+
+OPENED = Opened(Reading(SOURCE, 2, ()))
+ONE, OTHER = Claimed("test_one", "one", "One is right.", PASS), Claimed("test_other", "other", "So is it.", PASS)
+DRAWN_TOO, TRACED_TOO = (
+    Claimed("test_drawn[5]", "one", "Drawn.", PASS),
+    Claimed("test_compiled[cpu]", "g", "G.", TRACED),
+)
+NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(NUMBERS), DRAWN_TOO, StageEnded(DRAWN)]
+TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING)]
+COMPILED_TOO = replace(TRACED_TOO, mark=PASS)
+ONE_FAILS = replace(ONE, mark=FAIL, reason="It is off.")
+LONG = Tick("your module", 3.0)
+
+ROWS = ["pass one: One is right.", "pass other: So is it."]
+MATCHES, KEPT = "Pass: the outputs match Hugging Face's (2.0 s).", "kept: pass"
+GO_ON = [
+    "Shape check passed: this step is complete.",
+    "MAX now compiles your module for this machine. You may go on: Ctrl-C keeps the pass.",
+]
+PASSES = [
+    *ROWS,
+    MATCHES,
+    KEPT,
+    "pass g: G.",
+    "Pass (2.0 s). Compare with solutions/solution_07.py.",
+    "kept: pass, compiled",
+]
+REPORT = "Only the compiler has found this, and the check should have found it before: please report it, with "
+
+#: What happens -> what is shown and kept.
+CHECKS = {
+    "a pass": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()], PASSES),
+    "a pass of what is not compiled long": (
+        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(TRACING), Ended()],
+        [*PASSES[:3], *PASSES[4:]],
+    ),
+    "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, KEPT, *GO_ON]),
+    "Ctrl-C while MAX compiles": (
+        [*TO_COMPILE, LONG, Interrupted()],
+        [*PASSES[:4], *GO_ON, "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."],
+    ),
+    "Ctrl-C before": (
+        [OPENED, ONE, Interrupted()],
+        [ROWS[0], "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
+    ),
+    "Ctrl-C after the numbers": (
+        [*NUMBERS_RIGHT, Interrupted()],
+        [*ROWS, MATCHES, "Interrupted: the outputs match so far. Run it again; what MAX has compiled is kept."],
+    ),
+    "Ctrl-C after a failure": (
+        [OPENED, ONE_FAILS, Interrupted()],
+        ["fail one: One is right.", "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
+    ),
+    "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Interrupted()], PASSES),
+    "the GPU disagrees, and does not end": (
+        [
+            *[*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)],
+            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", FAIL, "It is off."),
+            Died(),
+        ],
+        [
+            *[*PASSES, "fail g: G, on this GPU."],
+            "It is off. Only the GPU disagrees, and the CPU decides: a pass, with that caveat.",
+            "The GPU's part did not come to its end. The pass stands.",
+        ],
+    ),
+    "only the compiler finds it": (
+        [*TO_COMPILE, replace(TRACED_TOO, mark=FAIL, reason="It is off."), StageEnded(COMPILED), Ended()],
+        [
+            *[*ROWS, MATCHES, KEPT, "fail g: G."],
+            f"{REPORT}steps/step_07.py. The pass is taken back.",
+            *["g: It is off.", "kept: fail"],
+        ],
+    ),
+    "only the compiler could find it": (
+        [*NUMBERS_RIGHT, replace(TRACED_TOO, mark=FAIL, reason="So.", foreseen=True), StageEnded(COMPILED), Ended()],
+        [*ROWS, MATCHES, "fail g: G.", "The pass is taken back.", "g: So.", "kept: fail"],
+    ),
+    "a claim waits for a function that is wrong": (
+        [
+            *[OPENED, replace(ONE, mark=FAIL, reason="It is off."), replace(OTHER, mark=FAIL, reason="It is, too.")],
+            Explanation("Nothing is divided.", "one", Location(2), claim="test_one", numbers=True, mistake="Nothing."),
+            Explanation("waits until one works", "other", claim="test_other", mark=WAITS),
+            Ended(),
+        ],
+        [
+            *["fail one: One is right.", "waits other: waits until one works"],
+            "`./run s07 --show one` shows the numbers side by side.",
+            *["one: Nothing is divided. (line 2)", "kept: fail"],
+        ],
+    ),
+    "two functions are wrong": (
+        [
+            *[OPENED, replace(ONE, mark=FAIL), replace(OTHER, mark=FAIL)],
+            *[Explanation("First.", "one", claim="test_one"), Explanation("Second.", "other", claim="test_other")],
+            Ended(),
+        ],
+        [
+            *["fail one: One is right.", "fail other: So is it.", "other: Second."],
+            *["one and other are each wrong. Begin with one:", "one: First.", "kept: fail"],
+        ],
+    ),
+    "drawn numbers are wrong": (
+        [*NUMBERS_RIGHT[:4], replace(DRAWN_TOO, mark=FAIL, reason="Not with others."), StageEnded(DRAWN), Ended()],
+        [
+            *[*ROWS, "fail one: Drawn."],
+            "Every check draws new numbers; `./run s07 --seed 5` draws these again.",
+            *["one: Not with others.", "kept: fail"],
+        ],
+    ),
+    "a blank is left": (
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=WAITS, reason="…"), Ended()],
+        ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
+    ),
+    "a function is not there": (
+        [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
+        [
+            "todo other: there is no A.other in the file any more; it has othr: call it other",
+            *[ROWS[0], "Right so far. Still to write: other."],
+        ],
+    ),
+    "nothing is written": (
+        [Opened(Reading(SOURCE, 1, (TO_WRITE,)))],
+        [
+            "todo other: line 6: Return it. (1 line)",
+            "One blank is left to write. Replace one `raise NotImplementedError` with code, and run this again.",
+        ],
+    ),
+    "no file": ([Refused("The file is missing.")], ["The file is missing."]),
+    "no Python": (
+        [Refused("A bracket is open.", Location(3, "f("), "The file is Python.")],
+        ["fail : The file is Python.", "A bracket is open. (line 3)"],
+    ),
+    "it cannot be loaded": (
+        [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
+        ["fail : The file can be imported.", "NameError: F (line 2)"],
+    ),
+    "MAX cannot": ([OPENED, Unloadable("No verdict: MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
+    "another MAX": (
+        [OPENED, Unusable("MAX 1 is installed."), replace(ONE, mark=FAIL, reason="AttributeError: …"), Ended()],
+        ["fail one: One is right.", "MAX 1 is installed.", "kept: fail"],
+    ),
+    "it dies": (
+        [OPENED, Started("One is right."), Died()],
+        ["No verdict: the process ended during this claim: One is right. Look for os._exit, a kill, or a crash."],
+    ),
+    "it dies after it has failed": (
+        [OPENED, ONE_FAILS, Died()],
+        ["fail one: One is right.", "one: It is off.", "kept: fail"],
+    ),
+    "it dies while MAX compiles": (
+        [*TO_COMPILE, Died()],
+        [
+            *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
+            "No verdict: the process ended while the file was loaded. Look for os._exit, a kill, or a crash.",
+        ],
+    ),
+    "it ends without a claim": (
+        [OPENED, ONE, Ended()],
+        [ROWS[0], "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?"],
+    ),
+    "it prints": ([OPENED, Printed("hello")], ["| hello"]),
+}
+
+
+def folded(events, plan=PLAN):
+    """Return the state after some events, and what follows from them, a line each."""
+    state, lines = State(plan), []
+    for event in events:
+        state, effects = advance(state, event, seconds=2.0)
+        lines += map(in_words, effects)
+    return state, lines
+
+
+def in_words(effect):
+    match effect:
+        case Row():
+            return f"{effect.mark} {effect.about}: {effect.sentence}"
+        case Kept():
+            return f"kept: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}"
+        case Explanation():
+            head, place = f"{effect.about}: " * bool(effect.about), effect.location
+            return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
+    return f"| {effect.text}" if effect.kind == "printed" else effect.text
+
+
+@pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
+def test_what_follows_from_events(events, lines):
+    assert folded(events)[1] == lines
+
+
+def test_a_pass_needs_every_claim_and_the_childs_own_end():
+    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]
+    assert folded(passing)[0].verdict.status == PASSED
+    assert folded([event for event in passing if event != OTHER])[0].verdict.status == FAILED
+    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
+    assert folded(NUMBERS_RIGHT)[0].verdict is None
+
+
+def test_a_check_goes_through_its_phases():
+    events = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
+    phases = [folded(events[:count])[0].phase for count in range(len(events) + 1)]
+    assert list(dict.fromkeys(phases)) == [each for each in Phase if each is not Phase.FAILING]
+    assert folded([OPENED, ONE_FAILS])[0].phase is Phase.FAILING
+
+
+#: Options -> how a right file is passed with them, and what is kept of it.
+PASS_WITH = {
+    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [KEPT]),
+    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [KEPT]),
+    "--solution": (Options(seed=5, solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
+}
+
+
+@pytest.mark.parametrize(("options", "words", "kept"), PASS_WITH.values(), ids=PASS_WITH)
+def test_what_a_pass_leaves_out(options, words, kept):
+    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(PLAN, options=options))
+    assert [line for line in lines if line.startswith(words)]
+    assert [line for line in lines if line.startswith("kept")] == kept
+
+
+def test_numbers_are_shown_if_there_are_wrong_ones():
+    plan = replace(PLAN, options=Options(seed=5, show="one"))
+    wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", numbers=True)]
+    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], plan)[1][1:3] == ["1 2", "1 3"]
+    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], plan)[1]
+
+
+def test_a_kernel_that_stops_says_where():
+    stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
+    _, lines = folded([OPENED, stopped, Died()], replace(PLAN, language=MOJO))
+    assert lines == ["No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"]
+
+
+#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
+LIMITS = {
+    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
+    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
+    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
+    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
+    "the compiler": (
+        Late(COMPILING, 900, compiling="your module"),
+        "MAX was still compiling your module after 900 s.",
+        "has no limit.",
+    ),
+    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
+}
+
+
+@pytest.mark.parametrize(("late", "begins", "ends"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_in_words(late, begins, ends):
+    sentence = folded([OPENED, late])[0].verdict.explanations[0].sentence
+    assert sentence.startswith(f"No verdict: {begins}")
+    assert sentence.endswith(ends)
+    assert "  " not in sentence
+    of_the_solution = folded([OPENED, late], replace(PLAN, options=Options(solution=True)))[0]
+    assert "loop" not in of_the_solution.verdict.explanations[0].sentence
+
+
+def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
+    said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
+    state = State(PLAN, explained=tuple(Explanation(each, "f", Location(3), claim=each) for each in said))
+    assert [each.sentence for each in explain(state)] == [f"{said[0]} (The same for one more input.)"]
+    elsewhere = tuple(Explanation(each, "f", Location(line)) for line, each in enumerate(said[:2]))
+    assert len(explain(State(PLAN, explained=elsewhere))) == 2
+    measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
+    assert len(explain(State(PLAN, explained=measured))) == 3
