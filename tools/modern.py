@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from types import ModuleType
 
-from checker.claims.plugin import load_source
+from checker.claims.loading import load_source
 from checker.course.steps import SOLUTIONS, find_step
 from checker.diagnosis.mistakes import Edits
 

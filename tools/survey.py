@@ -20,8 +20,8 @@ from multiprocessing.connection import Connection
 from types import ModuleType
 from typing import NamedTuple
 
+from checker.claims.loading import load_source, load_step
 from checker.claims.observation import Observation
-from checker.claims.plugin import load_source, load_step
 from checker.claims.worker import all_pass, diagnosis_of, import_max
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import RECORDED_KERNELS as RECORD
@@ -156,21 +156,19 @@ def _grade(
         if isinstance(event, Started):
             sender.send(event.subject)
 
-    def load() -> Mapping[str, ModuleType]:
-        for name in names:
-            sender.send(name)
-            try:
-                module = f"graded.{step.name}_{paths[name]}"
-                if compiled_kernels:
-                    modules[name] = load_step(step, module, sources[name], paths[name])
-                else:
-                    modules[name] = load_source(module, sources[name], paths[name])
-            except Unreadable as error:
-                surveyed[name].happened = f"it cannot be read: {error}"
-                surveyed[name].locations["it is read"] = error.location
-            except BaseException as error:
-                surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
-        return modules
+    def load(name: str) -> None:
+        sender.send(name)
+        try:
+            module = f"graded.{step.name}_{paths[name]}"
+            if compiled_kernels:
+                modules[name] = load_step(step, module, sources[name], paths[name])
+            else:
+                modules[name] = load_source(module, sources[name], paths[name])
+        except Unreadable as error:
+            surveyed[name].happened = f"it cannot be read: {error}"
+            surveyed[name].locations["it is read"] = error.location
+        except BaseException as error:
+            surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
 
     runtime = import_max(step, lambda what, seconds: compiled.append(what))
     solution = (step.solution_file if compiled_kernels else step.model_file).read_text()
@@ -179,7 +177,9 @@ def _grade(
     sources = {name: edited(solution, subjects[name]) for name in names}
     modules: dict[str, ModuleType] = {}
     surveyed = {name: Surveyed(name) for name in names}
-    graded = Observation(step, names, load, NUMBERS, tell=tell).run()
+    for name in names:
+        load(name)
+    graded = Observation(step, modules, NUMBERS, tell=tell).run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if record:
         write_answers(step, answers)
@@ -188,7 +188,7 @@ def _grade(
         diagnosis.answers = answers
     seeds = range(seed, seed + draws)
     right = {name: modules[name] for name in names if all_pass(graded.get(name, {}))}
-    drawn = Observation(step, right, lambda: right, DRAWN, seeds, tell=tell).run()
+    drawn = Observation(step, right, DRAWN, seeds, tell=tell).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}

@@ -42,7 +42,7 @@ UNUSED_PLUGINS = (
 )
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
-FIXTURES = str(Path(__file__).with_name("plugin.py"))  # whose errors are none of the learner's
+FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
 
 
@@ -52,8 +52,7 @@ class Observation:
 
     Attributes:
         step: whose claims.
-        names: those of the subjects.
-        load: returns their modules; it is called once the claims are imported, before the first one runs.
+        subjects: the modules that are graded, by name.
         stage: which kind of claims; the same are tried when they are traced and when they are compiled.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
@@ -65,8 +64,7 @@ class Observation:
     """
 
     step: Step
-    names: Collection[str]
-    load: Callable[[], Mapping[str, ModuleType]]
+    subjects: Mapping[str, ModuleType]
     stage: str = NUMBERS
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
@@ -74,10 +72,10 @@ class Observation:
     show: bool = False
     to_write: Collection[str] = ()
     tell: Tell = lambda event: None
-    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
+    outcomes: dict[str, dict[str, Outcome]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.subjects: Mapping[str, ModuleType] = {}
+        self.outcomes = {name: {} for name in self.subjects}
         self.running: Any = None
         self.inputs: dict[str, Any] = {}
 
@@ -86,7 +84,7 @@ class Observation:
         options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS.split() for option in ("-p", f"no:{plugin}"))]
         tests = str(self.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
         options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
-        options += ["-p", "checker.claims.plugin", "--assert=plain", "--disable-plugin-autoload"]
+        options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
         options += ["--device", self.device] if self.device else []
         for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
             os.environ.pop(name, None)
@@ -102,27 +100,22 @@ class Observation:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.names), scope="module", indirect=True)
+            metafunc.parametrize("step", list(self.subjects), scope="module", indirect=True)
         if self.seeds and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.seeds, indirect=True)
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Keep the claims that were asked for."""
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Function]) -> None:
+        """Keep the claims that were asked for, and hand their fixtures the subjects."""
+        config.stash[SUBJECTS] = dict(self.subjects)
         kinds, only = claims_of(self.step), self.claims
         kind = COMPILED if self.stage == TRACING else self.stage
         items[:] = [
             item
             for item in items
-            if kinds[item.originalname] == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
+            if subject_of(item) in self.subjects  # without any, pytest makes one claim of each, to be skipped
+            and kinds[item.originalname] == kind
+            and (only is None or claim_of(item) in only.get(subject_of(item), ()))
         ]
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Load the subjects."""
-        self.subjects = self.load()
-        session.config.stash[SUBJECTS] = dict(self.subjects)
-        claims = (item for item in session.items if isinstance(item, pytest.Function))
-        session.items[:] = [claim for claim in claims if subject_of(claim) in self.subjects]
-        self.outcomes = {name: {} for name in self.subjects}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from functools import partial
 
+from checker.claims.loading import load_source
 from checker.claims.observation import Observation
-from checker.claims.plugin import load_source
 from checker.course.steps import all_steps, uses_max
 from checker.events import COMPILED
 from checker.max_adapter import compiled, runtime
@@ -31,7 +30,7 @@ def stage() -> None:
             continue
         solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
         modules = {"solution": solution}
-        Observation(step, modules, partial(dict, modules), COMPILED, device="cpu").run()
+        Observation(step, modules, COMPILED, device="cpu").run()
 
 
 def main() -> None:

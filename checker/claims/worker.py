@@ -22,9 +22,8 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events
+from checker.claims.loading import Compiles, load_code, load_step
 from checker.claims.observation import Observation, Tell, own_fault
-from checker.claims.plugin import Compiles, answer_closed, load_answer, load_code, load_step, read_reference
-from checker.claims.vocabulary import Refusal
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
 from checker.course.steps import Step, claims_of, uses_max
@@ -36,65 +35,59 @@ if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.explanation import Diagnosis
 
 
+SUBJECT = "subject"  # the name of the learner's module among those that are graded
+
+
 class Graded:
     """The learner's module, graded stage after stage."""
 
     def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
         self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
-        self.modules: dict[str, ModuleType] = {}
         self.to_write = [*job.to_write]
-        self.blanks = [blank.function for blank in blanks_of(step)]
-        if step.reference_file.is_file():
-            read_reference(step.reference_file)  # while the learner's file runs, none of this may be read
+        self.modules: dict[str, ModuleType] = {}
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
-        outcomes, seeds = self.run(NUMBERS), list[int]()
-        if all_pass(outcomes):
-            load_answer(self.step)  # only now is the solution read
-            seeds = [self.job.seed]
+        if not self.load():
+            return
+        seeds = [self.job.seed]
+        outcomes = self.run(NUMBERS)
+        is_drawn = all_pass(outcomes)
+        if is_drawn:
             outcomes = {**outcomes, **self.run(DRAWN, seeds=seeds)}
         if any(outcome.mark == FAIL for outcome in outcomes.values()):
-            self.explain(outcomes, seeds)
+            self.explain(outcomes, seeds if is_drawn else ())
         elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
-            device = self.job.device or "cpu"
-            outcomes = self.run(TRACING, device=device)
-            if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
-                outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
-            from checker.max_adapter.runtime import devices
+            self.compile()
 
-            if not self.job.device and all_pass(outcomes) and "gpu" in devices():  # the verdict is out, and the CPU's
-                on_gpu = [claim.replace("[cpu]", "[gpu]") for claim in outcomes if "[cpu]" in claim]
-                self.run(COMPILED, on_gpu, device="gpu")
+    def compile(self) -> None:
+        """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
+        device = self.job.device or "cpu"
+        outcomes = self.run(TRACING, device=device)
+        if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
+            outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
+        from checker.max_adapter.runtime import devices
+
+        if not self.job.device and all_pass(outcomes) and "gpu" in devices():
+            on_gpu = [claim.replace("[cpu]", "[gpu]") for claim in outcomes if "[cpu]" in claim]
+            self.run(COMPILED, on_gpu, device="gpu")
 
     def run(
         self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
-        """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
-        with contextlib.ExitStack() as closed:
+        """Report and return the outcome of these claims of a stage, or of all."""
+        only = None if claims is None else {SUBJECT: claims}
+        show, tell = bool(self.job.show), self.tell
+        outcomes = Observation(self.step, self.modules, stage, seeds, only, device, show, self.to_write, tell).run()
+        self.tell(events.StageEnded(stage))
+        return outcomes[SUBJECT]
 
-            def load() -> Mapping[str, ModuleType]:
-                closed.enter_context(answer_closed(self.step))
-                if not self.modules:
-                    self.load()
-                return self.modules
-
-            only = None if claims is None else {"subject": claims}
-            show, tell = bool(self.job.show), self.tell
-            to_write = self.to_write  # to which loading may add
-            outcomes = Observation(self.step, ["subject"], load, stage, seeds, only, device, show, to_write, tell).run()
-        if self.modules:
-            self.tell(events.StageEnded(stage))
-        return outcomes.get("subject", {})
-
-    def load(self) -> None:
+    def load(self) -> bool:
         """Run the learner's file; report why if that fails, and else which functions it does not have."""
         job = self.job
         try:
             name = f"steps.{self.step.name}"
-            module = self.modules["subject"] = load_step(self.step, name, job.source, job.path, self.compiling)
-            if self.step.language.is_run and not {*self.blanks} <= functions(ast.parse(job.source)).keys():
-                self.find_missing(module)
+            module = self.modules[SUBJECT] = load_step(self.step, name, job.source, job.path, self.compiling)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))
         except UserError as error:  # where Mojo cannot compile
@@ -102,14 +95,19 @@ class Graded:
         except BaseException as error:
             from checker.diagnosis.exceptions import error_in_words, location_of
 
-            sentence = error.sentence if isinstance(error, Refusal) else error_in_words(error)
-            self.tell(events.Unloadable(sentence, location_of(error, job.path)))
+            self.tell(events.Unloadable(error_in_words(error), location_of(error, job.path)))
+        else:
+            self.find_missing(module)
+        return bool(self.modules)
 
     def find_missing(self, module: ModuleType) -> None:
         """Report the functions with a blank that a file lacks, although it has run."""
+        blanks = [blank.function for blank in blanks_of(self.step)]
+        if not self.step.language.is_run or {*blanks} <= functions(ast.parse(self.job.source)).keys():
+            return
         from checker.claims.missing import missing_from  # most files define all of them by def
 
-        if missing := missing_from(module, self.job.source, self.blanks):
+        if missing := missing_from(module, self.job.source, blanks):
             self.to_write += [function.rpartition(".")[2] for function in missing]
             self.tell(events.Missing(missing))
 
@@ -142,9 +140,7 @@ def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = ()
             with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
                 modules[name] = load_code(f"graded.tried_{number}", code)
         stage = DRAWN if seeds else NUMBERS
-        return Observation(
-            step, modules, lambda: modules, stage, seeds, claims, show=show, tell=lambda event: busy()
-        ).run()
+        return Observation(step, modules, stage, seeds, claims, show=show, tell=lambda event: busy()).run()
 
     return Diagnosis(step, try_, drawn=bool(seeds))
 
@@ -184,7 +180,7 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
     runtime = import_max(step, compiling)
-    Observation(step, [], dict).run()
+    Observation(step, {}).run()
     if runtime:
         runtime.start_threads()
     gc.freeze()

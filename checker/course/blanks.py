@@ -17,8 +17,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.languages import PYTHON, Language, Unreadable
-from checker.course.steps import Step
+from checker.course.languages import PYTHON, Language, Location, Unreadable, imports
+from checker.course.steps import SOLUTIONS, Step
 
 TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
 COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
@@ -174,8 +174,27 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
     """
     source, solution = read_text(path), step.solution_file.read_text()
     step.language.refuse(source, str(path))
-    missing = [] if is_solution else unwritten(source, solution, step.language)
-    return Reading(source, len(blanks_of(step)), tuple(missing))
+    if is_solution:
+        return Reading(source, len(blanks_of(step)), ())
+    refuse_answers(step, source)
+    return Reading(source, len(blanks_of(step)), tuple(unwritten(source, solution, step.language)))
+
+
+def refuse_answers(step: Step, source: str) -> None:
+    """Raise Unreadable if a file imports the answer to its step, or a later one, which is made of it."""
+    kind, _, _ = step.solution_file.stem.rpartition("_")
+    answers = [path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
+    modules = {f"{SOLUTIONS.name}.{name}" for name in answers}
+    for module, line in imports(source) if step.language is PYTHON else ():
+        if module in modules:
+            code = source.splitlines()[line - 1].strip()
+            raise Unreadable(
+                f"Your file imports {module}, the answer to this step. Write your own, and compare with it once the "
+                "check passes.",
+                "the answer, imported",
+                location=Location(line, code),
+                refuted="The file is your own.",
+            )
 
 
 def what_to_do(missing: Unwritten, stop: str) -> str:

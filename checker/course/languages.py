@@ -106,6 +106,17 @@ def functions(tree: ast.Module) -> dict[str, FunctionNode]:
     return nodes
 
 
+def imports(source: str) -> Iterator[tuple[str, int]]:
+    """Yield every module that a file imports, and what it imports from it, by its dotted name, and the line."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Import():
+                yield from ((alias.name, node.lineno) for alias in node.names)
+            case ast.ImportFrom(module=str(module)):
+                yield module, node.lineno
+                yield from ((f"{module}.{alias.name}", node.lineno) for alias in node.names)
+
+
 def calls(tree: ast.Module) -> dict[str, set[str]]:
     """Return which functions of a module each of them may call, itself or through others, by qualified name.
 

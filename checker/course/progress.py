@@ -133,7 +133,7 @@ def standing(step: Step) -> Standing:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         place = error.location
-        why = f"line {place.line} is not {step.language.name}" if place else error.short
+        why = f"line {place.line}: {error.short}" if place else error.short
         return Standing(step, state, f"{begun} ({why})")
     if static.source == skeleton(step.solution_file.read_text(), step.language):
         return Standing(step, "untouched", "untouched")

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from checker.claims.plugin import step_of
+from checker.claims.fixtures import step_of
 
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",

@@ -12,7 +12,7 @@ from checker.events import Job, Printed
 from checker.session.child import Child
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
-ANSWER = "Your file opens solutions/warmup_01.py, the answer to this step."
+ANSWER = "Your file imports solutions.warmup_01, the answer to this step."
 TIMED_OUT = "No verdict: timed out after 2 s during this claim: "
 FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."
 IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1)"
@@ -64,7 +64,7 @@ WHAT_IT_DOES = {
     "a fake verdict": (at_import(f"print({FAKE!r}, flush=True); import os; os._exit(0)"), "the process ended while"),
     "a loop at import": (at_import("while True: pass"), "timed out after 2 s while the file was loaded."),
     "the answer, imported": (written("from solutions.warmup_01 import *\n\ndef attention_scores(): ...\n"), ANSWER),
-    "the answer, read": (at_import("exec(open('solutions/warmup_01.py').read())"), ANSWER),
+    "the answer, imported from its folder": (at_import("from solutions import warmup_01"), ANSWER),
     "exit": (while_scoring("import sys; sys.exit(0)"), "attention_scores: Your code ends the program"),
     "os._exit": (while_scoring("import os; os._exit(0)"), "No verdict: the process ended during this claim: "),
     "an endless loop": (lambda path: path.write_text(solution(path).replace(SCORES, "while True: pass")), TIMED_OUT),

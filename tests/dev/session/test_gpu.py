@@ -1,15 +1,13 @@
 """A GPU that multiplies in TF32, imitated: graphs are interpreted, and every factor of a product is cut to 10 bits."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from max._interpreter_ops import matmul_gc
 from max.driver import CPU, Buffer
 from max.experimental.nn import Module
 
+from checker.claims.loading import load_source
 from checker.claims.observation import Observation
-from checker.claims.plugin import load_source
 from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
 from checker.events import COMPILED, FAIL, PASS
@@ -46,7 +44,7 @@ def gpu(monkeypatch):
 
     def outcomes(step, source):
         modules = {"subject": load_source(f"graded.{step.name}", source, str(step.solution_file))}
-        return Observation(step, modules, partial(dict, modules), COMPILED, device="gpu").run()["subject"]
+        return Observation(step, modules, COMPILED, device="gpu").run()["subject"]
 
     return outcomes
 

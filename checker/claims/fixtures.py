@@ -1,0 +1,108 @@
+"""What a claim can ask for: the module that is graded, the answer, recorded and drawn numbers, as a pytest plugin.
+
+Under the checker the module graded is the learner's; under plain ``pytest`` it is the solution.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from checker.claims.loading import load_answer, load_step
+from checker.claims.observation import SUBJECTS
+from checker.course.steps import Step
+from checker.numeric.references import Draw, Reference
+from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, in_use
+
+SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
+
+read_reference = cache(Reference)  # once per process
+
+
+def step_of(path: Path) -> Step:
+    """Return the step whose check file is running."""
+    return Step(path.stem.removeprefix("test_"))
+
+
+@pytest.fixture(scope="module")
+def step(request: pytest.FixtureRequest) -> ModuleType:
+    """Return the module that is graded; the checker puts others in its place."""
+    graded = request.config.stash.get(SUBJECTS, {})
+    if graded:
+        return graded[request.param]
+    step = step_of(request.path)
+    source, path = step.solution_file.read_text(), str(step.solution_file)
+    return load_step(step, f"graded.{step.name}", source, path)
+
+
+@pytest.fixture(scope="module")
+def reference(request: pytest.FixtureRequest) -> Reference:
+    """Return Hugging Face's recorded numbers for this step."""
+    return read_reference(step_of(request.path).reference_file)
+
+
+@pytest.fixture(scope="module")
+def config(reference: Reference) -> Any:
+    """Return the awkward configuration that the reference was recorded with."""
+    from solutions.solution_01 import GPT2Config  # not before it is asked for: it is the answer to step 01
+
+    return GPT2Config(**reference.config)
+
+
+@pytest.fixture(scope="module")
+def answer(request: pytest.FixtureRequest) -> ModuleType:
+    """Return the solution, for claims about numbers that nobody has recorded."""
+    return load_answer(step_of(request.path))
+
+
+@pytest.fixture
+def draw(request: pytest.FixtureRequest) -> Draw:
+    """Return the Draw of another configuration, which avoids the recorded sizes."""
+    file = step_of(request.path).reference_file
+    recorded = read_reference(file) if file.is_file() else None
+    sizes = {size for array in recorded.values() for size in array.shape} if recorded else set()
+    settings = {value for value in recorded.config.values() if isinstance(value, int)} if recorded else set()
+    return Draw(getattr(request, "param", 0), {size for size in sizes | settings if size >= SMALLEST_AVOIDED})
+
+
+@pytest.fixture
+def device(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Return the device to compile for, ``cpu`` or ``gpu``; numbers are compared as far as its products go."""
+    from checker.max_adapter.runtime import uses_tf32
+
+    before = in_use.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
+    yield request.param
+    in_use.reset(before)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--device``, as the check has it."""
+    parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers."""
+    config.addinivalue_line("markers", "drawn: a claim about a configuration drawn anew, beside the solution")
+    config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a claim that asks for a ``device`` on every device there is."""
+    if "device" in metafunc.fixturenames:
+        from checker.max_adapter.runtime import devices
+
+        chosen = metafunc.config.getoption("device")
+        metafunc.parametrize("device", [chosen] if chosen else devices(), indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put claims about numbers first and compiled claims last; prepare MAX if a collected file has imported it."""
+    if "checker.max_adapter.runtime" in sys.modules:
+        sys.modules["checker.max_adapter.runtime"].prepare()
+    items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

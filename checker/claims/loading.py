@@ -1,0 +1,69 @@
+"""Run the file of a step, or compile it, as a module: the learner's, the solution, or one that was put together."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from checker.course.languages import PYTHON
+from checker.course.steps import SOLUTIONS, STEPS, Step
+
+Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
+
+
+def load_step(
+    step: Step, name: str, source: str, path: str, compiling: Compiles = lambda what, seconds: None
+) -> ModuleType:
+    """Run the file of a step as the module ``name`` or, where it is a kernel, compile it.
+
+    Args:
+        step: whose file.
+        name: of the module.
+        source: the text of the file.
+        path: where it is; tracebacks show its lines as those of this path.
+        compiling: hears of compiling a kernel.
+
+    Raises:
+        Unreadable: the kernel does not compile.
+    """
+    if step.language is PYTHON:
+        return load_source(name, source, path)
+    from checker.mojo.library import load_kernel
+
+    remember(source, path)
+    return load_kernel(step, name, source, path, compiling)
+
+
+def load_source(name: str, source: str, path: str) -> ModuleType:
+    """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
+    remember(source, path)
+    return load_code(name, compile(source, path, "exec"))
+
+
+def load_code(name: str, code: CodeType) -> ModuleType:
+    """Run ``code`` as the module ``name``; what lies beside its file can be imported, plainly or relatively."""
+    module, folder = ModuleType(name), Path(code.co_filename).parent
+    module.__file__ = code.co_filename
+    if folder in (STEPS, SOLUTIONS):
+        module.__package__ = folder.name
+    if folder == STEPS and str(folder) not in sys.path:
+        sys.path.append(str(folder))
+    sys.modules[name] = module
+    exec(code, module.__dict__)
+    return module
+
+
+@cache
+def load_answer(step: Step) -> ModuleType:
+    """Return the solution of a step, of a kernel its model, as a module of its own; it is run once."""
+    path = step.model_file
+    return load_source(f"answer.{step.name}", path.read_text(), str(path))
+
+
+def remember(source: str, path: str) -> None:
+    """Let whatever shows a line of ``path`` show that of this source."""
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
