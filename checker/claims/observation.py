@@ -18,7 +18,7 @@ import pytest
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
-from checker.diagnosis.mistakes import Outcome, sketch
+from checker.diagnosis.outcomes import Observed, Outcome, Said, raised, sketch
 from checker.events import (
     COMPILED,
     DRAWN,
@@ -173,7 +173,7 @@ class Observation:
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
-            outcome = replace(outcome, observed=f"{failure.typename}: {failure.value}")
+            outcome = replace(outcome, observed=raised(failure.value))
         if outcome.mark != FAIL:
             return outcome
         if self.stage == DRAWN:
@@ -247,11 +247,10 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         to_write: the labels of the functions that this file has yet to write.
     """
     if isinstance(error, Refusal):
-        observed = error.observed
-        if isinstance(observed, np.ndarray):
-            observed = sketch(observed)
-        elif not isinstance(observed, str):
-            observed = repr(observed)
+        seen = error.observed
+        observed: Observed = Said(seen if isinstance(seen, str) else repr(seen))
+        if isinstance(seen, np.ndarray):
+            observed = sketch(seen)
         location = None
         if error.__cause__:
             from checker.diagnosis.exceptions import location_of
@@ -267,7 +266,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         FAIL,
         error_in_words(error, path),
         location_of(error, path),
-        observed=f"{type(error).__name__}: {error}",
+        observed=raised(error),
         about=about,
     )
 

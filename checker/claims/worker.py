@@ -27,7 +27,7 @@ from checker.claims.observation import Observation, Tell, own_fault
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.mistakes import Outcomes
+from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 

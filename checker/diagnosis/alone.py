@@ -11,14 +11,13 @@ from checker.course.languages import PYTHON, calls
 from checker.diagnosis import mistakes
 from checker.diagnosis.causes import PERHAPS, File, failed
 from checker.diagnosis.grafting import graft
-from checker.diagnosis.mistakes import Outcome, Outcomes
+from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees
 from checker.events import PASS
 
 if TYPE_CHECKING:
     from checker.diagnosis.explanation import Diagnosis
 
-NO_ATTRIBUTE = re.compile(r"AttributeError: .*has no attribute '(\w+)'")
-WRONG_CALL = re.compile(r"TypeError: (?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")
+CALL = re.compile(r"TypeError: (?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 TOGETHER = "Each function is right alone, but together they are not."
 
@@ -75,7 +74,7 @@ class Alone:
         beside_none = {label: labels - {label} for label in doubted if labels - {label} != beside_right[label]}
         for label, outcomes in self.try_(beside_none, doubted).items():
             for claim, outcome in outcomes.items():
-                if self._fits(outcome) and not mistakes.agrees(outcome, judged[label][claim]):
+                if self._fits(outcome) and not agrees(outcome, judged[label][claim]):
                     self.doubtful[claim] = judged[label][claim]
                     judged[label][claim] = outcome
         return judged
@@ -113,9 +112,11 @@ class Alone:
         It is not if the missing attribute is one that another of the learner's functions sets, or that the solution
         alone uses, or if a function with a blank is called with arguments that the solution's does not take.
         """
-        error = outcome.observed if isinstance(outcome.observed, str) else ""
-        attribute, call = NO_ATTRIBUTE.match(error), WRONG_CALL.match(error)
-        return not ((attribute and attribute[1] not in self.unset) or (call and call[1] in self.diagnosis.functions))
+        error = outcome.observed
+        if not isinstance(error, Raised):
+            return True
+        is_set_elsewhere = error.kind == "AttributeError" and error.lacking and error.lacking not in self.unset
+        return not is_set_elsewhere and error.called not in self.diagnosis.functions
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
         """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import CodeType
@@ -13,7 +12,7 @@ from checker.course.languages import PYTHON, Location, functions
 from checker.diagnosis.given import LINES, differences, imports_of, name_of
 from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.locating import code_in
-from checker.diagnosis.mistakes import Outcome, Outcomes
+from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
 from checker.events import FAIL, PASS, WAITS, Explanation
 
 
@@ -26,7 +25,6 @@ class Try(Protocol):
         """Return the outcomes by name; with ``show``, with what the functions were given."""
 
 
-NO_NAME = re.compile(r"NameError: name '(\w+)' is not defined")
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
 OUTLIVES = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
@@ -74,10 +72,10 @@ def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Co
     said: list[Explanation] = []
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, outcome in refused.items():
-        match = NO_NAME.match(str(outcome.observed))
-        if not match:
+        error = outcome.observed
+        if not (isinstance(error, Raised) and error.kind == "NameError"):
             continue
-        name = match[1]
+        name = error.lacking
         inside = _function_at(source, outcome.location, labels) or outcome.about
         about = to_blame.setdefault(name, inside)
         if about != outcome.about:

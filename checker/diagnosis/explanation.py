@@ -17,7 +17,8 @@ from checker.diagnosis import causes, mistakes
 from checker.diagnosis.alone import Alone
 from checker.diagnosis.causes import PERHAPS, File, Try, explained, failed, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.mistakes import Answers, Outcome, Outcomes
+from checker.diagnosis.mistakes import Answers
+from checker.diagnosis.outcomes import Outcome, Outcomes
 from checker.events import FAIL, PASS, Explanation
 
 

@@ -9,34 +9,27 @@ once more, as edits of the kernel's model in NumPy, which is how it is named.
 
 What every mistake answers to the claims is recorded, so naming one is a lookup. ``./run kernels`` writes a file for
 each step, such as ``tests/references/mistakes/step_07.json.gz``.
-
-A sketch is an array in a few numbers: enough to tell it from others, and the same after rounding differently. An array
-of more than :data:`GROUPS` elements is drawn into that many groups, and every group is added up with random signs. A
-single element that differs changes one sum by as much, and rounding errors cancel out. This is the "count sketch" of
-Charikar, Chen and Farach-Colton, "Finding frequent items in data streams" (2002).
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import PYTHON, Language, Location
+from checker.course.languages import PYTHON, Language
 from checker.course.progress import digest
 from checker.course.steps import Step
+from checker.diagnosis.outcomes import Observed, Outcome, Outcomes, Raised, Said, Sketch, agrees
 from checker.events import FAIL, WAITS
-from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 
@@ -95,105 +88,9 @@ def edited(source: str, edits: Edits) -> str:
     return source
 
 
-# ---------------------------------------------------------------- what a claim says, and what mistakes answer
+# ---------------------------------------------------------------- what mistakes answer
 
-GROUPS = 64
-ERROR = re.compile(r"\w+(Error|Exception): ")
-SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
-OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is printed behind a colon, too
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """What is kept of an array.
-
-    Args:
-        dtype: the name of its dtype.
-        shape: its shape.
-        odd: a digest of where it is NaN or infinite; empty if it is finite.
-        sums: of its finite numbers, by group; float32.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    odd: str
-    sums: np.ndarray
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether two arrays are equal within the tolerance of a check, as far as their sketches say."""
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
-        return alike and close(self.sums, other.sums)
-
-
-def sketch(array: np.ndarray) -> Sketch:
-    """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
-    numbers: np.ndarray = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
-    finite = np.isfinite(numbers)
-    odd = ""
-    if not finite.all():
-        kinds = np.select([finite, np.isnan(numbers), numbers > 0], [0, 1, 2], 3).astype(np.uint8)
-        odd = hashlib.blake2b(kinds.tobytes(), digest_size=8).hexdigest()
-        numbers = np.where(finite, numbers, 0.0)
-    if numbers.size > GROUPS:
-        groups, signs = _drawn(numbers.size)
-        numbers = np.bincount(groups, weights=signs * numbers, minlength=GROUPS)
-    with np.errstate(over="ignore"):
-        return Sketch(array.dtype.name, array.shape, odd, numbers.astype(np.float32))
-
-
-@lru_cache(maxsize=4)
-def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a group and a sign for each of ``size`` elements; NumPy promises that ``RandomState`` never changes."""
-    random = np.random.RandomState(size)
-    return random.randint(GROUPS, size=size, dtype=np.uint8), 1.0 - 2.0 * random.randint(2, size=size, dtype=np.uint8)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one claim said of one subject.
-
-    ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-    ``observed`` is a sketch of the array that did not fit, or the words of the refusal or error: what naming compares.
-    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
-    error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
-    """
-
-    mark: str
-    sentence: str = ""
-    location: Location | None = None
-    observed: Sketch | str | None = None
-    about: str = ""
-    compared: Comparison | None = None
-    measured: bool = False
-    foreseen: bool = False
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the code raised an error, instead of computing something else than it should."""
-        return isinstance(self.observed, str) and ERROR.match(self.observed) is not None
-
-    @property
-    def figures(self) -> str:
-        """What was measured, as a sentence behind a mistake's name, which says more than that the order is wrong."""
-        return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
-
-    @property
-    def alike(self) -> Sketch | str | None:
-        """What was observed, but for the sizes in an error's message: each way of writing a file has its own."""
-        return SIZE.sub("", str(self.observed)) if self.is_error else self.observed
-
-
-Outcomes = Mapping[str, Outcome]  # claim -> outcome
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
-
-
-def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
-    """Return whether two outcomes of a claim are the same."""
-    if outcome is None or other is None:
-        return False
-    return (outcome.mark, outcome.alike) == (other.mark, other.alike)
 
 
 def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
@@ -211,16 +108,15 @@ def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
 def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` raises the same errors, with the same sizes."""
     pairs = [(outcome, answers[claim]) for claim, outcome in outcomes.items() if agrees(outcome, answers.get(claim))]
-    return all(outcome.observed == answer.observed for outcome, answer in pairs if outcome.is_error)
+    return all(outcome.words == answer.words for outcome, answer in pairs if outcome.is_error)
 
 
 def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> str:
     """Return that of some mistakes whose errors are worded most like those of ``outcomes``, or nothing of none."""
 
     def unlike(name: str) -> float:
-        pairs = [(seen.observed, answers[name][claim].observed) for claim, seen in outcomes.items()]
-        errors = [(seen, other) for seen, other in pairs if isinstance(seen, str) and seen != other]
-        return sum(1 - SequenceMatcher(a=seen, b=str(other)).ratio() for seen, other in errors)
+        worded = [(seen.words, answers[name][claim].words) for claim, seen in outcomes.items()]
+        return sum(1 - SequenceMatcher(a=seen, b=other).ratio() for seen, other in worded if seen != other)
 
     return min(mistakes, key=unlike, default="")
 
@@ -265,19 +161,28 @@ def write_answers(step: Step, answers: Answers) -> None:
     step.answers_file.write_bytes(gzip.compress(record.encode(), mtime=0))
 
 
-def _written(observed: Sketch | str | None) -> list[Any] | str | None:
+def _written(observed: Observed | None) -> dict[str, Any] | None:
     """Return what was observed as JSON can hold it: of a sketch, its fields, and the bytes of its sums."""
-    if not isinstance(observed, Sketch):
-        return observed
-    sums = base64.b64encode(observed.sums.tobytes()).decode()
-    return [observed.dtype, observed.shape, observed.odd, sums]
+    match observed:
+        case Sketch():
+            sums = base64.b64encode(observed.sums.tobytes()).decode()
+            return {"dtype": observed.dtype, "shape": observed.shape, "odd": observed.odd, "sums": sums}
+        case Said():
+            return {"said": observed.words}
+        case Raised():
+            return {"raised": observed.kind, "text": observed.text}
+    return None
 
 
-def _read(observed: list[Any] | str | None) -> Sketch | str | None:
-    if not isinstance(observed, list):
-        return observed
-    dtype, shape, odd, sums = observed
-    return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
+def _read(observed: dict[str, Any] | None) -> Observed | None:
+    match observed:
+        case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
+            return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
+        case {"said": words}:
+            return Said(words)
+        case {"raised": kind, "text": text}:
+            return Raised(kind, text)
+    return None
 
 
 def made_of(step: Step) -> str:

@@ -11,7 +11,7 @@ from checker.course.steps import Step
 from checker.diagnosis import mistakes
 from checker.diagnosis.causes import what_outlives_a_call
 from checker.diagnosis.given import differences
-from checker.diagnosis.mistakes import Outcome, sketch
+from checker.diagnosis.outcomes import Outcome, Raised, sketch
 from checker.events import FAIL
 from solutions.solution_01 import GPT2Config
 from solutions.solution_10 import GPT2Model
@@ -123,7 +123,7 @@ def test_the_cause_is_told_in_max_too(step, edits, said):
 
 
 def error(text):
-    return Outcome(FAIL, observed=f"ValueError: {text}")
+    return Outcome(FAIL, observed=Raised("ValueError", text))
 
 
 NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))

@@ -10,7 +10,8 @@ import pytest
 
 from checker.course.steps import Step
 from checker.diagnosis.grafting import compile_grafted, graft
-from checker.diagnosis.mistakes import GROUPS, edited, load_attempts, places, sketch
+from checker.diagnosis.mistakes import edited, load_attempts, places
+from checker.diagnosis.outcomes import GROUPS, sketch
 from tests.dev.session.test_checks import with_several_blanks
 from tools.survey import survey
 

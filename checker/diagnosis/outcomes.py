@@ -1,0 +1,167 @@
+"""What one claim says of one subject, and when two claims say the same.
+
+What was observed is numbers, words or an error. Numbers are kept as a sketch: an array in a few numbers, enough to tell
+it from others, and the same after rounding differently. An array of more than :data:`GROUPS` elements is drawn into
+that many groups, and every group is added up with random signs. A single element that differs changes one sum by as
+much, and rounding errors cancel out. This is the "count sketch" of Charikar, Chen and Farach-Colton, "Finding frequent
+items in data streams" (2002).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from checker.course.languages import Location
+from checker.numeric.comparison import OTHER_ORDER, Comparison, close
+
+GROUPS = 64
+SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
+OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is printed behind a colon, too
+WRONG_CALL = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")  # Python's words for it
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """What is kept of an array.
+
+    Args:
+        dtype: the name of its dtype.
+        shape: its shape.
+        odd: a digest of where it is NaN or infinite; empty if it is finite.
+        sums: of its finite numbers, by group; float32.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    odd: str
+    sums: np.ndarray
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two arrays are equal within the tolerance of a check, as far as their sketches say."""
+        if not isinstance(other, Sketch):
+            return NotImplemented
+        alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
+        return alike and close(self.sums, other.sums)
+
+
+def sketch(array: np.ndarray) -> Sketch:
+    """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
+    numbers: np.ndarray = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
+    finite = np.isfinite(numbers)
+    odd = ""
+    if not finite.all():
+        kinds = np.select([finite, np.isnan(numbers), numbers > 0], [0, 1, 2], 3).astype(np.uint8)
+        odd = hashlib.blake2b(kinds.tobytes(), digest_size=8).hexdigest()
+        numbers = np.where(finite, numbers, 0.0)
+    if numbers.size > GROUPS:
+        groups, signs = _drawn(numbers.size)
+        numbers = np.bincount(groups, weights=signs * numbers, minlength=GROUPS)
+    with np.errstate(over="ignore"):
+        return Sketch(array.dtype.name, array.shape, odd, numbers.astype(np.float32))
+
+
+@lru_cache(maxsize=4)
+def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a group and a sign for each of ``size`` elements; NumPy promises that ``RandomState`` never changes."""
+    random = np.random.RandomState(size)
+    return random.randint(GROUPS, size=size, dtype=np.uint8), 1.0 - 2.0 * random.randint(2, size=size, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The words of a refusal."""
+
+    words: str
+
+
+@dataclass(frozen=True)
+class Raised:
+    """An error.
+
+    Attributes:
+        kind: the name of its class.
+        text: its message.
+        lacking: the name or attribute that is not there, if that is the error.
+        called: the function that was called with arguments which it does not take, if that is the error.
+    """
+
+    kind: str
+    text: str
+    lacking: str = field(default="", compare=False)
+    called: str = field(default="", compare=False)
+
+    @property
+    def words(self) -> str:
+        """The error as Python prints it."""
+        return f"{self.kind}: {self.text}"
+
+    @property
+    def alike(self) -> tuple[str, str]:
+        """The error but for the sizes in its message: each way of writing a file has its own."""
+        return self.kind, SIZE.sub("", self.text)
+
+
+def raised(error: BaseException) -> Raised:
+    """Return what is kept of an error."""
+    lacking = error.name if isinstance(error, NameError | AttributeError) else None
+    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
+    return Raised(type(error).__name__, str(error), lacking or "", call[1] if call else "")
+
+
+Observed = Sketch | Said | Raised
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one claim said of one subject.
+
+    ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
+    ``observed`` is what naming compares: what did not fit, what was refused, or the error.
+    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
+    error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
+    """
+
+    mark: str
+    sentence: str = ""
+    location: Location | None = None
+    observed: Observed | None = None
+    about: str = ""
+    compared: Comparison | None = None
+    measured: bool = False
+    foreseen: bool = False
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the code raised an error, instead of computing something else than it should."""
+        return isinstance(self.observed, Raised)
+
+    @property
+    def words(self) -> str:
+        """What was refused or raised, in words; nothing of numbers."""
+        return self.observed.words if isinstance(self.observed, Said | Raised) else ""
+
+    @property
+    def figures(self) -> str:
+        """What was measured, as a sentence behind a mistake's name, which says more than that the order is wrong."""
+        return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
+
+    @property
+    def alike(self) -> object:
+        """What two outcomes must have in common to be the same."""
+        return self.observed.alike if isinstance(self.observed, Raised) else self.observed
+
+
+Outcomes = Mapping[str, Outcome]  # claim -> outcome
+
+
+def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
+    """Return whether two outcomes of a claim are the same."""
+    if outcome is None or other is None:
+        return False
+    return (outcome.mark, outcome.alike) == (other.mark, other.alike)
