@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from checker.claims.loading import load_source, load_step
 from checker.claims.observation import Observation
-from checker.claims.worker import all_pass, diagnosis_of, import_max
+from checker.claims.worker import all_pass, explainer_of, import_max
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path
@@ -183,9 +183,7 @@ def _grade(
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if record:
         write_answers(step, answers)
-    diagnosis = diagnosis_of(step, lambda: None)
-    if answers and not read_answers(step):
-        diagnosis.answers = answers
+    explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + draws)
     right = {name: modules[name] for name in names if all_pass(graded.get(name, {}))}
     drawn = Observation(step, right, DRAWN, seeds, tell=tell).run()
@@ -195,8 +193,9 @@ def _grade(
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if FAIL in subject.marks.values():
             sender.send(name)
-            explaining = diagnosis_of(step, lambda: None, seeds) if name in right else diagnosis
-            for explained in explaining.explain(outcomes, sources[name], paths[name]):
+            of_drawn = explainer_of(step, lambda: None, seeds)
+            diagnosis = (of_drawn if name in right else explainer).explain(outcomes, sources[name], paths[name])
+            for explained in diagnosis.explanations:
                 subject.take(explained)
     sender.send(Survey(list(surveyed.values()), sorted(runtime.compiled.used_kernels) if runtime else [], compiled))
 

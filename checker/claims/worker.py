@@ -32,7 +32,8 @@ from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
 
 if TYPE_CHECKING:  # a pass needs no explanation
-    from checker.diagnosis.explanation import Diagnosis
+    from checker.diagnosis.explanation import Diagnosis, Explainer
+    from checker.diagnosis.mistakes import Answers
 
 
 SUBJECT = "subject"  # the name of the learner's module among those that are graded
@@ -114,23 +115,42 @@ class Graded:
     def explain(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
-        diagnosis = diagnosis_of(self.step, lambda: self.tell(events.Busy()), seeds, show=bool(self.job.show))
-        for explained in diagnosis.explain(outcomes, self.job.source, self.job.path, self.to_write):
+        explainer = explainer_of(self.step, lambda: self.tell(events.Busy()), seeds, show=bool(self.job.show))
+        diagnosis = explainer.explain(outcomes, self.job.source, self.job.path, self.to_write)
+        for explained in diagnosis.explanations:
             self.tell(explained)
         if self.job.show:
-            from checker.numeric.showing import shown
+            self.show(diagnosis)
 
-            failed = diagnosis.blamed.get(self.job.show, {}).values()
-            compared = [outcome.compared for outcome in failed if outcome.compared]
-            self.tell(events.Shown(self.job.show, shown(compared[0]) if compared else ()))
+    def show(self, diagnosis: Diagnosis) -> None:
+        """Report the numbers of the function that was asked for beside the right ones."""
+        from checker.numeric.showing import shown
+
+        label = self.job.show
+        failed = (outcome for blame in diagnosis.blamed if blame.label == label for outcome in blame.outcomes.values())
+        compared = [outcome.compared for outcome in failed if outcome.compared]
+        self.tell(events.Shown(label, shown(compared[0]) if compared else ()))
 
 
-def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = (), *, show: bool = False) -> Diagnosis:
-    """Return the Diagnosis that explains failures; ``busy`` is called after every claim that it tries.
+def explainer_of(
+    step: Step,
+    busy: Callable[[], None],
+    seeds: Sequence[int] = (),
+    *,
+    answers: Answers | None = None,
+    show: bool = False,
+) -> Explainer:
+    """Return what explains failures; ``busy`` is called after every claim that it tries.
 
-    With ``seeds``, it explains failures on other configurations. With ``show``, it keeps the compared numbers.
+    Args:
+        step: whose claims.
+        busy: is called.
+        seeds: of the configurations on which the claims failed, if they were drawn: no mistake was recorded on them.
+        answers: of the known mistakes, if they are not those that were recorded.
+        show: whether what is compared is kept, with what the functions were given.
     """
-    from checker.diagnosis.explanation import Diagnosis
+    from checker.diagnosis.explanation import Explainer
+    from checker.diagnosis.mistakes import KnownMistakes
 
     def try_(
         codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
@@ -142,7 +162,7 @@ def diagnosis_of(step: Step, busy: Callable[[], None], seeds: Sequence[int] = ()
         stage = DRAWN if seeds else NUMBERS
         return Observation(step, modules, stage, seeds, claims, show=show, tell=lambda event: busy()).run()
 
-    return Diagnosis(step, try_, drawn=bool(seeds))
+    return Explainer(step, try_, KnownMistakes(step, {} if seeds else answers))
 
 
 def all_pass(outcomes: Outcomes) -> bool:

@@ -108,6 +108,7 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
 class File:
     """A learner's file beside the solution: the ``source`` of both and where they are, and what a learner writes.
 
+    ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
     ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write;
     ``try_`` runs edited versions of the file.
     """
@@ -116,6 +117,7 @@ class File:
     path: str
     solution: str
     solution_path: str
+    step_path: str
     functions: Mapping[str, str]
     to_write: Collection[str]
     try_: Try

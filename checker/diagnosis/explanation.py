@@ -6,9 +6,9 @@ code in all other functions that are wrong or missing (``alone.py``), so that no
 
 from __future__ import annotations
 
-import functools
+import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
@@ -17,49 +17,53 @@ from checker.diagnosis import causes, mistakes
 from checker.diagnosis.alone import Alone
 from checker.diagnosis.causes import PERHAPS, File, Try, explained, failed, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.mistakes import Answers
-from checker.diagnosis.outcomes import Outcome, Outcomes
+from checker.diagnosis.mistakes import Edits, KnownMistakes
+from checker.diagnosis.outcomes import Outcomes
 from checker.events import FAIL, PASS, Explanation
 
+CALL = re.compile(r"(\w+)\(")  # in a piece of source
+TOGETHER = "Each function is right alone, but together they are not."
 
+
+@dataclass(frozen=True)
+class Blame:
+    """A function that is to blame.
+
+    Attributes:
+        label: the function.
+        outcomes: what its failing claims said last.
+        mistake: the known mistake that it makes, or nothing.
+    """
+
+    label: str
+    outcomes: Outcomes
+    mistake: str = ""
+
+
+@dataclass(frozen=True)
 class Diagnosis:
+    """Why a file fails: what is said of each claim, with the function to fix first at the front, and what is blamed."""
+
+    explanations: list[Explanation]
+    blamed: tuple[Blame, ...] = ()
+
+
+class Explainer:
     """Explains what the claims of a step said, of one file or of many.
 
     Args:
         step: whose claims.
         try_: runs modules and claims.
-        drawn: whether the claims that failed are about a configuration drawn anew, on which no known mistake was
-        tried.
+        known: the mistakes that can be named; none, if the claims that failed are about a configuration drawn anew.
     """
 
-    def __init__(self, step: Step, try_: Try, *, drawn: bool = False) -> None:
-        self.step = step
-        self.try_ = try_
-        self.drawn = drawn
+    def __init__(self, step: Step, try_: Try, known: KnownMistakes) -> None:
+        self.step, self.try_, self.known = step, try_, known
         self.solution = step.solution_file.read_text()
-        self.blamed: dict[str, dict[str, Outcome]] = {}  # by function, what its failing claims said last
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
-    @functools.cached_property
-    def answers(self) -> Answers:
-        """What every known mistake answers, as it was recorded."""
-        return {} if self.drawn else mistakes.read_answers(self.step) or {}
-
-    @functools.cached_property
-    def lies_in(self) -> Mapping[str, set[str]]:
-        """The functions with a blank that each mistake spoils, by their labels."""
-        return {
-            name: {place.rpartition(".")[2] for place in mistakes.places(self.solution, edits, self.step.language)}
-            for name, edits in self.attempts.items()
-        }
-
-    @functools.cached_property
-    def attempts(self) -> Mapping[str, mistakes.Edits]:
-        """How each known mistake is made."""
-        return mistakes.load_attempts(self.step).mistakes
-
-    def explain(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> list[Explanation]:
-        """Return the cause of each failure of a file, with the function to fix first at the front.
+    def explain(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> Diagnosis:
+        """Return the cause of each failure of a file.
 
         Args:
             outcomes: what the claims said of it.
@@ -69,8 +73,8 @@ class Diagnosis:
         """
         if self.step.language is not PYTHON:
             return self._explain_in_order(outcomes)
-        solution_path = str(self.step.solution_file)
-        file = File(source, path, self.solution, solution_path, self.functions, to_write, self.try_)
+        solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
+        file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.try_)
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
         restored: Collection[str] = ()
@@ -81,120 +85,34 @@ class Diagnosis:
             settled += self._by_their_names(of_the_given, source)
             left = _without(settled, outcomes)
         if not failed(left):
-            return settled
-        return settled + self._explain_functions(left, file, restored)
+            return Diagnosis(settled)
+        of_functions = OfFunctions(file, self.known, restored).explain(left)
+        return replace(of_functions, explanations=settled + of_functions.explanations)
 
     def _by_their_names(self, said: list[Explanation], source: str) -> list[Explanation]:
         """Return what is said of something given, by the name of the known mistake that changes it alike, if any."""
         mine = changed_lines(source, self.solution) if said else set()
-        made = (name for name, edits in self.attempts.items() if self._changes(edits) == mine)
+        made = (name for name, edits in self.known.edits.items() if self._changes(edits) == mine)
         name = next(made, "") if mine else ""
         return [replace(each, sentence=name, mistake=name) if name and each.mark == FAIL else each for each in said]
 
-    def _changes(self, edits: mistakes.Edits) -> set[tuple[str, str]]:
+    def _changes(self, edits: Edits) -> set[tuple[str, str]]:
         return changed_lines(mistakes.edited(self.solution, edits), self.solution)
 
     def _is_named(self, outcomes: Outcomes, file: File) -> bool:
         """Return whether one known mistake explains a whole file, whatever in it was changed."""
-        known = self._made_by(outcomes, Alone(self, file, ())) if failed(outcomes) else ""
-        return bool(known) and not known.startswith(PERHAPS)
+        return bool(failed(outcomes)) and bool(OfFunctions(file, self.known, ()).made_by(outcomes))
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
-        named = set()
-        for label in {outcome.about for outcome in failed(outcomes).values()} & self.functions.keys():
-            possible = [name for name in self.answers if self.lies_in[name] == {label}]
-            if mistakes.that_agree(_of(label, outcomes), self.answers, possible):
-                named.add(self.functions[label])
-        return named
-
-    def _explain_functions(self, outcomes: Outcomes, file: File, restored: Collection[str]) -> list[Explanation]:
-        """Return the cause of each failure that lies in the functions with a blank.
-
-        Args:
-            outcomes: what the claims said.
-            file: the learner's.
-            restored: what is to be as the step gives it, outside the blanks.
-        """
-        refused = failed(outcomes)
-        alone = Alone(self, file, restored)
-        wrong: dict[str, dict[str, Outcome]] = {}
-        for claim, outcome in outcomes.items():
-            if outcome.mark != PASS and outcome.about not in alone.missing:
-                wrong.setdefault(outcome.about, {})[claim] = outcome
-        known = self._made_by(outcomes, alone)
-        self.blamed = {label: own for label, seen in wrong.items() if (own := failed(seen))}
-        lies_in = self.lies_in.get(known, set())
-        if known and len(lies_in & wrong.keys()) != 1:
-            return _all_from(refused, known)
-
-        judged = {label: wrong[label] for label in lies_in}
-        questions = {label: claims for label, claims in wrong.items() if label not in lies_in}
-        judged |= alone.judge(questions, wrong.keys() | alone.missing)
-        if alone.doubtful:  # a function whose own claims hold may be behind it
-            others = self.functions.keys() - wrong.keys() - alone.missing
-            judged |= alone.judge(dict.fromkeys(others, alone.doubtful), self.functions.keys())
-        blamed = {label: own for label, seen in judged.items() if (own := failed(seen))}
-        sure = blamed.keys() - alone.unfit
-        blamed = {label: own for label, own in blamed.items() if label in sure or not alone.called_of(sure, label)}
-        self.blamed = blamed or self.blamed
-        known_of = {
-            label: known if label in lies_in else self._mistake_of(label, judged[label], _of(label, outcomes), alone)
-            for label in blamed
-        }
-        unsure = [label for label in wrong if known_of.get(label, "").startswith(PERHAPS) or not known_of.get(label)]
-        said = causes.from_earlier_calls(outcomes, _first_after_a_pass(outcomes, unsure), file)
-        kept = {each.about: each for each in said}
-        if not blamed and not kept:
-            return _all_from(refused, alone.together(refused))
-
-        unnamed = [label for label in blamed if not known_of[label]]
-        known_of |= self._copied({label: blamed[label] for label in unnamed}, file)
-        order = list(dict.fromkeys(outcome.about for outcome in outcomes.values()))
-        for label in sorted(blamed.keys() - kept.keys(), key=[*order, *blamed].index):
-            for claim, outcome in blamed[label].items():
-                said.append(explained(claim, label, known_of[label], outcome))
-        answered = {each.claim for each in said}
-        for claim, outcome in refused.items():
-            if claim not in answered:
-                waited_for = alone.called_by(outcome.about, kept.keys() | blamed.keys())
-                is_kept = outcome.about in kept
-                said.append(
-                    replace(kept[outcome.about], claim=claim) if is_kept else waits(claim, outcome.about, waited_for)
-                )
-        return said
-
-    def _copied(self, blamed: Mapping[str, Outcomes], file: File) -> dict[str, str]:
-        """Return a sentence on each function whose result is what it was given; the first comparison is made again."""
-        compared = {label: [claim for claim, seen in own.items() if seen.compared] for label, own in blamed.items()}
-        asked = {label: claims[:1] for label, claims in compared.items() if claims}
-        code = compile(file.source, str(self.step.learner_file), "exec")  # inputs of the repository's code are noted
-        answers = self.try_(dict.fromkeys(asked, code), asked, show=True) if asked else {}
-        seen = {label: outcome.compared for label, own in answers.items() for outcome in own.values()}
+        labels = {outcome.about for outcome in failed(outcomes).values()} & self.functions.keys()
         return {
-            label: f"The result is {name}, unchanged."
-            for label, each in seen.items()
-            if each and (name := each.copied())
+            self.functions[label]
+            for label in labels
+            if self.known.that_agree(_of(label, outcomes), self.known.only_in(label))
         }
 
-    def _made_by(self, outcomes: Outcomes, alone: Alone) -> str:
-        """Return the known mistake that explains a whole file, or nothing.
-
-        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
-        be put together in another way than the solution.
-        """
-        possible = [name for name in self.answers if not self.lies_in[name] & alone.missing]
-        last, agreeing = list(outcomes.values())[-1].about, list[str]()
-        for name in possible:
-            own, answers = self.lies_in[name] | {last}, self.answers[name]
-            telling = {
-                c for c, seen in outcomes.items() if seen.about in own or not (seen.is_error or answers[c].is_error)
-            }
-            agreeing += mistakes.that_agree({claim: outcomes[claim] for claim in telling}, self.answers, [name])
-        known = alone.closest(outcomes, agreeing)
-        return "" if known.startswith(PERHAPS) else known
-
-    def _explain_in_order(self, outcomes: Outcomes) -> list[Explanation]:
+    def _explain_in_order(self, outcomes: Outcomes) -> Diagnosis:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
@@ -202,42 +120,197 @@ class Diagnosis:
         refused = failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
-        own = _of(first, outcomes)
-        self.blamed = {first: failed(own)}
-        possible = [name for name in self.answers if self.lies_in[name] == {first}]
-        known = [name for seen in (outcomes, own) for name in mistakes.that_agree(seen, self.answers, possible)]
-        return [
-            explained(claim, first, known[0] if known else "", outcome)
+        own, possible = _of(first, outcomes), self.known.only_in(first)
+        known = [name for seen in (outcomes, own) for name in self.known.that_agree(seen, possible)]
+        blame = Blame(first, failed(own), known[0] if known else "")
+        explanations = [
+            explained(claim, first, blame.mistake, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in refused.items()
         ]
+        return Diagnosis(explanations, (blame,))
 
-    def _mistake_of(self, label: str, judged: Outcomes, own: Outcomes, alone: Alone) -> str:
+
+class OfFunctions:
+    """Explains the failures of one file that lie in its functions with a blank.
+
+    Args:
+        file: the learner's.
+        known: the mistakes that can be named.
+        restored: what is to be as the step gives it, outside the blanks.
+    """
+
+    def __init__(self, file: File, known: KnownMistakes, restored: Collection[str]) -> None:
+        self.file, self.known, self.functions = file, known, file.functions
+        self.alone = Alone(file, restored)
+
+    def explain(self, outcomes: Outcomes) -> Diagnosis:
+        """Return the cause of each failure."""
+        refused, wrong = failed(outcomes), self._wrong(outcomes)
+        known = self.made_by(outcomes)
+        lies_in = self.known.lies_in.get(known, set())
+        unjudged = tuple(Blame(label, own) for label, seen in wrong.items() if (own := failed(seen)))
+        if known and len(lies_in & wrong.keys()) != 1:
+            return Diagnosis(_all_from(refused, known), unjudged)
+
+        blamed = self._blamed(outcomes, wrong, known)
+        named = {blame.label: blame.mistake for blame in blamed}
+        unsure = [label for label in wrong if not named.get(label) or named[label].startswith(PERHAPS)]
+        of_state = causes.from_earlier_calls(outcomes, _first_after_a_pass(outcomes, unsure), self.file)
+        if not blamed and not of_state:
+            return Diagnosis(_all_from(refused, self._together(refused)), unjudged)
+        return Diagnosis(self._said(outcomes, self._copied(blamed), of_state), blamed or unjudged)
+
+    def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
+        """Return what the claims about each function said that do not hold, but for those that are still to write."""
+        about = dict.fromkeys(outcome.about for outcome in outcomes.values() if outcome.mark != PASS)
+        return {
+            label: {claim: seen for claim, seen in _of(label, outcomes).items() if seen.mark != PASS}
+            for label in about
+            if label not in self.alone.missing
+        }
+
+    def _blamed(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], known: str) -> tuple[Blame, ...]:
+        """Return the functions that are to blame; the one in which a ``known`` mistake lies need not be judged."""
+        alone, lies_in = self.alone, self.known.lies_in.get(known, set())
+        judged = alone.judge(
+            {label: claims for label, claims in wrong.items() if label not in lies_in}, wrong.keys() | alone.missing
+        )
+        if doubted := {claim: seen for each in judged for claim, seen in each.doubted.items()}:
+            others = self.functions.keys() - wrong.keys() - alone.missing  # one whose own claims hold may be behind it
+            judged += alone.judge(dict.fromkeys(others, doubted), self.functions.keys())
+        unfit = {each.label for each in judged if not each.fits}
+        all_judged = {label: wrong[label] for label in lies_in} | {each.label: each.outcomes for each in judged}
+        failing = {label: own for label, seen in all_judged.items() if (own := failed(seen))}
+        sure = failing.keys() - unfit
+        order = list(dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing]))
+        blamed = (
+            Blame(
+                label,
+                failing[label],
+                known if label in lies_in else self._mistake_of(label, all_judged[label], _of(label, outcomes)),
+            )
+            for label in sorted(failing, key=order.index)
+            if label in sure or not alone.called_of(sure, label)
+        )
+        return tuple(blamed)
+
+    def _said(self, outcomes: Outcomes, blamed: Iterable[Blame], of_state: list[Explanation]) -> list[Explanation]:
+        """Return what is said of each claim: what is kept between calls, whom it blames, for whom it waits."""
+        kept = {each.about: each for each in of_state}
+        said = [
+            *of_state,
+            *(
+                explained(claim, blame.label, blame.mistake, outcome)
+                for blame in blamed
+                if blame.label not in kept
+                for claim, outcome in blame.outcomes.items()
+            ),
+        ]
+        to_blame = kept.keys() | {blame.label for blame in blamed}
+        for claim, outcome in failed(_without(said, outcomes)).items():
+            if outcome.about in kept:
+                said.append(replace(kept[outcome.about], claim=claim))
+            else:
+                said.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, to_blame)))
+        return said
+
+    # ------------------------------------------------------------ known mistakes
+
+    def made_by(self, outcomes: Outcomes) -> str:
+        """Return the known mistake that explains the whole file, or nothing.
+
+        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
+        be put together in another way than the solution.
+        """
+        last, agreeing = list(outcomes.values())[-1].about, list[str]()
+        for name, answers in self.known.answers.items():
+            if self.known.lies_in[name] & self.alone.missing:
+                continue
+            own = self.known.lies_in[name] | {last}
+            telling = {
+                claim: seen
+                for claim, seen in outcomes.items()
+                if seen.about in own or not (seen.is_error or answers[claim].is_error)
+            }
+            agreeing += self.known.that_agree(telling, [name])
+        known = self._closest(outcomes, agreeing)
+        return "" if known.startswith(PERHAPS) else known
+
+    def _mistake_of(self, label: str, judged: Outcomes, own: Outcomes) -> str:
         """Return the known mistake that one function makes, or nothing.
 
         Args:
             label: the function.
             judged: what the claims that failed say of it alone.
             own: what the claims about it said of the whole file.
-            alone: tries more claims if these do not decide.
         """
-        possible = [name for name in self.answers if self.lies_in[name] <= {label}]
-        candidates = mistakes.that_agree({**own, **judged}, self.answers, possible)
-        ask = mistakes.telling_apart(candidates, self.answers)
+        known = self.known
+        possible = [name for name in known.answers if known.lies_in[name] <= {label}]
+        candidates = known.that_agree({**own, **judged}, possible)
+        ask = known.telling_apart(candidates)
         if not candidates:  # what held of the whole file may not hold alone
-            candidates, ask = mistakes.that_agree(judged, self.answers, possible), list(own.keys() - judged.keys())
+            candidates, ask = known.that_agree(judged, possible), list(own.keys() - judged.keys())
         if candidates and ask:
-            seen = alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
-            candidates = mistakes.that_agree(seen, self.answers, candidates)
-        return alone.closest({**own, **judged}, candidates)
+            seen = self.alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
+            candidates = known.that_agree(seen, candidates)
+        return self._closest({**own, **judged}, candidates)
+
+    def _closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
+        """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
+
+        One that is known by its errors alone has to call what the learner's function calls; and it is named with a
+        "Perhaps" if the sizes in the errors are others.
+        """
+        answers = self.known.answers
+        proven = [name for name in names if mistakes.by_numbers(outcomes, answers[name])]
+        name = self.known.closest(outcomes, proven or [name for name in names if self._calls_the_same(name)])
+        return name if not name or proven or mistakes.to_the_letter(outcomes, answers[name]) else PERHAPS + name
+
+    def _calls_the_same(self, name: str) -> bool:
+        """Return whether the learner's functions in which a mistake would lie call all that it calls."""
+        places, lines = self.known.lies_in[name], self.file.source.splitlines()
+        own = [each for label, each in PYTHON.functions(self.file.source).items() if label.rpartition(".")[2] in places]
+        called = CALL.findall("\n".join(line for each in own for line in lines[each.first - 1 : each.last]))
+        made = CALL.findall("\n".join(self.known.edits[name].values()))
+        return not places or {*made} <= {*called}
+
+    def _copied(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
+        """Return what is blamed; if a result is only what was given, that is the mistake, unless there is another.
+
+        The first comparison is made again, with what the function was given.
+        """
+        compared = {
+            blame.label: [claim for claim, seen in blame.outcomes.items() if seen.compared][:1]
+            for blame in blamed
+            if not blame.mistake
+        }
+        asked = {label: claims for label, claims in compared.items() if claims}
+        if not asked:
+            return blamed
+        code = compile(self.file.source, self.file.step_path, "exec")
+        answers = self.file.try_(dict.fromkeys(asked, code), asked, show=True)
+        copied = {
+            label: f"The result is {name}, unchanged."
+            for label, own in answers.items()
+            for outcome in own.values()
+            if outcome.compared and (name := outcome.compared.copied())
+        }
+        return tuple(replace(blame, mistake=copied.get(blame.label, blame.mistake)) for blame in blamed)
+
+    def _together(self, refused: Outcomes) -> str:
+        """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
+        written = self.alone.changed - self.alone.missing
+        first = next(iter(refused.values()))
+        return "" if first.is_error or len(written) < 2 else TOGETHER
 
 
-def _of(label: str, outcomes: Outcomes) -> dict[str, Outcome]:
+def _of(label: str, outcomes: Outcomes) -> Outcomes:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
-def _without(said: Iterable[Explanation], outcomes: Outcomes) -> dict[str, Outcome]:
+def _without(said: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims on which nothing has been said."""
     answered = {each.claim for each in said}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in answered}

@@ -16,10 +16,10 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -93,10 +93,63 @@ def edited(source: str, edits: Edits) -> str:
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 
-def that_agree(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> list[str]:
-    """Return the mistakes that have the same ``outcomes``, for every claim that was decided."""
-    decided = [claim for claim, outcome in outcomes.items() if outcome.mark != WAITS]
-    return [name for name in mistakes if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
+class KnownMistakes:
+    """The known mistakes of a step.
+
+    Args:
+        step: whose.
+        answers: what every one answers; by default, what was recorded. Without any, none is looked for.
+    """
+
+    def __init__(self, step: Step, answers: Answers | None = None) -> None:
+        self.step, self._given = step, answers
+
+    @cached_property
+    def answers(self) -> Answers:
+        """What every one answers to the claims."""
+        return (read_answers(self.step) or {}) if self._given is None else self._given
+
+    @cached_property
+    def edits(self) -> Mapping[str, Edits]:
+        """How each is made."""
+        return load_attempts(self.step).mistakes
+
+    @cached_property
+    def lies_in(self) -> Mapping[str, set[str]]:
+        """The functions with a blank that each spoils, by their labels."""
+        solution, language = self.step.solution_file.read_text(), self.step.language
+        return {
+            name: {place.rpartition(".")[2] for place in places(solution, edits, language)}
+            for name, edits in self.edits.items()
+        }
+
+    def only_in(self, label: str) -> list[str]:
+        """Return those that lie in one function alone."""
+        return [name for name in self.answers if self.lies_in[name] == {label}]
+
+    def that_agree(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
+        """Return those of some that have the same ``outcomes``, for every claim that was decided."""
+        decided = [claim for claim, outcome in outcomes.items() if outcome.mark != WAITS]
+        answers = self.answers
+        return [name for name in names if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
+
+    def closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
+        """Return that of some whose errors are worded most like those of ``outcomes``, or nothing of none."""
+
+        def unlike(name: str) -> float:
+            worded = [(seen.words, self.answers[name][claim].words) for claim, seen in outcomes.items()]
+            return sum(1 - SequenceMatcher(a=seen, b=other).ratio() for seen, other in worded if seen != other)
+
+        return min(names, key=unlike, default="")
+
+    def telling_apart(self, names: Sequence[str]) -> list[str]:
+        """Return the claims that some answer differently."""
+        if not names:
+            return []
+        first, *others = (self.answers[name] for name in names)
+        return [
+            claim for claim, outcome in first.items() if not all(agrees(other.get(claim), outcome) for other in others)
+        ]
 
 
 def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
@@ -109,26 +162,6 @@ def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` raises the same errors, with the same sizes."""
     pairs = [(outcome, answers[claim]) for claim, outcome in outcomes.items() if agrees(outcome, answers.get(claim))]
     return all(outcome.words == answer.words for outcome, answer in pairs if outcome.is_error)
-
-
-def closest(outcomes: Outcomes, answers: Answers, mistakes: Collection[str]) -> str:
-    """Return that of some mistakes whose errors are worded most like those of ``outcomes``, or nothing of none."""
-
-    def unlike(name: str) -> float:
-        worded = [(seen.words, answers[name][claim].words) for claim, seen in outcomes.items()]
-        return sum(1 - SequenceMatcher(a=seen, b=other).ratio() for seen, other in worded if seen != other)
-
-    return min(mistakes, key=unlike, default="")
-
-
-def telling_apart(mistakes: Collection[str], answers: Answers) -> list[str]:
-    """Return the claims that some mistakes answer differently."""
-    return [
-        claim
-        for name in list(mistakes)[:1]
-        for claim, outcome in answers[name].items()
-        if any(not agrees(answers[other].get(claim), outcome) for other in mistakes)
-    ]
 
 
 def read_answers(step: Step) -> Answers | None:
