@@ -74,7 +74,8 @@ class Started:
 class Claimed:
     """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
 
-    It is ``foreseen`` if only the compiler could find it, and the reason says what to do.
+    It is ``foreseen`` if only the compiler could find it, and the reason says what to do. An error has a ``cause``,
+    which is the same for two that differ in sizes alone.
     """
 
     claim: str
@@ -84,6 +85,7 @@ class Claimed:
     reason: str = ""
     location: Location | None = None
     foreseen: bool = False
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ class Explanation:
 
     The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``mark`` is ``waits`` if
     the function that the claim is about is right, and only another one is not. ``numbers`` says that there are wrong
-    numbers, which ``--show`` shows. The parent adds the ``line`` to look at.
+    numbers, which ``--show`` shows. An error has a ``cause``, as for a claim. The parent adds the ``line`` to look at.
     """
 
     kind: ClassVar = "explanation"
@@ -111,6 +113,7 @@ class Explanation:
     claim: str = ""
     mark: str = FAIL
     mistake: str = ""
+    cause: str = ""
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ class Observation:
         """Keep the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
-        said = outcome.sentence, outcome.location, outcome.foreseen
+        said = outcome.sentence, outcome.location, outcome.foreseen, outcome.cause
         self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.mark, *said))
 
     def outcome(

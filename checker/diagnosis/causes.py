@@ -43,11 +43,12 @@ def explained(claim: str, about: str, mistake: str, outcome: Outcome) -> Explana
     A mistake that only may be the cause comes behind the error's words.
     """
     if mistake.startswith(PERHAPS):
-        return Explanation(f"{outcome.sentence} {mistake}", about, outcome.location, claim=claim)
+        return Explanation(f"{outcome.sentence} {mistake}", about, outcome.location, claim=claim, cause=outcome.cause)
     parts = [mistake, outcome.figures] if mistake and outcome.measured else [mistake or outcome.sentence]
     parts += [outcome.compared.tendency()] if outcome.compared and not mistake else []
     sentence, numbers = " ".join(filter(None, parts)), outcome.compared is not None
-    return Explanation(sentence, about, outcome.location, numbers, claim=claim, mistake=mistake)
+    cause = "" if mistake else outcome.cause
+    return Explanation(sentence, about, outcome.location, numbers, claim=claim, mistake=mistake, cause=cause)
 
 
 def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
@@ -89,7 +90,7 @@ def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Co
         elif name in given:
             advice = " The step gives it, outside the blanks: `./run skeletons` shows it."
         sentence = sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
-        said.append(Explanation(f"{sentence}{advice}", about, outcome.location, claim=claim))
+        said.append(Explanation(f"{sentence}{advice}", about, outcome.location, claim=claim, cause=outcome.cause))
     return said
 
 

@@ -147,6 +147,13 @@ class Outcome:
         return self.observed.words if isinstance(self.observed, Said | Raised) else ""
 
     @property
+    def cause(self) -> str:
+        """Of an error, its line, kind and words, but for the sizes in them; nothing if no line of the file is known."""
+        if not (isinstance(self.observed, Raised) and self.location):
+            return ""
+        return " ".join([f"line {self.location.line}:", *self.observed.alike])
+
+    @property
     def figures(self) -> str:
         """What was measured, as a sentence behind a mistake's name, which says more than that the order is wrong."""
         return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,8 +13,6 @@ from checker.session.limits import COMPILING, STARTING, WAITING
 from checker.session.state import HAS_PASSED, State, Verdict
 
 PASSED, FAILED = 0, 1  # exit statuses
-ERROR = re.compile(r"\b\w+(Error|Exception): ")
-SIZES = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 
 
 def decide(state: State) -> Verdict:
@@ -134,12 +131,10 @@ def explain(state: State) -> list[Explanation]:
     failed = [each for each in state.explained if each.mark == FAIL]
     if not failed:  # compiled claims, or the child ended before it could explain
         claims = (each for each in map(state.as_explained, state.claims.values()) if each.mark == FAIL)
-        failed = [Explanation(each.reason, each.about, each.location) for each in claims]
+        failed = [Explanation(each.reason, each.about, each.location, cause=each.cause) for each in claims]
     alike: dict[tuple[str, str], dict[str, Explanation]] = {}
     for each in failed:
-        cause = each.mistake or each.sentence
-        if each.location and not each.mistake and ERROR.search(each.sentence):
-            cause = f"line {each.location.line}: {SIZES.sub('', each.sentence)}"
+        cause = each.mistake or each.cause or each.sentence
         alike.setdefault((each.about, cause), {}).setdefault(each.mistake or each.sentence, each)
     return [_told_once(list(each.values())) for each in alike.values()]
 

@@ -303,9 +303,11 @@ def test_a_limit_in_words(late, begins, ends):
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    state = State(PLAN, explained=tuple(Explanation(each, "f", Location(3), claim=each) for each in said))
-    assert [each.sentence for each in explain(state)] == [f"{said[0]} (The same for one more input.)"]
-    elsewhere = tuple(Explanation(each, "f", Location(line)) for line, each in enumerate(said[:2]))
+    alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
+    assert [each.sentence for each in explain(State(PLAN, explained=(*alike,)))] == [
+        f"{said[0]} (The same for one more input.)"
+    ]
+    elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
     assert len(explain(State(PLAN, explained=elsewhere))) == 2
     measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
     assert len(explain(State(PLAN, explained=measured))) == 3
