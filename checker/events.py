@@ -1,23 +1,17 @@
-"""Everything that passes between the parent and the child of a check: dataclasses, one encoder, and the end.
+"""Everything that happens in a check: what its child says, and what the parent adds.
 
-The parent writes one :class:`Job`; the child answers with events, one per line, and ends when its parent does.
+The parent gives the child one :class:`Job`; the child answers with events (``checker.lines`` carries them).
 """
 
 from __future__ import annotations
 
-import fcntl
-import json
-import os
-import select
-import signal
-import sys
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, get_args
 
 from checker.course.blanks import Reading
 from checker.course.languages import Location
+from checker.lines import Message, message_of
 
 #: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
 PASS, FAIL, WAITS, TRACED, TODO = "pass", "fail", "waits", "traced", "todo"
@@ -238,38 +232,20 @@ Event = FromChild | FromParent
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
 
 
-def encode(event: FromChild) -> bytes:
-    """Return an event as a line of JSON."""
-    return json.dumps({"event": type(event).__name__, **asdict(event)}).encode() + b"\n"
+def encode(event: FromChild) -> Message:
+    """Return an event as a message."""
+    return {"event": type(event).__name__, **asdict(event)}
 
 
 def decode(line: bytes) -> Event | None:
     """Return the event on a line, or None if there is none."""
-    try:
-        fields = json.loads(line)
-        kind = KINDS[fields.pop("event")]
-        if place := fields.get("location"):
-            fields["location"] = Location(**place)
-        return kind(**fields)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    message = message_of(line) or {}
+    kind = KINDS.get(message.pop("event", ""))
+    if kind is None:
         return None
-
-
-def end_with_the_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once the other end of a pipe is closed.
-
-    A parent that is killed cannot end it, and MAX may be compiling for minutes. If it is a pipe from which nothing is
-    read any more, Linux itself ends this process, by SIGIO, even in code that holds Python's lock.
-    """
-    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
-    if sys.platform == "linux" and flags & os.O_ACCMODE == os.O_RDONLY:
-        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpgrp())
-        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
-
-    def wait() -> None:
-        pipe = select.poll()
-        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
-        pipe.poll()
-        os.killpg(0, signal.SIGKILL)
-
-    threading.Thread(target=wait, daemon=True).start()
+    try:
+        if place := message.get("location"):
+            message["location"] = Location(**place)
+        return kind(**message)
+    except TypeError:
+        return None

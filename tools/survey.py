@@ -11,12 +11,10 @@ from __future__ import annotations
 
 import ast
 import json
-import multiprocessing
 import random
 import sys
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
@@ -30,6 +28,7 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, Started
+from checker.lines import Employer, Message, Worker, end_with_the_employer
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
@@ -117,47 +116,63 @@ def survey(
     Raises:
         UserError: the process ended, or was silent for too long; the message names the subject that it was grading.
     """
-    spawn, subject = multiprocessing.get_context("spawn"), "the import of MAX"
-    receiver, sender = spawn.Pipe(duplex=False)
-    work = (sender, step, subjects, seed, draws, record, compiled_kernels)
-    process = spawn.Process(target=_grade, args=work, daemon=True)
-    process.start()
-    sender.close()  # the process has its own, and if it ends, there is nobody left to hear
+    work = Work(step.name, subjects, seed, draws, record, compiled_kernels)
+    subject, worker = "the import of MAX", Worker([sys.executable, "-m", "tools.survey"], printed=None)
+    worker.tell(asdict(work))
     try:
-        while receiver.poll(QUIET_SECONDS):
-            answer = receiver.recv()
-            if isinstance(answer, Survey):
-                return answer
-            subject = answer
-        raise UserError(f"the survey of {step.name} says nothing more at {subject}")
-    except EOFError:
-        raise UserError(f"the survey of {step.name} ended at {subject}") from None
+        while message := worker.hear(QUIET_SECONDS):
+            if "at" not in message:
+                surveyed = [as_surveyed(each) for each in message["subjects"]]
+                return Survey(surveyed, message["kernels"], message["compiled"])
+            subject = message["at"]
+        how = "says nothing more" if worker.is_alive else "ended"
+        raise UserError(f"the survey of {step.name} {how} at {subject}")
     finally:
-        process.kill()
-        process.join()
+        worker.stop()
 
 
-def _grade(
-    sender: Connection,
-    step: Step,
-    subjects: Mapping[str, Edits],
-    seed: int,
-    draws: int,
-    record: bool,
-    compiled_kernels: bool,
-) -> None:
-    """Grade every subject, in an order drawn by lot; send the name of each that is begun, and at the end a Survey.
+def as_surveyed(message: Message) -> Surveyed:
+    """Return what was said of a subject, as it came from the other process."""
+    places = message.pop("locations").items()
+    return Surveyed(**message, locations={claim: place and Location(**place) for claim, place in places})
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a survey is told to do; :func:`survey` says what each means."""
+
+    step: str
+    subjects: Mapping[str, Edits]
+    seed: int
+    draws: int
+    record: bool
+    compiled_kernels: bool
+
+
+def main() -> None:
+    """Do one survey, and end with who asked for it."""
+    employer = Employer()
+    end_with_the_employer(employer.descriptor)
+    for message in employer.hear():
+        done = grade(Work(**message), lambda name: employer.say({"at": name}))
+        subjects = [asdict(subject) for subject in done.subjects]
+        employer.say({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
+
+
+def grade(work: Work, begin: Callable[[str], None]) -> Survey:
+    """Grade every subject, in an order drawn by lot; ``begin`` is called with the name of each that is begun.
 
     Those with the right numbers are graded on drawn configurations too, and what fails is explained.
     """
+    step, subjects, seed, compiled_kernels = Step(work.step), work.subjects, work.seed, work.compiled_kernels
     compiled = list[str]()
 
     def tell(event: FromChild) -> None:
         if isinstance(event, Started):
-            sender.send(event.subject)
+            begin(event.subject)
 
     def load(name: str) -> None:
-        sender.send(name)
+        begin(name)
         try:
             module = f"graded.{step.name}_{paths[name]}"
             if compiled_kernels:
@@ -181,10 +196,10 @@ def _grade(
         load(name)
     graded = Observation(step, modules, NUMBERS, tell=tell).run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
-    if record:
+    if work.record:
         write_answers(step, answers)
     explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
-    seeds = range(seed, seed + draws)
+    seeds = range(seed, seed + work.draws)
     right = {name: modules[name] for name in names if all_pass(graded.get(name, {}))}
     drawn = Observation(step, right, DRAWN, seeds, tell=tell).run()
     for name, subject in surveyed.items():
@@ -192,12 +207,12 @@ def _grade(
         subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if FAIL in subject.marks.values():
-            sender.send(name)
+            begin(name)
             of_drawn = explainer_of(step, lambda: None, seeds)
             diagnosis = (of_drawn if name in right else explainer).explain(outcomes, sources[name], paths[name])
             for explained in diagnosis.explanations:
                 subject.take(explained)
-    sender.send(Survey(list(surveyed.values()), sorted(runtime.compiled.used_kernels) if runtime else [], compiled))
+    return Survey(list(surveyed.values()), sorted(runtime.compiled.used_kernels) if runtime else [], compiled)
 
 
 def record(steps: Iterable[Step]) -> int:
@@ -262,3 +277,7 @@ def _with_statement(source: str, line: int, statement: str, in_python: bool) -> 
         first, end = node.lineno, body[0].lineno - 1 if isinstance(body, list) else node.end_lineno or line
     lines[first - 1 : end] = [lines[first - 1][: -len(lines[first - 1].lstrip())] + statement]
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

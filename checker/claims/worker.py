@@ -1,10 +1,10 @@
 """The child process: runs the claims of a step on a learner's file, and tells the parent what they say.
 
-A learner's file may hang, print, exit or kill its process; all of that happens here. Events go to the parent
-through one pipe (``checker.events``).
+A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
+the parent (``checker.lines``).
 
-``python -m checker.claims.worker FD [STEP]`` reads one job from standard input. With a step, it first imports what that
-step's check needs, so that a later job need not wait for it.
+``python -m checker.claims.worker [STEP]`` hears one job. With a step, it first imports what that step's check needs, so
+that a later job need not wait for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import ast
 import contextlib
 import faulthandler
 import gc
-import json
 import os
 import signal
 import sys
@@ -30,6 +29,7 @@ from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
+from checker.lines import Employer, end_with_the_employer
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.explanation import Diagnosis, Explainer
@@ -207,24 +207,24 @@ def prepare_ahead(step: Step, compiling: Compiles) -> None:
 
 
 def main() -> None:
-    """Run one job and end."""
-    pipe, *ahead = sys.argv[1:]
+    """Do one job and end."""
+    parent = Employer()
 
     def tell(event: FromChild) -> None:
-        os.write(int(pipe), encode(event))
+        parent.say(encode(event))
 
     def compiling(what: str, seconds: float | None) -> None:
         tell(events.Compiling(what, seconds))
 
     try:
-        for name in ahead:
+        for name in sys.argv[1:]:
             prepare_ahead(Step(name), compiling)
-        text = sys.stdin.readline()
-        if not text:
+        message = next(parent.hear(), None)
+        if message is None:
             return  # started ahead, and not needed
-        events.end_with_the_parent(sys.stdin.fileno())
+        end_with_the_employer(sys.stdin.fileno())
         sys.stdin.close()
-        job = Job(**json.loads(text))
+        job = Job(**message)
         sys.argv[:] = [job.path]
         step = Step(job.step)
         import_max(step, compiling)
@@ -234,7 +234,7 @@ def main() -> None:
         tell(events.Unloadable(f"No verdict: {in_words(error)}", of_file=False))
         tell(events.Ended())
         return
-    faulthandler.register(signal.SIGVTALRM, int(pipe), all_threads=True)  # LLVM, in MAX, takes SIGUSR1 and SIGUSR2
+    faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=True)  # LLVM takes SIGUSR1 and SIGUSR2
     tell(events.Busy())
     try:
         Graded(step, job, tell, compiling).grade()

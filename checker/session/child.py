@@ -6,7 +6,6 @@ The child runs the learner's code, so its exit status and what it prints mean no
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import select
@@ -15,13 +14,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.course.languages import Location
 from checker.course.machine import crowd, load
-from checker.course.steps import ROOT, Step
+from checker.course.steps import Step
 from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
+from checker.lines import Lines, Worker
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
@@ -39,21 +39,13 @@ class Child:
     It reads the job as the first line of standard input. Started for a ``step``, it imports what that step's check
     needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX starts
     threads when it is imported, and the first operation of a fork waits for them forever. If this process is killed,
-    the other ends with all that it has started (``events.end_with_the_parent``).
+    the other ends with all that it has started (``lines.end_with_the_employer``).
     """
 
     def __init__(self, step: Step | None = None) -> None:
-        self.reader, writer = os.pipe()
-        self.process = subprocess.Popen(
-            [sys.executable, "-u", "-m", "checker.claims.worker", str(writer), *([step.name] if step else [])],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=[writer],
-            start_new_session=True,
-        )
-        os.close(writer)
+        command = [sys.executable, "-u", "-m", "checker.claims.worker", *([step.name] if step else [])]
+        self.worker = Worker(command, printed=subprocess.PIPE)
+        self.pid = self.worker.process.pid
 
     def __enter__(self) -> Child:
         return self
@@ -63,10 +55,7 @@ class Child:
 
     def run(self, job: Job, limits: Limits | None = None) -> Generator[Event]:
         """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, or ``Late`` at one of the limits."""
-        assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # the events report a dead child
-            self.process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
-            self.process.stdin.flush()  # it stays open for as long as this process lives
+        self.worker.tell(asdict(job))
         for event in self._listen(limits or limits_of(solution=job.solution)):
             if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
                 event = replace(event, location=self._running(job))
@@ -74,17 +63,16 @@ class Child:
 
     def _listen(self, limits: Limits) -> Iterator[Event]:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
-        assert self.process.stdout is not None
-        pipe = _Lines(self.reader, decode)
-        output = _Output(self.process.stdout.fileno())
-        pace, doing = _Pace(self.process.pid), STARTING
+        assert self.worker.process.stderr is not None
+        said, printed = _Said(self.worker.lines), _Printed(Lines(self.worker.process.stderr.fileno()))
+        pace, doing = _Pace(self.pid), STARTING
         compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
         with selectors.DefaultSelector() as selector:
-            for lines in (pipe, output):
-                selector.register(lines.descriptor, selectors.EVENT_READ, lines)
-            while pipe.open:
+            for source in (said, printed):
+                selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
+            while said.lines.is_open:
                 for key, _ in selector.select(timeout=TICK_SECONDS):
-                    for event in key.data.read():
+                    for event in key.data.events():
                         match event:
                             case Compiling(what, None):
                                 compiling.append((what, time.monotonic()))
@@ -94,18 +82,18 @@ class Child:
                             doing = COMPILING if compiling else COMPUTING
                             pace.start_over()
                         if isinstance(event, Ended):
-                            yield from output.rest_of_it()  # what was printed before it
+                            yield from printed.rest()  # what was printed before it
                             yield event
                             return
                         yield event
-                    if not key.data.open:
+                    if not key.data.lines.is_open:
                         selector.unregister(key.fd)
                 if pace.is_quiet and (over := reached(limits, doing, pace.spent())):
-                    yield from output.rest_of_it()
+                    yield from printed.rest()
                     yield Late(*over, compiling=compiling[-1][0] if compiling else "", crowd=crowd())
                     return
                 yield Tick(compiling[-1][0], time.monotonic() - compiling[-1][1]) if compiling else Tick()
-        yield from output.rest_of_it()
+        yield from printed.rest()
         yield Died()
 
     def _running(self, job: Job) -> Location | None:
@@ -114,9 +102,9 @@ class Child:
         Asked by a signal, Python writes the lines of its stack, the innermost first, even while C code runs.
         """
         path = job.path.encode("ascii", "backslashreplace")
-        self.process.send_signal(signal.SIGVTALRM)
-        said = b""
-        while select.select([self.reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(self.reader, 1 << 16)):
+        self.worker.process.send_signal(signal.SIGVTALRM)
+        said, reader = b"", self.worker.lines.descriptor
+        while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
             said += data
             if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), said):
                 lines, number = job.source.splitlines(), int(line[1])
@@ -126,21 +114,15 @@ class Child:
     def lower_priority(self) -> None:
         """Let everything else that runs on this machine go first."""
         with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PGRP, self.process.pid, LOW_PRIORITY)
+            os.setpriority(os.PRIO_PGRP, self.pid, LOW_PRIORITY)
 
     def kill(self) -> None:
         """End the child and whatever it started, while another thread listens to it: the last event is ``Died``."""
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.worker.kill()
 
     def stop(self) -> None:
         """End the child and whatever it started; it has said what it had to say. A second call does nothing."""
-        assert self.process.stdout is not None
-        if self.process.stdout.closed:
-            return
-        self.kill()
-        with contextlib.suppress(BrokenPipeError), self.process:  # this waits for it, and closes its pipes
-            os.close(self.reader)
+        self.worker.stop()
 
 
 class _Pace:
@@ -187,56 +169,49 @@ def thread_seconds(pid: int) -> float:
         return 0.0
 
 
-class _Lines:
-    """The complete lines that come out of a pipe, as events."""
+class _Said:
+    """What the child says, as events."""
 
-    longest: int | None = None  # bytes of a line that are kept
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
 
-    def __init__(self, descriptor: int, event_of: Callable[[bytes], Event | None]) -> None:
-        self.descriptor, self.event_of = descriptor, event_of
-        self.line = b""  # that is not complete yet
-        self.open = True
-
-    def read(self) -> list[Event]:
-        data = os.read(self.descriptor, 1 << 16)
-        self.open = bool(data)
-        *lines, self.line = (self.line + data).split(b"\n")
-        if not self.open and self.line:
-            lines, self.line = [*lines, self.line], b""
-        return [event for line in lines if (event := self.event_of(line))]
+    def events(self) -> list[Event]:
+        """Return what has come."""
+        return [event for line in self.lines.read() if (event := decode(line))]
 
 
-class _Output(_Lines):
+class _Printed:
     """What the learner's file prints: so many lines, each no longer than so many bytes, and what was cut."""
 
-    def __init__(self, descriptor: int) -> None:
-        super().__init__(descriptor, self._printed)
-        self.lines, self.cut = 0, 0  # lines that were read, and bytes of the line that is not complete
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.count, self.cut = 0, 0  # lines that have come, and bytes that the one which is not complete has lost
 
-    def read(self) -> list[Event]:
-        events = super().read()
-        if over := self.line[PRINTED_BYTES:]:  # else 100 MB without an end of line would be copied again and again
+    def events(self) -> list[Event]:
+        """Return what has come in lines that are complete."""
+        events = [event for line in self.lines.read() if (event := self._shown(line))]
+        if over := self.lines.line[PRINTED_BYTES:]:  # else 100 MB in one line would be copied again and again
             self.cut += len(over)
-            self.line = self.line[:PRINTED_BYTES]
+            self.lines.line = self.lines.line[:PRINTED_BYTES]
         return events
 
-    def _printed(self, line: bytes) -> Event | None:
+    def _shown(self, line: bytes) -> Event | None:
         cut, self.cut = self.cut + len(line[PRINTED_BYTES:]), 0
-        self.lines += 1
-        if self.lines > PRINTED_LINES:
+        self.count += 1
+        if self.count > PRINTED_LINES:
             return None
         text = line[:PRINTED_BYTES].decode(errors="replace")
         return Printed(f"{text} … ({cut:,} more bytes)" if cut else text)
 
-    def rest_of_it(self) -> list[Event]:
+    def rest(self) -> list[Event]:
         """Return what has come already, also without an end of line, and how many lines were left out."""
         events = list[Event]()
         for _ in range(MOST_READS):
-            if self.open and select.select([self.descriptor], [], [], 0)[0]:
-                events += self.read()
-        if self.line and (event := self._printed(self.line)):
+            if self.lines.is_open and select.select([self.lines.descriptor], [], [], 0)[0]:
+                events += self.events()
+        if self.lines.line and (event := self._shown(self.lines.line)):
             events.append(event)
-        self.line = b""
-        if (more := self.lines - PRINTED_LINES) > 0:
+        self.lines.line = b""
+        if (more := self.count - PRINTED_LINES) > 0:
             events.append(Printed(f"… and {more:,} more lines"))
         return events

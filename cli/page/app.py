@@ -167,7 +167,7 @@ class Book:
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         """End the check at the end, and the process of the model."""
         yield
-        await self.model.close()
+        self.model.close()
         if self.newest:
             self.newest.end()
             self.newest.join()

@@ -7,13 +7,9 @@ too long.
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import json
-import os
-import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,13 +18,13 @@ from starlette.concurrency import run_in_threadpool
 from checker.course.progress import digest
 from checker.course.steps import ROOT, Step
 from checker.errors import UserError
+from checker.lines import Worker
 from play.own_steps import done
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
-MOST_BYTES = 8_000_000  # of an answer
 FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 
 Answer = dict[str, Any]
@@ -44,9 +40,9 @@ class Model:
 
     def __init__(self, command: Sequence[str] = COMMAND, seconds: tuple[float, float] = SECONDS) -> None:
         self.command, self.seconds = command, seconds
-        self.process: Process | None = None
+        self.worker: Worker | None = None
         self.state = ""  # identifies the texts of the steps that the process runs
-        self.turn = asyncio.Lock()
+        self.turn = threading.Lock()
 
     async def ask(self, what: str, question: Answer) -> Answer:
         """Answer a question, and say which ``steps`` of the learner's have computed it.
@@ -58,46 +54,32 @@ class Model:
             return await run_in_threadpool(training)
         if what not in FIGURES_THAT_ASK:
             raise UserError("there is no such figure")
-        async with self.turn:
-            steps = await run_in_threadpool(done)
-            answer = await self._ask(steps, {**question, "what": what})
+        steps = await run_in_threadpool(done)
+        answer = await run_in_threadpool(self._ask, steps, {**question, "what": what})
         if "error" in answer:
             raise UserError(str(answer["error"]))
         return {**answer, "steps": [step.name for step in steps]}
 
-    async def _ask(self, steps: list[Step], question: Answer) -> Answer:
+    def _ask(self, steps: list[Step], question: Answer) -> Answer:
         """Return what the process for these steps answers, the one that runs or a new one."""
-        state, seconds = digest(*(f"{step.name} {step.learner_file.read_text()}" for step in steps)), self.seconds[1]
-        if not self.process or self.process.returncode is not None or self.state != state:
-            await self.close()
-            self.process = await asyncio.create_subprocess_exec(
-                *self.command,
-                *(step.name for step in steps),
-                cwd=ROOT,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                limit=MOST_BYTES,
-                start_new_session=True,
-            )
-            self.state, seconds = state, self.seconds[0]
-        assert self.process.stdin
-        assert self.process.stdout
-        try:
-            async with asyncio.timeout(seconds):
-                self.process.stdin.write(json.dumps(question).encode() + b"\n")
-                await self.process.stdin.drain()
-                return dict(json.loads(await self.process.stdout.readline()))
-        except (OSError, TypeError, ValueError) as error:  # too late, not there, or something else than an answer
-            await self.close()
-            raise UserError("your steps gave no answer in time; `./run generate --mine` says more") from error
+        with self.turn:
+            state = digest(*(f"{step.name} {step.learner_file.read_text()}" for step in steps))
+            seconds = self.seconds[1]
+            if not self.worker or not self.worker.is_alive or self.state != state:
+                self.close()
+                self.worker = Worker([*self.command, *(step.name for step in steps)])
+                self.state, seconds = state, self.seconds[0]
+            self.worker.tell(question)
+            answer = self.worker.hear(seconds)
+            if answer is None:  # too late, not there, or something else than an answer
+                self.close()
+                raise UserError("your steps gave no answer in time; `./run generate --mine` says more")
+            return answer
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """End the process and whatever it has started; an answer that somebody waits for does not come."""
-        if self.process:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            await self.process.wait()
+        if self.worker:
+            self.worker.stop()
 
 
 def training() -> Answer:

@@ -134,7 +134,7 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
     with Child() as child:
         events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
         next(events)
-        child.process.wait()
+        child.worker.process.wait()
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
 
 

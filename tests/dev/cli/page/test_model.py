@@ -44,7 +44,7 @@ def test_the_process_stays_until_other_steps_have_passed(monkeypatch):
         answers += await asyncio.gather(*(asked.ask("sampling", {"number": at}) for at in range(3)))
         passed.append("s07")
         answers.append(await asked.ask("sampling", {}))
-        await asked.close()
+        asked.close()
         return answers
 
     answers = asyncio.run(journey())
@@ -67,7 +67,7 @@ def test_whatever_the_process_does_is_an_answer_and_the_next_question_finds_a_ne
             with pytest.raises(UserError, match="no answer in time"):
                 await asked.ask("attention", {})
             assert time.monotonic() - begun < 5
-            pids.append(asked.process.pid)
+            pids.append(asked.worker.process.pid)
         return pids
 
     pids = asyncio.run(journey())

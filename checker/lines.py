@@ -1,0 +1,149 @@
+"""Messages between a process and one that it has started: on each side a line of JSON, and what is printed is none.
+
+The one that was started hears messages on standard input and says its own on standard output. Whatever else is printed
+there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from checker.course.steps import ROOT
+
+MOST_BYTES = 8_000_000  # of a message
+
+Message = dict[str, Any]
+
+
+class Lines:
+    """The complete lines that come out of a pipe."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.line = b""  # that is not complete yet
+        self.is_open = True
+
+    def read(self) -> list[bytes]:
+        """Return the lines that are complete now; this waits for something to come."""
+        data = os.read(self.descriptor, 1 << 16)
+        self.is_open = bool(data)
+        *lines, self.line = (self.line + data).split(b"\n")
+        if not self.is_open and self.line:
+            lines, self.line = [*lines, self.line], b""
+        return lines
+
+
+class Worker:
+    """A process that was started to work for this one, in a group of its own.
+
+    Args:
+        command: what starts it.
+        printed: where what it prints goes: a file, ``subprocess.PIPE`` or ``DEVNULL``; None is where this one prints.
+    """
+
+    def __init__(self, command: Sequence[str], printed: int | IO[str] | None = subprocess.DEVNULL) -> None:
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printed, start_new_session=True
+        )
+        assert self.process.stdout is not None
+        self.lines = Lines(self.process.stdout.fileno())
+        self.waiting: list[bytes] = []  # lines that have come and were not asked for yet
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it has not ended."""
+        return self.process.poll() is None
+
+    def tell(self, message: Mapping[str, Any]) -> None:
+        """Give it a message; whether it is there to hear it will show in what it says."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.flush()  # it stays open for as long as this process lives
+
+    def hear(self, seconds: float | None = None) -> Message | None:
+        """Return the next message; None if it has ended, says something else, or says none in so many seconds."""
+        deadline = None if seconds is None else time.monotonic() + seconds
+        with contextlib.suppress(OSError, ValueError):  # another thread has stopped it
+            while not self.waiting and self.lines.is_open and len(self.lines.line) < MOST_BYTES:
+                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                if not select.select([self.lines.descriptor], [], [], left)[0]:
+                    return None
+                self.waiting += self.lines.read()
+        return message_of(self.waiting.pop(0)) if self.waiting else None
+
+    def kill(self) -> None:
+        """End it and whatever it started, from any thread."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it and whatever it started, and close the pipes to it. A second call does nothing."""
+        assert self.process.stdout is not None
+        if not self.process.stdout.closed:
+            self.kill()
+            with contextlib.suppress(BrokenPipeError), self.process:  # this waits for it, and closes its pipes
+                pass
+
+
+class Employer:
+    """The process that has started this one, seen from here; from now on, what is printed is no message."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.dup(1)
+        sys.stdout.flush()
+        os.dup2(2, 1)
+        self.turn = threading.Lock()
+
+    def say(self, message: Mapping[str, Any]) -> None:
+        """Say something; several threads may."""
+        line = json.dumps(message).encode() + b"\n"
+        with self.turn:
+            while line:
+                line = line[os.write(self.descriptor, line) :]
+
+    def hear(self) -> Iterator[Message]:
+        """Yield what it says, until it has nothing more to say."""
+        for line in sys.stdin:
+            yield json.loads(line)
+
+
+def message_of(line: bytes) -> Message | None:
+    """Return the message on a line, or None if there is none."""
+    with contextlib.suppress(ValueError):
+        message = json.loads(line)
+        if isinstance(message, dict):
+            return message
+    return None
+
+
+def end_with_the_employer(descriptor: int) -> None:
+    """End this process, and all that it has started, once the other end of a pipe is closed.
+
+    A process that is killed cannot end those that it has started, and MAX may be compiling for minutes. If it is a pipe
+    from which nothing is read any more, Linux itself ends this process, by SIGIO, even in code that holds Python's
+    lock.
+    """
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    if sys.platform == "linux" and flags & os.O_ACCMODE == os.O_RDONLY:
+        fcntl.fcntl(descriptor, fcntl.F_SETOWN, -os.getpgrp())
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, flags | os.O_ASYNC)
+
+    def wait() -> None:
+        pipe = select.poll()
+        pipe.register(descriptor, 0)  # poll always reports that the other end was closed
+        pipe.poll()
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
