@@ -54,10 +54,10 @@ def read() -> dict[str, dict[str, Any]]:
         whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last.
     """
     try:
-        record = json.loads(FILE.read_text())
-        passed, failed = (dict(record.get(new, record.get(old, {}))) for new, old in FORMER_NAMES.items())
+        kept = json.loads(FILE.read_text())
+        passed, failed = (dict(kept.get(new, kept.get(old, {}))) for new, old in FORMER_NAMES.items())
         passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
-        return {"hints": dict(record["hints"]), "pass": passed, "fail": failed}
+        return {"hints": dict(kept["hints"]), "pass": passed, "fail": failed}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}}
 
@@ -72,40 +72,40 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
     FILE.parent.mkdir(exist_ok=True)
     with (FILE.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        record = read()
-        yield record
+        kept = read()
+        yield kept
         with replacing(FILE) as new:
-            new.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
+            new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
 def note_pass(step: Step, source: str, *, compiled: bool) -> None:
     """Keep that this ``source`` passed, and whether it did so once MAX had compiled it."""
-    with changing() as record:
+    with changing() as kept:
         passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
-        before = record["pass"].get(step.name, {})
+        before = kept["pass"].get(step.name, {})
         was_compiled = bool(before.get("compiled")) and {**before, **passed} == before
-        record["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
-        record["fail"].pop(step.name, None)
+        kept["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
+        kept["fail"].pop(step.name, None)
 
 
 def note_failure(step: Step, source: str) -> None:
     """Keep that this ``source`` failed."""
-    with changing() as record:
-        code = record["fail"][step.name] = digest_of_code(step, source)
-        if record["pass"].get(step.name, {}).get("code") == code:
-            del record["pass"][step.name]  # it has since been compiled, or its check has changed
+    with changing() as kept:
+        code = kept["fail"][step.name] = digest_of_code(step, source)
+        if kept["pass"].get(step.name, {}).get("code") == code:
+            del kept["pass"][step.name]  # it has since been compiled, or its check has changed
 
 
 def note_hints(step: Step, seen: int) -> None:
     """Keep how many hints of a step were shown, at least."""
-    with changing() as record:
-        record["hints"][step.name] = max(seen, record["hints"].get(step.name, 0))
+    with changing() as kept:
+        kept["hints"][step.name] = max(seen, kept["hints"].get(step.name, 0))
 
 
 def forget(step: Step) -> None:
     """Start a step over: no hint seen, no verdict."""
-    with changing() as record:
-        for part in record.values():
+    with changing() as kept:
+        for part in kept.values():
             part.pop(step.name, None)
 
 
@@ -124,8 +124,8 @@ class Standing:
 
 def standing(step: Step) -> Standing:
     """Return where a step stands now."""
-    record = read()
-    passed = record["pass"].get(step.name)
+    kept = read()
+    passed = kept["pass"].get(step.name)
     state, begun = ("changed", "changed since its pass") if passed else ("in progress", "in progress")
     try:
         static = read_statically(step, step.learner_file)
@@ -143,7 +143,7 @@ def standing(step: Step) -> Standing:
             return Standing(step, "changed", "done, but its check has changed since")
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
-    refused = record["fail"].get(step.name) == code
+    refused = kept["fail"].get(step.name) == code
     checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
     written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))

@@ -65,22 +65,14 @@ class Child:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
         assert self.worker.process.stderr is not None
         said, printed = _Said(self.worker.lines), _Printed(Lines(self.worker.process.stderr.fileno()))
-        pace, doing = _Pace(self.pid), STARTING
-        compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
+        pace = _Pace(self.pid)
         with selectors.DefaultSelector() as selector:
             for source in (said, printed):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
             while said.lines.is_open:
                 for key, _ in selector.select(timeout=TICK_SECONDS):
                     for event in key.data.events():
-                        match event:
-                            case Compiling(what, None):
-                                compiling.append((what, time.monotonic()))
-                            case Compiling():
-                                del compiling[-1:]
-                        if not isinstance(event, Printed):
-                            doing = COMPILING if compiling else COMPUTING
-                            pace.start_over()
+                        pace.hear(event)
                         if isinstance(event, Ended):
                             yield from printed.rest()  # what was printed before it
                             yield event
@@ -88,11 +80,11 @@ class Child:
                         yield event
                     if not key.data.lines.is_open:
                         selector.unregister(key.fd)
-                if pace.is_quiet and (over := reached(limits, doing, pace.spent())):
+                if late := pace.late(limits):
                     yield from printed.rest()
-                    yield Late(*over, compiling=compiling[-1][0] if compiling else "", crowd=crowd())
+                    yield late
                     return
-                yield Tick(compiling[-1][0], time.monotonic() - compiling[-1][1]) if compiling else Tick()
+                yield pace.tick()
         yield from printed.rest()
         yield Died()
 
@@ -126,23 +118,38 @@ class Child:
 
 
 class _Pace:
-    """Measures what a child spends between two events."""
+    """Follows what a child is at, and measures what it spends between two events."""
 
     def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self.start_over()
-
-    def start_over(self) -> None:
-        """Begin anew: an event was heard."""
+        self.pid, self.doing = pid, STARTING
+        self.compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
         self.heard = time.monotonic()
         self.computed_before: float | None = None
 
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing was heard for a moment."""
-        return time.monotonic() - self.heard > LOOK_SECONDS
+    def hear(self, event: Event) -> None:
+        """Take in an event of the child; what it prints is none."""
+        match event:
+            case Printed():
+                return
+            case Compiling(what, None):
+                self.compiling.append((what, time.monotonic()))
+            case Compiling():
+                del self.compiling[-1:]
+        self.doing = COMPILING if self.compiling else COMPUTING
+        self.heard, self.computed_before = time.monotonic(), None
 
-    def spent(self) -> Spent:
+    def tick(self) -> Tick:
+        """Return that nothing has happened, with what is being compiled."""
+        what, since = self.compiling[-1] if self.compiling else ("", time.monotonic())
+        return Tick(what, time.monotonic() - since)
+
+    def late(self, limits: Limits) -> Late | None:
+        """Return the limit that it has reached, if it has been quiet for a while."""
+        if time.monotonic() - self.heard < LOOK_SECONDS or not (over := reached(limits, self.doing, self._spent())):
+            return None
+        return Late(*over, compiling=self.tick().compiling, crowd=crowd())
+
+    def _spent(self) -> Spent:
         """Return what the child has spent since the last event; of processor time, what was seen of it."""
         computed = thread_seconds(self.pid)
         if self.computed_before is None:

@@ -1,0 +1,47 @@
+"""Messages between two processes of ours, whatever else one of them prints."""
+
+import subprocess
+import sys
+import time
+
+import pytest
+
+from checker.lines import MOST_BYTES, Worker
+
+ECHO = """
+from checker.lines import Employer
+print("no message")
+employer = Employer()
+for message in employer.hear():
+    print("nor this")
+    employer.say({"heard": message["number"]})
+"""
+BAD = {
+    "it has ended": "raise SystemExit(3)",
+    "it says something else": "print('hello', flush=True)",
+    "it says a list": "print('[1]', flush=True)",
+    "it says too much": f"import os, time; [os.write(1, b'x' * 1_000_000) for _ in range({MOST_BYTES} // 500_000)]",
+    "it says nothing": "import time; time.sleep(60)",
+}
+
+
+def test_messages_go_both_ways_and_what_is_printed_is_none():
+    worker = Worker([sys.executable, "-c", ECHO], printed=subprocess.PIPE)
+    assert worker.hear(seconds=60) is None  # printed before it knew where messages go
+    for number in range(3):
+        worker.tell({"number": number})
+    assert [worker.hear(seconds=60) for _ in range(3)] == [{"heard": number} for number in range(3)]
+    assert worker.is_alive
+    worker.stop()
+    worker.stop()
+    assert not worker.is_alive
+
+
+@pytest.mark.parametrize("program", BAD.values(), ids=BAD)
+def test_what_is_no_message_is_none_in_time(program):
+    worker = Worker([sys.executable, "-c", program])
+    begun = time.monotonic()
+    worker.tell({})
+    assert worker.hear(seconds=5) is None
+    worker.stop()
+    assert time.monotonic() - begun < 30
