@@ -15,6 +15,7 @@ import random
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -171,36 +172,34 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         if isinstance(event, Started):
             begin(event.subject)
 
-    def load(name: str) -> None:
+    def load(name: str) -> ModuleType | None:
         begin(name)
         try:
             module = f"graded.{step.name}_{paths[name]}"
             if compiled_kernels:
-                modules[name] = load_step(step, module, sources[name], paths[name])
-            else:
-                modules[name] = load_source(module, sources[name], paths[name])
+                return load_step(step, module, sources[name], paths[name])
+            return load_source(module, sources[name], paths[name])
         except Unreadable as error:
             surveyed[name].happened = f"it cannot be read: {error}"
             surveyed[name].locations["it is read"] = error.location
         except BaseException as error:
             surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
+        return None
 
     runtime = import_max(step, lambda what, seconds: compiled.append(what))
     solution = (step.solution_file if compiled_kernels else step.model_file).read_text()
     names = random.Random(seed).sample(list(subjects), len(subjects))
     paths = {name: f"subject_{number}" for number, name in enumerate(names)}
     sources = {name: edited(solution, subjects[name]) for name in names}
-    modules: dict[str, ModuleType] = {}
     surveyed = {name: Surveyed(name) for name in names}
-    for name in names:
-        load(name)
-    graded = Observation(step, modules, NUMBERS, tell=tell).run()
+    by_numbers = Observation(step, {name: partial(load, name) for name in names}, NUMBERS, tell=tell)
+    graded = by_numbers.run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if work.record:
         write_answers(step, answers)
     explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + work.draws)
-    right = {name: modules[name] for name in names if all_pass(graded.get(name, {}))}
+    right = {name: partial(by_numbers.modules.get, name) for name in names if all_pass(graded.get(name, {}))}
     drawn = Observation(step, right, DRAWN, seeds, tell=tell).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})

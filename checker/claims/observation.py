@@ -52,7 +52,8 @@ class Observation:
 
     Attributes:
         step: whose claims.
-        subjects: the modules that are graded, by name.
+        subjects: how each module that is graded is loaded, by name: once the claims are imported, before the first one
+            runs. One that cannot be loaded has no outcomes.
         stage: which kind of claims; the same are tried when they are traced and when they are compiled.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
@@ -60,11 +61,12 @@ class Observation:
         show: with arrays that were not equal, keep what the learner's code was given.
         to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
         tell: called with an event when a claim starts and when it ends.
-        outcomes: for every subject, those of the claims so far, in the order of the check.
+        modules: those that were loaded.
+        outcomes: for each of them, those of the claims so far, in the order of the check.
     """
 
     step: Step
-    subjects: Mapping[str, ModuleType]
+    subjects: Mapping[str, Callable[[], ModuleType | None]]
     stage: str = NUMBERS
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
@@ -72,10 +74,10 @@ class Observation:
     show: bool = False
     to_write: Collection[str] = ()
     tell: Tell = lambda event: None
-    outcomes: dict[str, dict[str, Outcome]] = field(init=False)
+    modules: dict[str, ModuleType] = field(default_factory=dict, init=False)
+    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self.outcomes = {name: {} for name in self.subjects}
         self.running: Any = None
         self.inputs: dict[str, Any] = {}
 
@@ -104,18 +106,25 @@ class Observation:
         if self.seeds and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.seeds, indirect=True)
 
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Function]) -> None:
-        """Keep the claims that were asked for, and hand their fixtures the subjects."""
-        config.stash[SUBJECTS] = dict(self.subjects)
+    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
+        """Keep the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
         kind = COMPILED if self.stage == TRACING else self.stage
         items[:] = [
             item
             for item in items
-            if subject_of(item) in self.subjects  # without any, pytest makes one claim of each, to be skipped
-            and kinds[item.originalname] == kind
-            and (only is None or claim_of(item) in only.get(subject_of(item), ()))
+            if kinds[item.originalname] == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
         ]
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Load the subjects."""
+        for name, load in self.subjects.items():
+            if module := load():
+                self.modules[name] = module
+        session.config.stash[SUBJECTS] = self.modules
+        claims = (item for item in session.items if isinstance(item, pytest.Function))
+        session.items[:] = [claim for claim in claims if subject_of(claim) in self.modules]
+        self.outcomes = {name: {} for name in self.modules}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
@@ -169,7 +178,7 @@ class Observation:
 
             if isinstance(failure.value, StagedError):
                 return Outcome(TRACED, about=about)
-        path = self.subjects[subject].__file__ or ""
+        path = self.modules[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says

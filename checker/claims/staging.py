@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
+from functools import partial
 
 from checker.claims.loading import load_source
 from checker.claims.observation import Observation
@@ -28,9 +29,9 @@ def stage() -> None:
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
-        solution = load_source(f"solutions.{step.name}", step.solution_file.read_text(), str(step.solution_file))
-        modules = {"solution": solution}
-        Observation(step, modules, COMPILED, device="cpu").run()
+        source, path = step.solution_file.read_text(), str(step.solution_file)
+        solution = {"solution": partial(load_source, f"solutions.{step.name}", source, path)}
+        Observation(step, solution, COMPILED, device="cpu").run()
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -45,12 +46,10 @@ class Graded:
     def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
         self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
         self.to_write = [*job.to_write]
-        self.modules: dict[str, ModuleType] = {}
+        self.module: ModuleType | None = None
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
-        if not self.load():
-            return
         seeds = [self.job.seed]
         outcomes = self.run(NUMBERS)
         is_drawn = all_pass(outcomes)
@@ -76,19 +75,21 @@ class Graded:
     def run(
         self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
-        """Report and return the outcome of these claims of a stage, or of all."""
+        """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
         only = None if claims is None else {SUBJECT: claims}
         show, tell = bool(self.job.show), self.tell
-        outcomes = Observation(self.step, self.modules, stage, seeds, only, device, show, self.to_write, tell).run()
-        self.tell(events.StageEnded(stage))
-        return outcomes[SUBJECT]
+        subjects = {SUBJECT: lambda: self.module or self.load()}
+        outcomes = Observation(self.step, subjects, stage, seeds, only, device, show, self.to_write, tell).run()
+        if self.module:
+            self.tell(events.StageEnded(stage))
+        return outcomes.get(SUBJECT, {})
 
-    def load(self) -> bool:
+    def load(self) -> ModuleType | None:
         """Run the learner's file; report why if that fails, and else which functions it does not have."""
         job = self.job
         try:
             name = f"steps.{self.step.name}"
-            module = self.modules[SUBJECT] = load_step(self.step, name, job.source, job.path, self.compiling)
+            self.module = load_step(self.step, name, job.source, job.path, self.compiling)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))
         except UserError as error:  # where Mojo cannot compile
@@ -98,8 +99,8 @@ class Graded:
 
             self.tell(events.Unloadable(error_in_words(error), location_of(error, job.path)))
         else:
-            self.find_missing(module)
-        return bool(self.modules)
+            self.find_missing(self.module)
+        return self.module
 
     def find_missing(self, module: ModuleType) -> None:
         """Report the functions with a blank that a file lacks, although it has run."""
@@ -155,14 +156,18 @@ def explainer_of(
     def try_(
         codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
     ) -> Mapping[str, Outcomes]:
-        modules = {}
-        for number, (name, code) in enumerate(codes.items()):
-            with contextlib.suppress(Exception, SystemExit):  # it has no outcomes then
-                modules[name] = load_code(f"graded.tried_{number}", code)
+        subjects = {name: partial(loaded, f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
         stage = DRAWN if seeds else NUMBERS
-        return Observation(step, modules, stage, seeds, claims, show=show, tell=lambda event: busy()).run()
+        return Observation(step, subjects, stage, seeds, claims, show=show, tell=lambda event: busy()).run()
 
     return Explainer(step, try_, KnownMistakes(step, {} if seeds else answers))
+
+
+def loaded(name: str, code: CodeType) -> ModuleType | None:
+    """Run code as a module; None if that raises an error."""
+    with contextlib.suppress(Exception, SystemExit):
+        return load_code(name, code)
+    return None
 
 
 def all_pass(outcomes: Outcomes) -> bool:

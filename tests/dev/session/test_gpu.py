@@ -1,5 +1,7 @@
 """A GPU that multiplies in TF32, imitated: graphs are interpreted, and every factor of a product is cut to 10 bits."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from max._interpreter_ops import matmul_gc
@@ -43,8 +45,8 @@ def gpu(monkeypatch):
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: device == "gpu")
 
     def outcomes(step, source):
-        modules = {"subject": load_source(f"graded.{step.name}", source, str(step.solution_file))}
-        return Observation(step, modules, COMPILED, device="gpu").run()["subject"]
+        load = partial(load_source, f"graded.{step.name}", source, str(step.solution_file))
+        return Observation(step, {"subject": load}, COMPILED, device="gpu").run()["subject"]
 
     return outcomes
 
