@@ -128,7 +128,7 @@ def book_check(chapters: tuple[str, ...]) -> int:
 @click.argument("figures", nargs=-1)
 def book_figures(out: Path, figures: tuple[str, ...]) -> None:
     """Draw figures without building the book: OUT, then step_07.heads … or all"""
-    from tools.book_maker.drawing.preview import names, preview
+    from tools.book_maker.preview import names, preview
 
     with refusing(ValueError):
         preview(out, list(figures) or names())
@@ -138,7 +138,7 @@ def book_figures(out: Path, figures: tuple[str, ...]) -> None:
 @click.argument("names", nargs=-1, type=click.Choice(["attention", "sampling", "cache", "tiles", "training"]))
 def book_widgets(names: tuple[str, ...]) -> None:
     """Record what the book's interactive figures show without a server: sampling …, or all"""
-    from tools.book_maker.values.recording import RECORDED, record
+    from tools.book_maker.recording import RECORDED, record
 
     record(list(names or RECORDED))
 

@@ -11,9 +11,9 @@ from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_06
 from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import BLOCK, INLINE, expand
-from tools.book_maker.drawing.preview import names as figure_names
 from tools.book_maker.figures import warmup_06
 from tools.book_maker.formulas import TOKEN
+from tools.book_maker.preview import names as figure_names
 from tools.book_maker.transcripts import agrees, changes, output_after, renewed
 from tools.course_copy import Course, python
 

@@ -14,11 +14,12 @@ from checker.course.steps import find_step
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import Sampling
 from tests.dev.axe import complaints, open_window
+from tools.book_maker import recording
 from tools.book_maker.browser import WIDTHS
-from tools.book_maker.values import head_measurements, recording, training
+from tools.book_maker.recording import RECORDED, file_of, read
+from tools.book_maker.values import head_measurements, training
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 from tools.book_maker.values.book_values import config
-from tools.book_maker.values.recording import RECORDED, file_of, read
 
 pytestmark = pytest.mark.slow
 
