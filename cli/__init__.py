@@ -1,7 +1,9 @@
-"""The learner's command line: ``main`` has a click command per task, which imports what it runs when it is called.
+"""The learner's command line: a click command per task, which imports what it runs when it is called.
 
-A command takes what was typed, prints lines, and returns an exit status. Beside the check there are hint, status,
-reset, compare, doctor and warm, ``watch``, ``grading`` and ``page`` (the book with its editor), which share
-``checking`` (checks in threads) and ``processes``. Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the
-lines of pixi.toml. Only maintainers' tools import it; it imports ``play`` and ``checker``.
+A command takes what was typed, prints lines, and returns an exit status. ``main`` has the check, and finds the others
+by name: ``companions`` has those beside the check, ``finished`` those that run the finished model, all made of
+``parts``. What they call is in modules of its own: hint, status, reset, compare, doctor and warm, ``watch``,
+``grading`` and ``page`` (the book with its editor), which share ``checking`` (checks in threads) and ``processes``.
+Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the lines of pixi.toml. Only maintainers' tools import it;
+it imports ``play`` and ``checker``.
 """

@@ -16,7 +16,7 @@ import click
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from checker.interrupts import ending_soon
-from cli.main import DEVICE, each, main, refusing, teller
+from cli.parts import DEVICE, each, refusing, teller
 from play import own_steps
 from play.preparing import tell_stopped
 from play.serving.options import Options, Tell
@@ -117,7 +117,7 @@ def blaming(file: str | None, error: Exception) -> str:
     return f"{relative_path(Path(file))}: {words}{place}\n`./run {own_steps.in_use[file].task}` checks this step"
 
 
-@main.command("try")
+@click.command("try")
 @click.argument("chapter", help="07, s07, w01 or the name of a page, such as heads")
 @click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
 def try_(chapter: str, solution: bool) -> int:
@@ -127,7 +127,7 @@ def try_(chapter: str, solution: bool) -> int:
     return try_chapter(chapter, teller(), solution=solution)
 
 
-@main.command()
+@click.command()
 def python() -> None:
     """Open a Python prompt in which MAX answers at once."""
     from play.reading.prompt import open_prompt
@@ -135,7 +135,7 @@ def python() -> None:
     open_prompt(teller())
 
 
-@main.command()
+@click.command()
 @click.argument("prompt", help="the text to continue")
 @writing_options
 def generate(prompt: str, **options: Any) -> None:
@@ -146,7 +146,7 @@ def generate(prompt: str, **options: Any) -> None:
         generate(prompt, tell, **options)
 
 
-@main.command()
+@click.command()
 @writing_options
 def chat(**options: Any) -> None:
     """Continue one prompt after another."""
@@ -156,7 +156,7 @@ def chat(**options: Any) -> None:
         generate(None, tell, **options)
 
 
-@main.command()
+@click.command()
 @model_options
 @click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
 @click.option("--port", type=int, default=8000)
@@ -183,7 +183,7 @@ def serve(**options: Any) -> int:
         return serve(teller(), **options)
 
 
-@main.command()
+@click.command()
 @click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
 @click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
 @click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
@@ -200,7 +200,7 @@ def attention(**options: Any) -> None:
         show_attention(tell, **options)
 
 
-@main.command()
+@click.command()
 @click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
 @click.option("--out", type=FILE, help="Write the figures as JSON.")
 @model_options
@@ -212,7 +212,7 @@ def ablate(**options: Any) -> None:
         ablate(tell, **options)
 
 
-@main.command()
+@click.command()
 @click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
 @click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
 @click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")

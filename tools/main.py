@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from checker.course.steps import SMALL_MODEL, Step, all_steps
-from cli.main import Commands, Several, StepName, refusing
+from cli.parts import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)

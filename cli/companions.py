@@ -1,0 +1,138 @@
+"""The commands beside the check of a step: ``watch``, ``hint``, ``status``, ``reset``, ``compare``, ``grade`` …"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import click
+
+from checker.course.steps import ROOT, Step, all_steps
+from checker.errors import UserError
+from cli.parts import DEVICE, FORM, SEED, Several, StepName, step_argument, teller
+
+CHECKOUT = click.Path(path_type=Path, resolve_path=True)
+
+
+@click.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the one to continue with")
+def watch(step: Step | None) -> int:
+    """Check a step at every save, the one to continue with or another: ./run watch, ./run watch 07."""
+    from cli.watch import watch
+
+    return watch(step)
+
+
+@click.command()
+@step_argument
+@click.option("--all", "every", is_flag=True, help="Every hint, from the first.")
+@click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
+def hint(step: Step, every: bool, yes: bool) -> None:
+    """Show the next hint for a step: ./run hint 07."""
+    from cli.hint import tell
+
+    tell(step, every=every, sure=yes)
+
+
+@click.command()
+def status() -> None:
+    """List every step and warm-up, and how far along each is."""
+    from checker.session.printer import Printer
+    from cli.status import list_all
+
+    list_all(Printer())
+
+
+@click.command()
+@click.argument("step", type=StepName(), required=False, help="07, s07 or w01")
+@click.option("--all", "every", is_flag=True, help="Every step and warm-up.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def reset(step: Step | None, every: bool, yes: bool) -> None:
+    """Start a step over: ./run reset 07; your file is kept beside it."""
+    from cli.reset import reset
+
+    if every == bool(step):
+        raise UserError("say which step to reset, `./run reset 07`, or `./run reset --all`")
+    reset([step] if step else all_steps(), sure=yes)
+
+
+@click.command()
+@step_argument
+@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
+@click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
+def compare(step: Step, whole: bool, anyway: bool) -> int:
+    """Show your file beside the solution, once it has passed: ./run compare 07."""
+    from cli.compare import compare
+
+    return compare(step, whole=whole, anyway=anyway)
+
+
+@click.command(params=[*FORM])
+@click.argument("checkout", type=CHECKOUT, required=False, help="a clone with the steps; else this one")
+@click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
+@click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
+@click.option("--seed", type=SEED, help="Draw every second configuration from this number.")
+@click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
+def grade(
+    checkout: Path | None,
+    steps: list[Step] | None,
+    no_compile: bool,
+    seed: int | None,
+    limit: float,
+    form: str | None,
+) -> int:
+    """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
+    from cli.grading import grade
+
+    if not math.isfinite(limit):
+        raise UserError(f"--limit is {limit}; give a number of seconds")
+    options = [*(["--no-compile"] if no_compile else []), *([] if seed is None else [f"--seed={seed}"])]
+    return grade(checkout or ROOT, steps or (), options, limit, form)
+
+
+@click.command()
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; fail where steps/ differs.")
+def skeletons(only_check: bool) -> int:
+    """Make steps/ from solutions/; your own work in steps/ is left alone."""
+    from checker.course.skeletons import check_all, write_all
+
+    return check_all() if only_check else write_all()
+
+
+@click.command()
+@click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
+@click.option("--device", type=DEVICE, default="cpu", help="gpu: what checks and generate need on it.")
+@click.option("--all", "every", is_flag=True, help="First install what book, serve, attention and notebook need.")
+def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
+    """Compile everything that the checks and the finished model need, once, so that nothing waits later.
+
+    With --all, nothing needs a network afterwards but published weights.
+    """
+    if every:
+        from cli.setup import install_all
+
+        install_all()
+    from cli.warm import warm
+
+    return warm(steps, device)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(1, 65535), show_default="3000, or a free one", help="Where to serve it.")
+@click.option("--open/--no-open", "open_", default=True, help="Open the browser.")
+@click.option(
+    "--trusted-origin", multiple=True, metavar="ORIGIN", help="Another address that leads here, as in a devcontainer."
+)
+def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
+    """Serve the book with an editor and the check on its pages, at http://127.0.0.1:3000."""
+    from cli.page.server import serve
+
+    return serve(teller(), port=port, open_=open_, trusted=trusted_origin)
+
+
+@click.command()
+def doctor() -> int:
+    """Describe this machine in a block to paste into a bug report."""
+    from cli.doctor import doctor
+
+    return doctor()
