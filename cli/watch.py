@@ -8,19 +8,11 @@ followed. After a pass the key n goes on to the next step that is not done, whil
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
-import re
-import select
-import shlex
-import subprocess
-import sys
-import termios
 import time
-import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from checker.course.blanks import blanks_of
 from checker.course.progress import first_to_do, next_to_do, standing
@@ -35,31 +27,65 @@ from checker.session.verdict import PASSED
 from cli import hint
 from cli.checking import Came, Check, ReadyChild
 from cli.compare import WARNING, compare
+from cli.editor import open_in_editor
+from cli.keyboard import BACKSPACE, ESC, keys_of_terminal
 from cli.reset import reset
+from cli.saves import Saves
 from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
-REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
-ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
-SEQUENCE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)")  # an arrow, say: none of its characters was meant as a letter
-
-#: Which file this is, when it was changed, and its size. None if there is none.
-Stamp = tuple[int, int, int] | None
-WAIT = ("--wait", "-w")  # what makes an editor with a window of its own wait until it is closed, as git wants it
 
 
-def stamp(path: Path) -> Stamp:
-    """Return what changes with every save of a file."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+@dataclass(frozen=True)
+class Saved:
+    """The files of these steps were saved."""
+
+    steps: frozenset[Step]
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key was pressed: its letter, or what else it sends."""
+
+    letter: str
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A check, in its thread, has come to something."""
+
+    check: Check
+    came: Came
+
+
+Event = Saved | Key | Heard
+
+
+@dataclass(frozen=True)
+class Watching:
+    """A key is a command."""
+
+
+@dataclass(frozen=True)
+class Seeking:
+    """The steps are listed, and a key adds to the ``text`` that is sought in their titles."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Offering:
+    """The key y does ``action``; any other is a command."""
+
+    action: Callable[[], None]
+
+
+Mode = Watching | Seeking | Offering
 
 
 class Watch:
-    """Checks the file of one step after another, and does what keys ask for.
+    """Checks the file of one step after another, and does what keys ask for: takes one event after another.
 
     Args:
         step: the first step.
@@ -69,39 +95,51 @@ class Watch:
 
     def __init__(self, step: Step, ready: ReadyChild, read_keys: Callable[[], str] | None) -> None:
         self.step, self.ready, self.read_keys = step, ready, read_keys
-        self.heard = queue.SimpleQueue[tuple[Check, Came]]()
+        self.mode: Mode = Watching()
+        self.events = queue.SimpleQueue[Event]()
+        self.saves = Saves({step: step.learner_file for step in all_steps()})
         self.printer = Printer()
-        self.files = {step: step.learner_file for step in all_steps()}
-        self.stamps = self.stamps_now()
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
         self.to_show = ""  # the function whose numbers the key s would show
-        self.offered: Callable[[], None] | None = None  # what the key y would do
-        self.sought: str | None = None  # what was typed since the key l, of the title of a step
         self.is_over = False
-        self.keys: dict[str, Callable[[], None]] = {
-            "h": self.hint,
-            "s": lambda: self.check(self.to_show),
-            "c": self.offer_compare,
-            "x": self.offer_reset,
-            "n": lambda: self.go_to(self.step_after()),
-            "p": lambda: self.go_to(all_steps()[max(all_steps().index(self.step) - 1, 0)]),
-            "l": lambda: self.list(""),
-            "e": self.edit,
-            "r": self.check,
-            "q": self.quit,
-        }
 
     def follow(self) -> int:
         """Check at every save until the learner quits; return the exit status."""
         self.check()
         while not self.is_over:
-            with contextlib.suppress(queue.Empty):
-                self.hear(*self.heard.get(timeout=LOOK_SECONDS))
-            for key in self.read_keys() if self.read_keys else "":
-                self.press(key)
-            self.follow_saves()
+            self.take(self.next_event())
         return 0
+
+    def next_event(self) -> Event:
+        """Wait for an event: checks tell theirs, and while they tell none, this looks at the keys and the files."""
+        while True:
+            with contextlib.suppress(queue.Empty):
+                return self.events.get(timeout=LOOK_SECONDS)
+            for letter in self.read_keys() if self.read_keys else "":
+                self.events.put(Key(letter))
+            if steps := self.saves.look():
+                self.events.put(Saved(steps))
+
+    def take(self, event: Event) -> None:
+        """Do what an event asks for, or say why that cannot be done."""
+        try:
+            match self.mode, event:
+                case _, Saved(steps):
+                    self.follow_saves(steps)
+                case _, Heard(check, came):
+                    self.hear(check, came)
+                case Seeking(text), Key(letter):
+                    self.seek(text, letter)
+                case Offering(action), Key("y"):
+                    self.mode = Watching()
+                    action()
+                case _, Key(letter):
+                    self.mode = Watching()
+                    self.press(letter)
+        except UserError as error:
+            words = str(error)
+            self.printer.line(words if words.endswith((".", "?")) else f"{words}.")
 
     # ------------------------------------------------------------ checks
 
@@ -112,7 +150,8 @@ class Watch:
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
-        self.stamps[self.step], self.sought, self.to_show = self.settled(), None, ""
+        self.saves.settle(self.step)
+        self.mode, self.to_show = Watching(), ""
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
         self.printer.again = "save"
@@ -121,19 +160,12 @@ class Watch:
         session = Session(self.step, self.printer, Options(show=show), started)
         self.running = Check(session, self.ready, self.note)
 
-    def settled(self) -> Stamp:
-        """Return the stamp of the file, after giving an editor that is replacing it time to finish."""
-        deadline = time.monotonic() + REPLACE_SECONDS
-        while not ((now := stamp(self.step.learner_file)) and now[-1]) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return now
-
     def note(self, check: Check, came: Came) -> None:
         """Take in what a check has come to, in its thread."""
         if came is Came.GOES_ON:
             check.session.view.close()
             check.session.view = View()  # what it goes on to say comes in one line
-        self.heard.put((check, came))
+        self.events.put(Heard(check, came))
 
     def hear(self, check: Check, came: Came) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
@@ -171,18 +203,14 @@ class Watch:
 
     # ------------------------------------------------------------ steps
 
-    def follow_saves(self) -> None:
+    def follow_saves(self, saved: frozenset[Step]) -> None:
         """Check again if the file was saved, or check another step whose file is the only one that was."""
-        before, self.stamps = self.stamps, self.stamps_now()
-        saved = [step for step, now in self.stamps.items() if now != before[step]]
         if self.step in saved:
             self.check()
-        elif len(saved) == 1 and standing(saved[0]).state not in ("untouched", "missing"):  # it was not reset
-            self.go_to(saved[0])
-
-    def stamps_now(self) -> dict[Step, Stamp]:
-        """Return the stamps of all files, several times per second."""
-        return {step: stamp(file) for step, file in self.files.items()}
+        elif len(saved) == 1:
+            (step,) = saved
+            if standing(step).state not in ("untouched", "missing"):  # it was not reset
+                self.go_to(step)
 
     def go_to(self, step: Step | None) -> None:
         """Go to another step, if there is one."""
@@ -190,6 +218,11 @@ class Watch:
             return self.printer.line("\nNo other step is left to do.")
         self.step = step
         self.check()
+
+    def step_before(self) -> Step:
+        """Return the step that comes before, in the order of the book; the first stays."""
+        steps = all_steps()
+        return steps[max(steps.index(self.step) - 1, 0)]
 
     def step_after(self) -> Step | None:
         """Return the next step that is not done."""
@@ -199,55 +232,53 @@ class Watch:
 
     # ------------------------------------------------------------ keys
 
-    def press(self, key: str) -> None:
+    def press(self, letter: str) -> None:
         """Do what a key asks for."""
-        if self.sought is not None:
-            return self.seek(self.sought, key)
-        offered, self.offered = self.offered, None
-        try:
-            if key == "y" and offered:
-                offered()
-            elif key in self.keys:
-                self.keys[key]()
-            elif key.strip() and key != ESC:
+        match letter:
+            case "h":
+                self.hint()
+            case "s":
+                self.check(self.to_show)
+            case "c":
+                self.offer_compare()
+            case "x":
+                self.offer_reset()
+            case "n":
+                self.go_to(self.step_after())
+            case "p":
+                self.go_to(self.step_before())
+            case "l":
+                self.list("")
+            case "e":
+                open_in_editor(self.step.learner_file)
+            case "r":
+                self.check()
+            case "q":
+                self.is_over = True
+            case _ if letter.strip() and letter != ESC:
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
-        except UserError as error:
-            words = str(error)
-            self.printer.line(words if words.endswith((".", "?")) else f"{words}.")
-
-    def quit(self) -> None:
-        """End the watch."""
-        self.is_over = True
 
     def list(self, sought: str) -> None:
         """List the steps whose titles have what is typed."""
-        self.sought = sought
+        self.mode = Seeking(sought)
         self.printer.console.clear()
         list_all(self.printer, self.step, sought)
         self.printer.line(f"\nType a part of a title. Esc leaves, Enter goes to the first step: {sought}")
 
-    def seek(self, sought: str, key: str) -> None:
+    def seek(self, sought: str, letter: str) -> None:
         """List the steps that a further letter leaves, go to the first of them, or leave the list."""
-        if key not in ("\n", ESC):
-            return self.list(sought[:-1] if key in BACKSPACE else sought + key)
-        self.sought = None
-        if key == ESC:
+        if letter not in ("\n", ESC):
+            return self.list(sought[:-1] if letter in BACKSPACE else sought + letter)
+        self.mode = Watching()
+        if letter == ESC:
             return self.say_keys()
         matching = [step for step in all_steps() if is_sought(step, sought)] if sought else []
         return self.go_to(matching[0]) if matching else self.say_keys()
 
-    def edit(self) -> None:
-        """Open the file in the editor that VISUAL or EDITOR names, else in VS Code."""
-        editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "code")
-        try:
-            subprocess.run([*(word for word in editor if word not in WAIT), self.step.learner_file], check=False)
-        except OSError as error:
-            raise UserError(f"{editor[0]} cannot be started; set VISUAL or EDITOR to your editor") from error
-
-    def offer(self, what: str, then: Callable[[], None]) -> None:
+    def offer(self, what: str, action: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
         self.printer.line(f"\n{what} Press y to do so.")
-        self.offered = then
+        self.mode = Offering(action)
 
     def offer_compare(self) -> None:
         """Show the file beside the solution; if it has not passed, offer that first."""
@@ -292,35 +323,6 @@ def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
     if session.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
     return f"{task} is not compiled; its pass is kept. {why}"
-
-
-@contextlib.contextmanager
-def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
-    """Have the terminal give keys one by one and unechoed while this is open.
-
-    Yields:
-        A function that returns which were pressed, without waiting for any; None if there is no terminal.
-    """
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        yield None
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-
-    def read_keys() -> str:
-        if not select.select([terminal], [], [], 0)[0]:
-            return ""
-        with contextlib.suppress(OSError):
-            if keys := os.read(terminal, 1024).decode(errors="replace"):
-                return SEQUENCE.sub("", keys)
-        return "q"  # the terminal is gone
-
-    tty.setcbreak(terminal)
-    try:
-        yield read_keys
-    finally:
-        with contextlib.suppress(termios.error):
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
 def watch(step: Step | None) -> int:

@@ -101,6 +101,10 @@ def test_keys(course, watching, monkeypatch):
     press("z", "Unknown key. The keys are h hint, s numbers, c compare,")  # and the offer is over
     terminal.send("y")
     assert "line!" not in press("h", "Press y to do so.")
+    course.write("w01", edits=WRONG)
+    terminal.expect(READY)  # and so it is when a save has begun a check
+    press("y", "Unknown key.")
+    press("h", "Press y to do so.")
     press("y", "line!")
     press("h", "You have seen all 2 hints")
     assert "> marks the largest difference" in press("s")

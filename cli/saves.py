@@ -1,0 +1,43 @@
+"""Which of some files were saved: whoever asks looks at them, several times a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from checker.course.steps import Step
+
+REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
+
+#: Which file this is, when it was changed, and its size. None if there is none.
+Stamp = tuple[int, int, int] | None
+
+
+class Saves:
+    """Tells which files of steps were saved since somebody looked."""
+
+    def __init__(self, files: Mapping[Step, Path]) -> None:
+        self.files = files
+        self.stamps = {step: stamp(file) for step, file in files.items()}
+
+    def look(self) -> frozenset[Step]:
+        """Return the steps whose files were saved, or removed, since the last look."""
+        before, self.stamps = self.stamps, {step: stamp(file) for step, file in self.files.items()}
+        return frozenset(step for step, now in self.stamps.items() if now != before[step])
+
+    def settle(self, step: Step) -> None:
+        """Take a file as it is now for seen, after giving an editor that is replacing it time to finish."""
+        deadline = time.monotonic() + REPLACE_SECONDS
+        while not ((now := stamp(self.files[step])) and now[-1]) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.stamps[step] = now
+
+
+def stamp(path: Path) -> Stamp:
+    """Return what changes with every save of a file."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
