@@ -1,0 +1,47 @@
+"""The process that serves the book: it ends with all that it has started, and knows when the book is to be built."""
+
+import concurrent.futures
+import contextlib
+import http.client
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from checker.course.steps import find_step
+from tests.dev.cli.page.serving import serve
+from tools.course_copy import python
+
+pytestmark = pytest.mark.slow
+
+SOLUTION = find_step("w05").solution_file.read_text()
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
+def test_it_ends_with_all_that_it_has_started(site, number, status):
+    site.course.write("w05", f"{SOLUTION}\nsum(iter(int, 1))\n")  # a loop of C, which notices nothing
+    with serve(site.course) as other, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(other.ask, "/api/steps/warmup_05/check", {})
+        server, deadline = psutil.Process(other.server.pid), time.monotonic() + 30
+        while not any(child.cpu_times().user > 0.6 for child in server.children(recursive=True)):
+            assert time.monotonic() < deadline, "no child got so far"
+            time.sleep(0.02)
+        started = server.children(recursive=True)
+        os.killpg(other.server.pid, number)
+        assert other.server.wait(10) == status
+        _, alive = psutil.wait_procs(started, timeout=5)
+        assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
+        with contextlib.suppress(http.client.HTTPException, OSError):
+            answer.result()
+
+
+def test_the_book_is_built_again_when_a_source_has_changed(site):
+    state = site.course.root, "-c", "from cli.page import server; print(server.is_built())"
+    source = site.course.root / "tools" / "book_maker" / "new.py"
+    site.course.write("w05", "x = 1\n")
+    assert python(*state).stdout == "True\n", "a learner's step is no source"
+    source.write_text("")
+    assert python(*state).stdout == "False\n"
+    source.unlink()

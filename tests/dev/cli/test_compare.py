@@ -1,0 +1,46 @@
+"""``compare``: what is written in another way than in the solution, once it has passed."""
+
+import pytest
+
+from checker.course.skeletons import expected
+from checker.course.steps import find_step
+from tests.dev.commands import run
+
+pytestmark = pytest.mark.slow
+
+OWN_WAY = {
+    "weights = F.softmax(scores)": "weights = F.softmax(scores, axis=-1)",
+    "scores = query @ key.transpose(-2, -1)  # [..., seq, total]\n": "scores = my_scores(query, key)\n",
+    "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
+}
+
+
+def test_compare_waits_for_a_pass_and_shows_what_differs(course):
+    course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return query @ key.swapaxes(-1, -2)"})
+    assert "np.swapaxes" not in run(course, "compare", "w01", status=1)
+    course.check("w01")
+    both = "  -     return query @ key.swapaxes(-1, -2)\n  +     return query @ np.swapaxes(key, -2, -1)\n"
+    shown = run(course, "compare", "w01")
+    assert both in shown
+    assert "1 of 4 blanks is written differently; the check has found that they compute the same." in shown
+    course.write("s07", edits=OWN_WAY)
+    shown = run(course, "compare", "07", "--anyway")
+    for words in (
+        f"GPT2MultiHeadAttention._attn, line {course.line_of('s07', 'def _attn')}\n",
+        "  -     weights = F.softmax(scores, axis=-1)\n",
+        "  +     weights = F.softmax(scores)\n",
+        "        scores = scores / math.sqrt(self.head_dim)\n",  # equal lines have no mark
+        "1 of 5 blanks is written differently.",
+    ):
+        assert words in shown
+    assert "def _attn" not in shown
+    assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
+    spaced = find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )")
+    for source, status, words in (
+        (spaced, 0, "All 5 blanks are written as in the solution."),
+        (expected(find_step("s07")), 0, "5 of 5 blanks are written differently."),
+        ("x = 1\n", 0, "_attn, not in your file"),
+        ("x = (\n", 2, "compare: Line 1: '(' was never closed"),
+    ):
+        course.write("s07", source)
+        assert words in run(course, "compare", "07", "--anyway", status=status)

@@ -1,0 +1,69 @@
+"""``status``: every state of a step, and which step is next."""
+
+import json
+import os
+import re
+
+import pytest
+
+from checker.course import progress
+from checker.course.steps import all_steps, find_step
+from tests.dev.commands import run, states
+
+pytestmark = pytest.mark.slow
+
+
+def test_every_state_of_a_step(course):
+    assert states(course) == {step.task: "untouched" for step in all_steps()}
+    course.write("w01")
+    course.check("w01", "--solution")
+    assert states(course)["w01"] == "in progress (4 of 4 blanks, not checked)"
+    course.check("w01")
+    course.fill("w02", "project")
+    course.fill("s07", "_split_heads", "_attn")
+    course.write("s02", edits={"def causal_mask(": "def causal_mask(("})
+    course.path("s03").unlink()
+    course.path("s04").write_bytes(b"\xff")
+    after = states(course)
+    wanted = {
+        "w01": "done",
+        "w02": r"in progress \(1 of \d blanks\)",
+        "s07": r"in progress \(2 of 5 blanks\)",
+        "s02": r"in progress \(line \d+: not Python\)",
+        "s03": "missing: `./run skeletons` writes it anew",
+        "s04": r"in progress \(not UTF-8 text\)",
+        "s06": "untouched",
+    }
+    assert {task: state for task, state in wanted.items() if not re.fullmatch(state, after[task])} == {}
+    assert f"\n1 of {len(all_steps())} done; fast path: 0 of 9.\nNext: steps/" in run(course, "status")
+
+
+def test_what_is_next(course):
+    """What was saved last of what is in progress; else the first that has changed; else what follows the last pass."""
+    nexts = r"^(?:Next|On the fast path): steps/(\w+)|^(The fast path is done): "
+
+    def next_steps():
+        return [each or words for each, words in re.findall(nexts, run(course, "status"), re.MULTILINE)]
+
+    assert next_steps() == ["step_01", "step_03"]
+    passed = {}
+    for step in all_steps():
+        code = progress.digest_of_code(step, step.solution_file.read_text())
+        passed[step.name] = {"code": code, "check": progress.digest_of_check(step), "compiled": step.task != "s12"}
+    (course.root / ".course").mkdir()
+    (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))
+    for task in ("s03", "s04", "s02", "s07", "s08", "s09", "s10", "s11"):
+        course.write(task)
+    assert next_steps() == ["step_12", "step_12"]
+    assert "counts as done" not in run(course, "status")
+    course.write("s12")
+    shown = run(course, "status")
+    assert "\n9 of 30 done; fast path: 9 of 9.\n`pass, not compiled` counts as done.\n" in shown
+    assert "\nThe fast path is done: `./run generate" in shown
+    assert next_steps() == ["The fast path is done", "step_13"]
+    for task in ("s09", "s04"):  # the later one is saved first
+        course.write(task, find_step(task).solution_file.read_text() + "\nNOTE = 1\n")
+    assert next_steps() == ["step_04", "step_04"]
+    course.fill("w02", "project")
+    os.utime(course.path("w02"), (1, 1))
+    assert next_steps() == ["step_04", "step_04"], "it was saved last"

@@ -1,0 +1,32 @@
+"""What is still to write in a file, and how it is read."""
+
+import pytest
+
+from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.steps import find_step
+
+STOP = "        raise NotImplementedError"
+
+
+def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
+    solution = find_step("s07").solution_file.read_text()
+
+    def to_write(source):
+        return [(each.blank.label, each.started) for each in unwritten(source, solution)]
+
+    assert to_write(solution) == []
+    half = skeleton(solution, written=["__init__", "_attn", "forward"])
+    assert to_write(half) == [("_split_heads", False), ("_merge_heads", False)]
+    assert to_write(half.replace(STOP, f"        x = 3\n{STOP}", 1))[0] == ("_split_heads", True)
+    assert to_write(half.replace(STOP, f"        return 3\n{STOP}", 1)) == [("_merge_heads", False)]
+    outside = "\nif True:\n    # A. (1 line)\n    pass\nclass"
+    for old, new, why in (("(2 lines)", "(20 lines)", "says 20 lines"), ("\nclass", outside, "not inside a function")):
+        with pytest.raises(ValueError, match=why):
+            find_blanks(solution.replace(old, new))
+
+
+def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_for_that(course):
+    (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
+    path = course.path("w01")
+    path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
+    course.check("w01", status=0)

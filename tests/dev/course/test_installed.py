@@ -1,0 +1,14 @@
+"""Another MAX than the one that the course is written for."""
+
+import importlib.metadata
+
+from checker.course import installed
+
+NEEDED = installed.needed_version()
+
+
+def test_another_version_is_named_and_what_to_do(monkeypatch):
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "26.6.0")
+    why = installed.why_not_usable()
+    assert why.startswith(f"MAX 26.6.0 is installed, and {NEEDED} is needed. Delete the folder .venv")
+    assert installed.in_words(ImportError("no such module")) == why
