@@ -67,7 +67,7 @@ class Check(threading.Thread):
     Args:
         session: the check, which this opens.
         ready: its child, and then the next one's.
-        tell: called in the thread, with this check and what it has come to.
+        hear: called in the thread, with this check and what it has come to.
         compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
@@ -75,11 +75,11 @@ class Check(threading.Thread):
         self,
         session: Session,
         ready: ReadyChild,
-        tell: Callable[[Check, Came], None],
+        hear: Callable[[Check, Came], None],
         compiling: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
-        self.session, self.ready, self.tell = session, ready, tell
+        self.session, self.ready, self.hear = session, ready, hear
         self.limits = limits_of(compiling=compiling)
         self.was_ended = threading.Event()
         self.job = session.open()
@@ -103,7 +103,7 @@ class Check(threading.Thread):
                     goes_on = True
                     self._go_on()
         finally:
-            self.tell(self, Came.ENDED if self.was_ended.is_set() else Came.OVER)
+            self.hear(self, Came.ENDED if self.was_ended.is_set() else Came.OVER)
         if not goes_on and not self.was_ended.is_set():
             self.ready.prepare(self.session.step)
 
@@ -119,7 +119,7 @@ class Check(threading.Thread):
     def _go_on(self) -> None:
         assert self.child
         self.child.lower_priority()
-        self.tell(self, Came.GOES_ON)
+        self.hear(self, Came.GOES_ON)
 
     def end(self) -> None:
         """End it, from any thread."""

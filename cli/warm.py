@@ -60,8 +60,8 @@ def check_of(step: Step, *options: str) -> Work:
     return Work(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
-async def carry_out(*stages: Sequence[Work]) -> list[Work]:
-    """Carry out works, stage after stage, and those of one stage at once, as many as there are processors.
+async def carry_out(*rounds: Sequence[Work]) -> list[Work]:
+    """Carry out works, round after round, and those of one round at once, as many as there are processors.
 
     There is a bar in a terminal, and a line for everything that is done. Ctrl-C ends what has been started.
 
@@ -72,7 +72,7 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
     printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
     columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     bar = Progress(*columns, console=printer.console, disable=not printer.console.is_terminal, transient=True)
-    done = bar.add_task("", total=sum(map(len, stages)))
+    done = bar.add_task("", total=sum(map(len, rounds)))
 
     async def do(work: Work) -> None:
         async with processors:
@@ -98,7 +98,7 @@ async def carry_out(*stages: Sequence[Work]) -> list[Work]:
             printer.line(f"This failed:\n{output.decode(errors='replace')}")
 
     with bar:
-        for works in stages:
+        for works in rounds:
             async with asyncio.TaskGroup() as group:
                 for work in works:
                     group.create_task(do(work))

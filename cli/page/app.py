@@ -41,7 +41,7 @@ from checker.session.session import Session
 from checker.session.state import Item, Row
 from cli import compare, hint, reset
 from cli.checking import Came, Check, ReadyChild
-from cli.page import files
+from cli.page import versions
 from cli.page.model import Model
 
 COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
@@ -159,7 +159,7 @@ class Book:
                 Mount("/", Pages(directory=self.html, html=True)),
             ],
             middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=self.hosts)],
-            exception_handlers={**dict.fromkeys(reasons, _rejected), files.Conflict: _conflict},
+            exception_handlers={**dict.fromkeys(reasons, _rejected), versions.Conflict: _conflict},
             lifespan=self.lifespan,
         )
 
@@ -198,7 +198,7 @@ class Book:
         step, known = _step(request), request.query_params.get("known")
         if known is None:  # the page was opened, and will ask for a check
             self.ready.prepare(step)
-        file = files.read(step)
+        file = versions.read(step)
         now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
         return JSONResponse(now if file.version == known else {**now, "text": file.text})
 
@@ -259,7 +259,7 @@ async def answer(do: Callable[[Step, Answer], Answer], request: Request) -> Resp
 
 def save(step: Step, body: Answer) -> Answer:
     """Save a text in place of the version that the page began from; return its own version."""
-    return {"version": files.save(step, _field(body, "text", str), _field(body, "replaces", str))}
+    return {"version": versions.save(step, _field(body, "text", str), _field(body, "replaces", str))}
 
 
 def next_hint(step: Step, body: Answer) -> Answer:
@@ -282,7 +282,7 @@ def differences(step: Step, body: Answer) -> Answer:
 def begin_again(step: Step, body: Answer) -> Answer:
     """Put the skeleton in place of the file; return it, and under which name the file is kept."""
     copy = reset.begin_again(step)
-    return {**asdict(files.read(step)), "kept": relative_path(copy) if copy else ""}
+    return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
 # ---------------------------------------------------------------- requests
@@ -322,6 +322,6 @@ async def _rejected(request: Request, error: Exception) -> Response:
 
 async def _conflict(request: Request, error: Exception) -> Response:
     """Answer with the file as it is now, and where it differs from what the page wanted to save."""
-    assert isinstance(error, files.Conflict)
+    assert isinstance(error, versions.Conflict)
     rows = compare.rows_of(error.file.text.splitlines(), error.text.splitlines())
     return JSONResponse({**asdict(error.file), "rows": rows}, 412)

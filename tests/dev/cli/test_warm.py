@@ -14,7 +14,7 @@ from tests.dev.terminal import Terminal
 pytestmark = pytest.mark.slow
 
 
-def test_stages_come_one_after_another_and_what_failed_is_told(capsys):
+def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
     works = [Work(module, (module,)) for module in ("this", "no_such_module", "keyword")]
     assert asyncio.run(warm.carry_out(works[:1], works[1:])) == [works[1]]
     shown = capsys.readouterr().out
