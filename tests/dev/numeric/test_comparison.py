@@ -1,14 +1,10 @@
-"""What is said of wrong numbers when no mistake explains them, and what ``--show`` prints of them."""
-
-import math
-from contextlib import nullcontext
+"""What is said of wrong numbers when no mistake explains them."""
 
 import numpy as np
 import pytest
 
-from checker.claims import Refusal, equal, keeps_nothing
+from checker.claims import Refusal, equal
 from checker.numeric.comparison import HUGGING_FACE, Comparison
-from checker.numeric.showing import COLUMNS, ROWS, shown
 from checker.numeric.tolerance import TF32_TOLERANCE, in_use
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
@@ -140,86 +136,3 @@ def test_ids_bools_and_single_numbers_have_no_largest_difference(wrong, right, w
     with pytest.raises(Refusal) as refused:
         equal(wrong, right, what="it")
     assert refused.value.sentence.endswith(words)
-
-
-def test_the_tolerance_is_of_rounding_and_tells_exact_gelu_from_tanh_gelu():
-    equal(RIGHT + np.float32(5e-6), RIGHT)
-    equal(np.full(3, np.nan, np.float32), np.full(3, np.nan, np.float32))
-    x = np.linspace(-4, 4, 801)
-    tanh = 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
-    exact = 0.5 * x * (1 + np.array([math.erf(value / math.sqrt(2)) for value in x]))
-    with pytest.raises(Refusal):
-        equal(exact.astype(np.float32), tanh.astype(np.float32))
-
-
-def compare(actual, expected, **inputs):
-    axes = [f"axis {number}" for number in range(np.ndim(expected))]
-    arrays = (np.asarray(array, np.float32) for array in (actual, expected))
-    return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs))
-
-
-def test_of_a_large_array_the_worst_place_is_shown():
-    expected = np.zeros((2, 3, 40, 30))
-    actual = expected.copy()
-    actual[1, 2, 39, 7] = 5
-    title, _, columns, *rows = compare(actual, expected)
-    assert title.endswith("at axis 0 1, axis 1 2, axis 2 39, axis 3 7")
-    assert columns.split()[:COLUMNS] == ["6", "7", "8"]
-    assert [row.split()[0] for row in rows] == ["35", "36", "37", "38", "39"]
-    assert len(rows) == ROWS
-    assert rows[-1].count(">5.0000") == 2
-
-
-def test_inputs_are_shown_where_the_difference_is():
-    x = np.arange(24.0).reshape(2, 3, 4)
-    lines = compare(np.where(x == 20, np.nan, x), x, x=x, table=np.arange(40.0).reshape(2, 20))
-    assert lines[0] == "x [2, 3, 4], at [1]"
-    assert lines[1].split() == ["0", "12.0000", "13.0000", "14.0000", "15.0000"]
-    assert "table [2, 20]" in lines
-    assert lines[lines.index("table [2, 20]") + 1].endswith("8.0000  …")
-    assert ">nan" in lines[-1]
-
-
-class Doubling:
-    """Doubles an array, and keeps something between calls."""
-
-    def __init__(self):
-        self.kept, self.buffer = {}, np.empty_like(RIGHT)
-
-    def by_shape(self, x):
-        return self.kept.setdefault(x.shape, 2 * x)
-
-    def by_number(self, x):
-        return self.kept.setdefault(x.tobytes(), 2 * x)
-
-    def with_the_first_mean(self, x):
-        return x - self.kept.setdefault("mean", x.mean(axis=-1, keepdims=True))
-
-    def into_one_buffer(self, x):
-        return np.multiply(x, 2, out=self.buffer)
-
-    def longer_every_time(self, x):
-        self.kept[len(self.kept)] = 2 * x
-        return np.concatenate(list(self.kept.values()))
-
-    def in_two_parts(self, x):
-        return x + 1, self.kept.setdefault("part", x - 1)
-
-
-@pytest.mark.parametrize(
-    ("call", "right", "refused"),
-    [
-        (Doubling().by_shape, None, True),
-        (Doubling().by_number, None, False),
-        (Doubling().with_the_first_mean, lambda x: x - x.mean(axis=-1, keepdims=True), True),
-        (Doubling().into_one_buffer, lambda x: 2 * x, True),
-        (Doubling().longer_every_time, None, True),
-        (Doubling().in_two_parts, None, True),
-        (lambda x: 2 * x, None, False),
-        (lambda x: None, None, False),
-        (lambda x: x - x[:1], lambda x: x, False),  # its rows are wrong by themselves, which another claim says
-    ],
-)
-def test_what_is_kept_between_calls_is_refused(call, right, refused):
-    with pytest.raises(Refusal, match="kept between calls") if refused else nullcontext():
-        keeps_nothing(call, RIGHT, right=right)

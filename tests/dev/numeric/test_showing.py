@@ -1,6 +1,38 @@
 """``--show``: numbers beside the right ones."""
 
+import numpy as np
 import pytest
+
+from checker.numeric.comparison import HUGGING_FACE, Comparison
+from checker.numeric.showing import COLUMNS, ROWS, shown
+
+
+def compare(actual, expected, **inputs):
+    axes = [f"axis {number}" for number in range(np.ndim(expected))]
+    arrays = (np.asarray(array, np.float32) for array in (actual, expected))
+    return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs))
+
+
+def test_of_a_large_array_the_worst_place_is_shown():
+    expected = np.zeros((2, 3, 40, 30))
+    actual = expected.copy()
+    actual[1, 2, 39, 7] = 5
+    title, _, columns, *rows = compare(actual, expected)
+    assert title.endswith("at axis 0 1, axis 1 2, axis 2 39, axis 3 7")
+    assert columns.split()[:COLUMNS] == ["6", "7", "8"]
+    assert [row.split()[0] for row in rows] == ["35", "36", "37", "38", "39"]
+    assert len(rows) == ROWS
+    assert rows[-1].count(">5.0000") == 2
+
+
+def test_inputs_are_shown_where_the_difference_is():
+    x = np.arange(24.0).reshape(2, 3, 4)
+    lines = compare(np.where(x == 20, np.nan, x), x, x=x, table=np.arange(40.0).reshape(2, 20))
+    assert lines[0] == "x [2, 3, 4], at [1]"
+    assert lines[1].split() == ["0", "12.0000", "13.0000", "14.0000", "15.0000"]
+    assert "table [2, 20]" in lines
+    assert lines[lines.index("table [2, 20]") + 1].endswith("8.0000  …")
+    assert ">nan" in lines[-1]
 
 
 @pytest.mark.slow
