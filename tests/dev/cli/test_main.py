@@ -1,0 +1,26 @@
+"""Where ``./run`` finds a command: in its table, and it imports no other module for it."""
+
+import pytest
+
+from checker.course.steps import ROOT
+from tools.course_copy import python
+
+TO_PARSE = {"cli", "cli.main", "cli.parts"}
+SCRIPT = """
+import sys
+from cli.main import main
+main([sys.argv[1], "--help"], standalone_mode=False)
+print(*(name for name in sys.modules if name.partition(".")[0] in ("cli", "play")), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("named", ["s07", "07", "step_07", "step"])
+def test_a_check_imports_no_other_command(named):
+    assert {*python(ROOT, "-c", SCRIPT, named, status=0).stderr.split()} == TO_PARSE
+
+
+def test_a_command_is_imported_alone_and_only_the_finished_models_import_it():
+    assert {*python(ROOT, "-c", SCRIPT, "hint", status=0).stderr.split()} == TO_PARSE | {"cli.companions"}
+    loaded = {*python(ROOT, "-c", SCRIPT, "generate", status=0).stderr.split()}
+    assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.finished"}
+    assert "play.generate" not in loaded, "which is imported when it runs"
