@@ -10,13 +10,11 @@ import jsonschema
 import psutil
 import pytest
 
-from checker.course.languages import PYTHON
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, all_steps, find_step
-from checker.session.verdict import CheckState, why_late
 from cli.page.app import on_page
 from tests.dev.cli.page.serving import serve
-from tests.dev.session.test_limits import WORDS as LIMITS_IN_WORDS
+from tests.dev.session.test_advance import LIMITS, OPENED, folded
 
 pytestmark = pytest.mark.slow
 
@@ -130,8 +128,8 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         said = " ".join(record.get(name, "") for record in records for name in ("text", "sentence"))
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
-    for late, *_ in LIMITS_IN_WORDS.values():
-        assert "./run" not in on_page(why_late(CheckState(), late, PYTHON, "a model", is_solution=False).sentence)
+    for late, *_ in LIMITS.values():
+        assert "./run" not in on_page(folded([OPENED, late])[0].verdict.explanations[0].sentence)
 
 
 def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
