@@ -23,7 +23,7 @@ class ReadyChild:
         self.is_closed = False
         self.lock = threading.Lock()
 
-    def prepare(self, step: Step) -> None:
+    def start_spare(self, step: Step) -> None:
         """Have a child get ready for a check of ``step``, which takes it a second."""
         with self.lock:
             if not self.is_closed and not self._fits(step):
@@ -98,14 +98,14 @@ class Check(threading.Thread):
             for event in self._events():
                 self.session.hear(event)
                 if event == StageEnded(DRAWN):  # from now on this child only compiles
-                    self.ready.prepare(self.session.step)
+                    self.ready.start_spare(self.session.step)
                 if self.goes_on and not goes_on:
                     goes_on = True
                     self._go_on()
         finally:
             self.hear(self, Came.ENDED if self.was_ended.is_set() else Came.OVER)
         if not goes_on and not self.was_ended.is_set():
-            self.ready.prepare(self.session.step)
+            self.ready.start_spare(self.session.step)
 
     def _events(self) -> Iterator[Event]:
         """Yield what the child says, until somebody ends it; a pass was kept when it was heard."""

@@ -141,7 +141,7 @@ class Course:
 NEXT = re.compile(r";\s*(?=\S+ (?:untouched|solved|mistake:|habit:|fill:))")  # a sentence may have semicolons, too
 
 
-def prepare(course: Course, order: str) -> None:
+def set_up_files(course: Course, order: str) -> None:
     """Set the learner's files as the book instructs: ``07 solved; 04 fill: __init__, forward``.
 
     A part is a step and then ``untouched``, ``solved``, ``mistake: BEGINNING``, ``habit: NAME`` or

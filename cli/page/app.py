@@ -197,7 +197,7 @@ class Book:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
         step, known = _step(request), request.query_params.get("known")
         if known is None:  # the page was opened, and will ask for a check
-            self.ready.prepare(step)
+            self.ready.start_spare(step)
         file = versions.read(step)
         now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
         return JSONResponse(now if file.version == known else {**now, "text": file.text})

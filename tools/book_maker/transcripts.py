@@ -16,7 +16,7 @@ from pathlib import Path
 from mojo.run import subprocess_run_mojo
 
 from play.reading.chapters import SRC, Fault, Fence, fences, need_max, python_fences
-from tools.course_copy import Course, prepare, python
+from tools.course_copy import Course, python, set_up_files
 
 LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
 COMMAND = re.compile(r"(?:.*\\\n)*.*\n")  # goes on after a line that ends with a backslash
@@ -25,7 +25,8 @@ LEFT_OUT = "..."
 #: Lines that appear only on a machine that has not compiled this before.
 COMPILING = re.compile(r"^  (MAX compiles what it has not run on this machine before.*|compiling .*)$")
 END = "\N{SYMBOL FOR END OF TRANSMISSION BLOCK}"  # printed after each Python block
-PREPARE = "from checker.max_adapter.runtime import prepare; prepare()"  # without it, an eager operation takes seconds
+#: Without it, an operation that runs at once takes seconds.
+HOOKED = "from checker.max_adapter.hooks import install_hooks; install_hooks()"
 TIMEOUT = 600  # seconds for a chapter's Python blocks, or for one command
 
 
@@ -82,7 +83,7 @@ def console_lines(chapter: str, text: str, fence: Fence, course: Course) -> list
     """Run a console block again; return the lines that it should have."""
     order = order_before(text.splitlines(), fence) or "s01 untouched"
     try:
-        prepare(course, order)
+        set_up_files(course, order)
     except ValueError as error:
         comment = f"the comment `<!-- learner: {order} -->` cannot be followed"
         raise Fault(chapter, fence.first, f"{comment}: {error}") from None
@@ -104,7 +105,7 @@ def python_output(chapter: str, text: str, course: Course) -> dict[Fence, list[s
     course.reset()
     program = [""] * blocks[-1].last  # a line number in it is the chapter's own
     if need_max(blocks):
-        program[0] = PREPARE
+        program[0] = HOOKED
     for fence in blocks:
         program[fence.first : fence.last - 1] = fence.lines
         program[fence.last - 1] = f"print({END!r}, flush=True)"

@@ -13,7 +13,7 @@ from play.reading.chapters import Fault, fences
 from tools.book_maker import directives, formulas, preprocess, transcripts, words
 from tools.book_maker.drawing import svg
 from tools.book_maker.transcripts import agrees, updated
-from tools.course_copy import prepare, python
+from tools.course_copy import python, set_up_files
 
 NAME = '<span class="whole">GPT-2</span>'  # in which no line ends
 
@@ -205,7 +205,7 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
 )
 def test_an_order_for_the_learners_files_that_cannot_be_followed_is_refused(course, order, reason):
     with pytest.raises(ValueError, match=reason):
-        prepare(course, order)
+        set_up_files(course, order)
 
 
 @pytest.fixture
