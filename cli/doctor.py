@@ -50,7 +50,7 @@ def doctor() -> int:
 @cache
 def ask_contract() -> Ended | None:
     """Return what the contract with MAX says, from a process that imports MAX."""
-    return run_module("checker.max_adapter.contract", seconds=CONTRACT_SECONDS)
+    return run_module("checker.max_adapter.try_hooks", seconds=CONTRACT_SECONDS)
 
 
 def why_not_imported() -> str:

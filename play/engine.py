@@ -16,8 +16,9 @@ from max.experimental.tensor import Tensor, TensorType
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
+from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import compiling, open_device, tensor
+from checker.max_adapter.runtime import open_device, tensor
 from play.kernels.modules import compile_with_kernels
 from play.preparing import check_bfloat16
 from play.tokens import encode, end_of_text, load_tokenizer

@@ -26,7 +26,7 @@ from checker.errors import UserError
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
 
-COMPILING = {"max.engine.api", "checker.max_adapter.compiled"}
+COMPILING = {"max.engine.api", "checker.max_adapter.graph_store"}
 
 #: The learner's steps that stand in for solutions, by the path of their file.
 in_use: dict[str, Step] = {}

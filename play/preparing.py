@@ -1,4 +1,4 @@
-"""What every command of the finished model begins with: whose steps run, MAX prepared, and what it compiles."""
+"""What every command of the finished model begins with: whose steps run, hooks into MAX, and what it compiles."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def prepared(
     fill_in: bool = False,
     anyway: bool = False,
 ) -> Iterator[None]:
-    """Choose whose steps run, and prepare MAX; while this is open, say what MAX compiles, and then any notice of it.
+    """Choose whose steps run, and hook into MAX; while this is open, say what MAX compiles, and then any notice of it.
 
     Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
     :func:`play.own_steps.use_mine`.
@@ -53,13 +53,14 @@ def prepared(
     """
     for sentence in use_mine(needed, fill_in=fill_in, anyway=anyway) if mine else []:
         tell(sentence)
-    from checker.max_adapter.runtime import listeners, notices, prepare
+    from checker.compiling import listeners
+    from checker.max_adapter.hooks import install_hooks, notices
     from checker.session.printer import telling_of_compiling
 
-    prepare()
+    install_hooks()
     listeners.append(note)
     try:
-        with telling_of_compiling(listeners):
+        with telling_of_compiling():
             yield
     finally:
         listeners.remove(note)

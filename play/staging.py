@@ -8,20 +8,26 @@ another starts the process that runs the served model, on the CPU. ``… open gp
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
+from typing import TYPE_CHECKING
 
 from checker.course.steps import SMALL_MODEL
 
+if TYPE_CHECKING:  # the process that starts the served model imports none of it
+    from max.graph import Graph
 
-def write() -> None:
-    """Compile the small model as each way of writing needs it; under the caller's hook, only its graphs are taken."""
-    from checker.max_adapter.compiled import StagedError
+
+def stage() -> list[Graph]:
+    """Return the graphs of the small model that the ways of writing need."""
+    from checker.max_adapter.tracing import Mode, up_to_compiling
     from play.engine import Writer
 
+    graphs: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
-        with contextlib.suppress(StagedError):
+        with up_to_compiling(Mode.COLLECT) as left:
             Writer(cache=cache, kernels=kernels)
+        graphs += left
+    return graphs
 
 
 async def serve() -> None:
@@ -38,7 +44,8 @@ async def serve() -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
-    from checker.max_adapter import compiled, runtime
+    from checker.max_adapter import graph_store, runtime
+    from checker.max_adapter.hooks import install_hooks
 
     match sys.argv[1:]:
         case ["serving"]:
@@ -46,12 +53,12 @@ def main() -> None:
         case ["open", device]:
             runtime.open_device(device)
         case ["cpu"]:
-            runtime.prepare()
-            compiled.compile_set("play", write)
+            install_hooks()
+            graph_store.compile_set("play", stage())
         case ["gpu"]:
             from play.engine import Writer
 
-            runtime.prepare()
+            install_hooks()
             Writer(device="gpu")
 
 

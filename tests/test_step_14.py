@@ -10,7 +10,8 @@ from max.experimental.nn import Module
 from checker.claims import Refusal, about, equal, for_each, is_value, require
 from checker.claims.modules import build, run, shapes_of
 from checker.claims.vocabulary import KEPT
-from checker.max_adapter.runtime import compiling, open_device, tensor
+from checker.compiling import compiling
+from checker.max_adapter.runtime import open_device, tensor
 from checker.numeric.comparison import close
 from solutions.caching import pad_left
 from solutions.solution_01 import GPT2Config

@@ -15,8 +15,9 @@ from max.experimental.tensor import Tensor
 
 from checker.claims import about, equal, for_each, require
 from checker.claims.modules import build, run, shapes_of
+from checker.compiling import compiling
 from checker.course.steps import Step
-from checker.max_adapter.runtime import compiling, open_device, tensor
+from checker.max_adapter.runtime import open_device, tensor
 from checker.numeric.references import Reference, seeded_weights
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention

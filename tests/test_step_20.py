@@ -16,7 +16,8 @@ from max.graph import BufferType, TensorType
 
 from checker.claims import Refusal, about, equal, first_of, for_each, is_value, require
 from checker.claims.modules import unwanted
-from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
+from checker.compiling import compiling
+from checker.max_adapter.runtime import lazily, open_device, tensor
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
 from solutions.training import TrainingState, initialize, training_state

@@ -22,13 +22,14 @@ from typing import NamedTuple
 from checker.claims.loading import load_source, load_step
 from checker.claims.observation import Observation
 from checker.claims.worker import all_pass, explainer_of, import_max
+from checker.compiling import listeners
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import RECORDED_KERNELS as RECORD
-from checker.course.steps import Step, all_steps, relative_path
+from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
-from checker.events import DRAWN, FAIL, NUMBERS, PASS, Explanation, FromChild, Started
+from checker.events import DRAWN, FAIL, NUMBERS, PASS, THE_KERNEL, Explanation, FromChild, Started
 from checker.lines import Employer, Message, Worker, end_with_the_employer
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -186,7 +187,13 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
             surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
         return None
 
-    runtime = import_max(step, lambda what, seconds: compiled.append(what))
+    listeners.append(lambda what, seconds: compiled.extend({what} - {THE_KERNEL}))
+    used_kernels = set[str]()
+    import_max(step)
+    if uses_max(step):
+        from checker.max_adapter.kernel_store import note_used
+
+        used_kernels = note_used()
     solution = (step.solution_file if compiled_kernels else step.model_file).read_text()
     names = random.Random(seed).sample(list(subjects), len(subjects))
     paths = {name: f"subject_{number}" for number, name in enumerate(names)}
@@ -211,7 +218,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
             diagnosis = (of_drawn if name in right else explainer).explain(outcomes, sources[name], paths[name])
             for explained in diagnosis.explanations:
                 subject.take(explained)
-    return Survey(list(surveyed.values()), sorted(runtime.compiled.used_kernels) if runtime else [], compiled)
+    return Survey(list(surveyed.values()), sorted(used_kernels), compiled)
 
 
 def record(steps: Iterable[Step]) -> int:

@@ -102,7 +102,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put claims about numbers first and compiled claims last; prepare MAX if a collected file has imported it."""
+    """Put claims about numbers first and compiled claims last; hook into MAX if a collected file has imported it."""
     if "checker.max_adapter.runtime" in sys.modules:
-        sys.modules["checker.max_adapter.runtime"].prepare()
+        from checker.max_adapter.hooks import install_hooks
+
+        install_hooks()
     items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -12,12 +11,8 @@ from types import CodeType, ModuleType
 from checker.course.languages import PYTHON
 from checker.course.steps import SOLUTIONS, STEPS, Step
 
-Compiles = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
 
-
-def load_step(
-    step: Step, name: str, source: str, path: str, compiling: Compiles = lambda what, seconds: None
-) -> ModuleType:
+def load_step(step: Step, name: str, source: str, path: str) -> ModuleType:
     """Run the file of a step as the module ``name`` or, where it is a kernel, compile it.
 
     Args:
@@ -25,7 +20,6 @@ def load_step(
         name: of the module.
         source: the text of the file.
         path: where it is; tracebacks show its lines as those of this path.
-        compiling: hears of compiling a kernel.
 
     Raises:
         Unreadable: the kernel does not compile.
@@ -35,7 +29,7 @@ def load_step(
     from checker.mojo.library import load_kernel
 
     remember(source, path)
-    return load_kernel(step, name, source, path, compiling)
+    return load_kernel(step, name, source, path)
 
 
 def load_source(name: str, source: str, path: str) -> ModuleType:

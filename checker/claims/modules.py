@@ -18,7 +18,8 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor, TensorType
 
 from checker.claims.vocabulary import Refusal, article, close, equal, keeps_nothing, require
-from checker.max_adapter.runtime import compiling, lazily, open_device, tensor
+from checker.compiling import compiling
+from checker.max_adapter.runtime import lazily, open_device, tensor
 
 LONGEST_LIST = 200  # characters of parameter names
 

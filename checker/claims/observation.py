@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -33,8 +33,17 @@ from checker.events import (
     Started,
     Unloadable,
 )
+from checker.max_adapter.tracing import Mode, up_to_compiling
+
+if TYPE_CHECKING:  # a step without MAX does not import it
+    from max.graph import Graph
 
 Tell = Callable[[FromChild], None]
+
+COLLECTING = "collecting"  # a stage of no check: the compiled claims, for the graphs that they need
+
+#: How far the compiled claims run at the stages that try them without compiling.
+MODES = {TRACING: Mode.TRACE, COLLECTING: Mode.COLLECT}
 
 UNUSED_PLUGINS = (
     "terminal cacheprovider logging faulthandler unraisableexception threadexception legacypath junitxml pastebin "
@@ -54,7 +63,7 @@ class Observation:
         step: whose claims.
         subjects: how each module that is graded is loaded, by name: once the claims are imported, before the first one
             runs. One that cannot be loaded has no outcomes.
-        stage: which kind of claims; the same are tried when they are traced and when they are compiled.
+        stage: which kind of claims; the same are tried when they are traced, collected and compiled.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
@@ -63,6 +72,7 @@ class Observation:
         tell: called with an event when a claim starts and when it ends.
         modules: those that were loaded.
         outcomes: for each of them, those of the claims so far, in the order of the check.
+        graphs: those at which a claim has ended because MAX was not to compile them.
     """
 
     step: Step
@@ -76,9 +86,11 @@ class Observation:
     tell: Tell = lambda event: None
     modules: dict[str, ModuleType] = field(default_factory=dict, init=False)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
+    graphs: list[Graph] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.running: Any = None
+        self.left: list[Graph] = []  # by the claim that runs
         self.inputs: dict[str, Any] = {}
 
     def run(self) -> dict[str, dict[str, Outcome]]:
@@ -90,12 +102,7 @@ class Observation:
         options += ["--device", self.device] if self.device else []
         for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
             os.environ.pop(name, None)
-        with contextlib.ExitStack() as opened:
-            if self.stage == TRACING:
-                from checker.max_adapter.compiled import only_traced
-
-                opened.enter_context(only_traced())
-            folder = opened.enter_context(tempfile.TemporaryDirectory())  # else pytest spends seconds on old folders
+        with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds on old folders
             pytest.main([*options, "--basetemp", f"{folder}/claims", str(self.step.check_file)], plugins=[self])
         return self.outcomes
 
@@ -109,7 +116,7 @@ class Observation:
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Keep the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
-        kind = COMPILED if self.stage == TRACING else self.stage
+        kind = COMPILED if self.stage in MODES else self.stage
         items[:] = [
             item
             for item in items
@@ -129,17 +136,19 @@ class Observation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
-        self.running = item
+        self.running, self.left = item, []
         self.tell(Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
-        """Run a claim, and note what it gives to the learner's function, if that is to be shown."""
-        if not self.show:
-            return (yield)
-        from checker.numeric.showing import noting_inputs
+        """Run a claim, up to where MAX would compile or to its end; note what it gives to the learner's function."""
+        with contextlib.ExitStack() as opened:
+            if mode := MODES.get(self.stage):
+                self.left = opened.enter_context(up_to_compiling(mode))
+            if self.show:
+                from checker.numeric.showing import noting_inputs
 
-        with noting_inputs(about_of(pyfuncitem), self.inputs):
+                opened.enter_context(noting_inputs(about_of(pyfuncitem), self.inputs))
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)
@@ -163,6 +172,7 @@ class Observation:
         """Keep the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
+        self.graphs += self.left
         said = outcome.sentence, outcome.location, outcome.foreseen, outcome.cause
         self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.mark, *said))
 
@@ -172,12 +182,7 @@ class Observation:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
-            return Outcome(PASS, about=about)
-        if self.stage == TRACING:
-            from checker.max_adapter.compiled import StagedError
-
-            if isinstance(failure.value, StagedError):
-                return Outcome(TRACED, about=about)
+            return Outcome(TRACED if self.left else PASS, about=about)
         path = self.modules[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.to_write)

@@ -1,8 +1,8 @@
 """Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels model``, ``… graphs``.
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
-ones; another runs the compiled claims on every solution, keeps the graphs that they stage instead of compiling each,
-and has the adapter compile them in one module.
+ones; another runs the compiled claims on every solution up to where MAX would compile a graph, and has the adapter
+compile all these graphs in one module.
 """
 
 from __future__ import annotations
@@ -12,26 +12,31 @@ import importlib
 import sys
 from functools import partial
 
+from max.graph import Graph
+
 from checker.claims.loading import load_source
-from checker.claims.observation import Observation
+from checker.claims.observation import COLLECTING, Observation
 from checker.course.steps import all_steps, uses_max
-from checker.events import COMPILED
-from checker.max_adapter import compiled, runtime
+from checker.max_adapter import graph_store, hooks, kernel_store
 
 SET = "solutions"
 
 
-def stage() -> None:
-    """Run the compiled claims on the solutions, for the CPU; a graph that is staged ends its claim.
+def stage() -> list[Graph]:
+    """Return the graphs that the compiled claims on the solutions would have MAX compile for the CPU.
 
     Those that take long are left out: a learner needs them last, and no pass waits for them.
     """
+    graphs = list[Graph]()
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
         source, path = step.solution_file.read_text(), str(step.solution_file)
         solution = {"solution": partial(load_source, f"solutions.{step.name}", source, path)}
-        Observation(step, solution, COMPILED, device="cpu").run()
+        observation = Observation(step, solution, COLLECTING, device="cpu")
+        observation.run()
+        graphs += observation.graphs
+    return graphs
 
 
 def main() -> None:
@@ -39,14 +44,14 @@ def main() -> None:
     match sys.argv[1:]:
         case ["planning"]:
             with contextlib.suppress(ModuleNotFoundError):  # another MAX may have no such functions
-                importlib.import_module(runtime.PLANNING)
+                importlib.import_module(hooks.PLANNING)
             return
-    runtime.prepare()
+    hooks.install_hooks()
     match sys.argv[1:]:
         case ["kernels", group]:
-            compiled.load_kernels(compiled.kernel_groups()[group], runtime.compiling)
+            kernel_store.load_kernels(kernel_store.kernel_groups()[group])
         case ["graphs"]:
-            compiled.compile_set(SET, stage)
+            graph_store.compile_set(SET, stage())
 
 
 if __name__ == "__main__":

@@ -21,8 +21,8 @@ from functools import partial
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from checker import events
-from checker.claims.loading import Compiles, load_code, load_step
+from checker import compiling, events
+from checker.claims.loading import load_code, load_step
 from checker.claims.observation import Observation, Tell, own_fault
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
@@ -43,8 +43,8 @@ SUBJECT = "subject"  # the name of the learner's module among those that are gra
 class Graded:
     """The learner's module, graded stage after stage."""
 
-    def __init__(self, step: Step, job: Job, tell: Tell, compiling: Compiles) -> None:
-        self.step, self.job, self.tell, self.compiling = step, job, tell, compiling
+    def __init__(self, step: Step, job: Job, tell: Tell) -> None:
+        self.step, self.job, self.tell = step, job, tell
         self.to_write = [*job.to_write]
         self.module: ModuleType | None = None
 
@@ -89,7 +89,7 @@ class Graded:
         job = self.job
         try:
             name = f"steps.{self.step.name}"
-            self.module = load_step(self.step, name, job.source, job.path, self.compiling)
+            self.module = load_step(self.step, name, job.source, job.path)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))
         except UserError as error:  # where Mojo cannot compile
@@ -183,31 +183,31 @@ def silence() -> None:
     os.dup2(nowhere, 2)
 
 
-def import_max(step: Step, compiling: Compiles) -> ModuleType | None:
-    """Prepare MAX for a check, if the step needs it, and have it report what it compiles; return the adapter."""
+def import_max(step: Step) -> None:
+    """Import MAX and hook into it, if a step needs it."""
     if not uses_max(step):
-        return None
+        return
     gc.disable()  # it would scan all of MAX's objects several times as they are made
-    from checker.max_adapter import runtime
+    from checker.max_adapter.hooks import install_hooks
 
-    runtime.prepare()
+    install_hooks()
     import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
 
     gc.freeze()  # what has been imported is not scanned again
     gc.enable()
-    runtime.listeners[:] = [compiling]
-    return runtime
 
 
-def prepare_ahead(step: Step, compiling: Compiles) -> None:
+def prepare_ahead(step: Step) -> None:
     """Do beforehand what a check of ``step`` does before it looks at the learner's file.
 
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
-    runtime = import_max(step, compiling)
+    import_max(step)
     Observation(step, {}).run()
-    if runtime:
-        runtime.start_threads()
+    if uses_max(step):
+        from checker.max_adapter.runtime import start_threads
+
+        start_threads()
     gc.freeze()
 
 
@@ -218,12 +218,10 @@ def main() -> None:
     def tell(event: FromChild) -> None:
         parent.say(encode(event))
 
-    def compiling(what: str, seconds: float | None) -> None:
-        tell(events.Compiling(what, seconds))
-
+    compiling.listeners.append(lambda what, seconds: tell(events.Compiling(what, seconds)))
     try:
         for name in sys.argv[1:]:
-            prepare_ahead(Step(name), compiling)
+            prepare_ahead(Step(name))
         message = next(parent.hear(), None)
         if message is None:
             return  # started ahead, and not needed
@@ -232,7 +230,7 @@ def main() -> None:
         job = Job(**message)
         sys.argv[:] = [job.path]
         step = Step(job.step)
-        import_max(step, compiling)
+        import_max(step)
     except ImportError as error:
         from checker.course.installed import in_words
 
@@ -242,7 +240,7 @@ def main() -> None:
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=True)  # LLVM takes SIGUSR1 and SIGUSR2
     tell(events.Busy())
     try:
-        Graded(step, job, tell, compiling).grade()
+        Graded(step, job, tell).grade()
     except Exception as error:  # a learner's code raises none this far up
         tell(events.Unloadable(own_fault(error), of_file=False))
     tell(events.Ended())

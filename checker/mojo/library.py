@@ -9,13 +9,13 @@ import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from time import monotonic
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 from mojo.run import subprocess_run_mojo
 
+from checker.compiling import compiling
 from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
 from checker.course.machine import instructions, why_mojo_cannot_link
@@ -28,14 +28,12 @@ from checker.mojo.messages import in_words, of_the_machine
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 KEPT = ROOT / ".course" / "mojo"  # ten kilobytes for each text that was compiled
 
-Tell = Callable[[str, float | None], None]  # what is compiled, and None or the seconds that it took
-
 
 class CompilationError(Exception):
     """Mojo's compiler refuses a text; the words are all that it says."""
 
 
-def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = lambda what, seconds: None) -> Path:
+def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
     """Return the library that the file ``main`` among ``texts``, which are given by name, makes.
 
     Raises:
@@ -53,7 +51,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
             for name, text in texts.items():
                 Path(folder, name).write_text(text)
             made = Path(folder, "made.so")
-            build(Path(folder, main), made, what, tell)
+            build(Path(folder, main), made, what)
             KEPT.mkdir(parents=True, exist_ok=True)
             with replacing(library) as unfinished:
                 shutil.copy(made, unfinished)
@@ -62,20 +60,16 @@ def shared_library(texts: Mapping[str, str], main: str, what: str, tell: Tell = 
     return library
 
 
-def build(main: Path, made: Path, what: str, tell: Tell) -> None:
+def build(main: Path, made: Path, what: str) -> None:
     """Have Mojo make a library of a file.
 
     Raises:
         CompilationError: it refuses the text.
         UserError: it cannot compile any.
     """
-    tell(what, None)
-    started = monotonic()
-    try:
-        command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(made), str(main)]
+    command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(made), str(main)]
+    with compiling(what):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
-    finally:
-        tell(what, monotonic() - started)
     if process.returncode:
         said = process.stdout + process.stderr
         if why := of_the_machine(said):
@@ -127,7 +121,7 @@ def _argument(value: np.ndarray | int | float) -> Any:
     return ctypes.c_int64(value) if isinstance(value, int) else ctypes.c_float(value)
 
 
-def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> ModuleType:
+def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     """Return a module with the functions of a step in Mojo, as ``source`` has them, on NumPy arrays.
 
     A function that is still to write, or calls one that is, raises :class:`StillToWrite`.
@@ -136,7 +130,7 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
         Unreadable: the source does not compile.
         UserError: nothing can be compiled on this machine, or what was compiled cannot be loaded.
     """
-    library = loaded(compiled(step, source, tell))
+    library = loaded(build_library(step, source))
     binding: dict[str, Any] = {}
     file = step.kernel_folder / BINDING
     exec(compile(file.read_text(), str(file), "exec"), binding)
@@ -152,15 +146,15 @@ def load_kernel(step: Step, name: str, source: str, path: str, tell: Tell) -> Mo
     return module
 
 
-def compiled(step: Step, source: str, tell: Tell = lambda what, seconds: None) -> Path:
-    """Return the shared library of a kernel; ``tell`` hears of compiling.
+def build_library(step: Step, source: str) -> Path:
+    """Return the shared library of a kernel.
 
     Raises:
         Unreadable: the source does not compile.
     """
     texts = {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text()}
     try:
-        return shared_library(texts, LIBRARY, THE_KERNEL, tell)
+        return shared_library(texts, LIBRARY, THE_KERNEL)
     except CompilationError as error:
         sentence, location = in_words(str(error), source, f"{step.name}.mojo")
         raise Unreadable(sentence, "does not compile", location=location) from error

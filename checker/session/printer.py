@@ -6,7 +6,7 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from checker.compiling import listeners
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
 from checker.session.advance import COMPILING_IS_LONG
@@ -25,8 +26,6 @@ MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more a
 NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
 BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
-
-Listener = Callable[[str, float | None], None]  # what is compiled, and None or the seconds it took
 
 
 def asked(question: str) -> bool | None:
@@ -226,12 +225,8 @@ class Printer(View):
 
 
 @contextmanager
-def telling_of_compiling(listeners: list[Listener]) -> Iterator[None]:
-    """While this is open, say on standard error what takes longer than a moment to compile.
-
-    Args:
-        listeners: those of MAX's adapter, which this one joins for that time.
-    """
+def telling_of_compiling() -> Iterator[None]:
+    """While this is open, say on standard error what takes longer than a moment to compile."""
     printer, timers = Printer(stderr=True), list[threading.Timer]()
 
     def show(what: str, since: float) -> None:

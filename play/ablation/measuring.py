@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import compiling, tensor
+from checker.max_adapter.runtime import tensor
 from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer
 from play.training.texts import moby_dick_corpus

@@ -16,8 +16,8 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
 
-from checker.max_adapter.compiled import cache_path
-from checker.max_adapter.runtime import compiling
+from checker.compiling import compiling
+from checker.max_adapter.runtime import cache_path
 
 FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()

@@ -17,7 +17,8 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import TensorType
 
-from checker.max_adapter.runtime import compiling, tensor
+from checker.compiling import compiling
+from checker.max_adapter.runtime import tensor
 from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
 from play.training.windows import NOT_COUNTED

@@ -19,10 +19,10 @@ def main(names: list[str]) -> None:
     page = Employer()
     end_with_the_employer(page.descriptor)
     use_steps([step for step in all_steps() if step.name in names])
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader
 
-    prepare()
+    install_hooks()
     reader = Reader()
     for asked in page.hear():
         page.say(answer(reader.answers[asked["what"]], asked))

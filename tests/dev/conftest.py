@@ -41,8 +41,8 @@ def nothing_left_behind() -> None:
     """
     for name in {"PYTHONEXECUTABLE", "PYTHONPATH"} - os.environ.keys():
         os.unsetenv(name)
-    if runtime := sys.modules.get("checker.max_adapter.runtime"):
-        runtime.take_interrupts()
+    if hooks := sys.modules.get("checker.max_adapter.hooks"):
+        hooks.take_interrupts()
 
 
 @pytest.fixture

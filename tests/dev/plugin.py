@@ -143,13 +143,11 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """Without ``--all``, end a compiled claim where MAX would begin to compile: a check's pass waits for no more."""
     if pyfuncitem.config.option.all or not pyfuncitem.get_closest_marker("compiled"):
         return (yield)
-    from checker.max_adapter import compiled
+    from checker.max_adapter.tracing import Mode, up_to_compiling
 
-    with compiled.only_traced():
-        try:
-            return (yield)
-        except compiled.StagedError:
-            return True
+    with up_to_compiling(Mode.TRACE):
+        return (yield)
+    return True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

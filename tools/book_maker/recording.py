@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.steps import WIDGETS
-from checker.max_adapter.runtime import prepare
+from checker.max_adapter.hooks import install_hooks
 from play.training.curve import as_points
 from play.widgets.reading import Reader
 from play.widgets.timing import BATCHES, PROMPTS
@@ -82,7 +82,7 @@ def read(name: str) -> dict[str, Any]:
 
 def record(names: list[str]) -> None:
     """Run the model for some pictures, and write what they show."""
-    prepare()
+    install_hooks()
     for name in names:
         data = json.dumps(RECORDED[name](), ensure_ascii=False, separators=(",", ":"))
         file_of(name).write_text(f"widgets.record({json.dumps(name)}, {data});\n", encoding="utf-8")

@@ -15,8 +15,10 @@ from max.driver import CPU
 from max.dtype import DType
 from max.experimental.tensor import TensorType
 
+from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import compiling, listeners, prepare, tensor
+from checker.max_adapter.hooks import install_hooks
+from checker.max_adapter.runtime import tensor
 from checker.session.printer import telling_of_compiling
 from play.ablation.measuring import NOT_COUNTED, STRIDE, Text, read
 from play.tokens import load_tokenizer
@@ -75,7 +77,7 @@ def measured(text: Text, right: Logits, other: Logits) -> tuple[float, float, fl
 
 def bits_per_byte(folder: Path, texts: list[str]) -> float:
     """Return the bits per byte of some texts under the model of a folder."""
-    prepare()
+    install_hooks()
     config, weights = read_config(folder), convert_checkpoint(read_checkpoint(folder))
     logits = logits_of(config, weights)
     return measured(read(texts, load_tokenizer(folder), config, STRIDE), logits, logits)[0]
@@ -102,7 +104,7 @@ def as_markdown(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def record_quality(out: Path | None) -> None:
     """Measure, print the table, and write the figures."""
-    prepare()
-    with telling_of_compiling(listeners):
+    install_hooks()
+    with telling_of_compiling():
         rows = list(evaluate())
     finish(as_markdown(rows), rows, out)

@@ -35,8 +35,8 @@ from max.pipelines.lib.interfaces.arch_config import ArchConfigWithKVCache, Arch
 from max.pipelines.lib.interfaces.batch_processor import ModuleV3SingleReplicaBatchProcessor
 from max.pipelines.modeling.types import PipelineTask
 
+from checker.max_adapter.hooks import let_threads_sleep
 from checker.max_adapter.paged_cache import MaxPagedCache
-from checker.max_adapter.runtime import let_threads_sleep
 from play.engine import load_quantized
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded

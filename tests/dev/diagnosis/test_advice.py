@@ -15,7 +15,9 @@ from max.graph import Dim
 
 from checker.diagnosis import numpy_messages
 from checker.diagnosis.exceptions import error_in_words
-from checker.max_adapter import compiled, messages, runtime
+from checker.max_adapter import graph_store, messages, runtime
+from checker.max_adapter.hooks import install_hooks
+from checker.max_adapter.tracing import Mode, up_to_compiling
 from play.reading.chapters import SRC
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
@@ -98,17 +100,15 @@ def staged(evaluate):
         def forward(self, x):
             return evaluate(x)
 
-    def stage():
-        with pytest.raises(compiled.StagedError):
-            Evaluating().compile(TensorType(DType.float32, ["batch", 6], device=CPU()))
-
-    runtime.prepare()
-    (graph,) = compiled.staged_by(stage)
+    install_hooks()
+    with up_to_compiling(Mode.COLLECT) as left:
+        Evaluating().compile(TensorType(DType.float32, ["batch", 6], device=CPU()))
+    (graph,) = left
     return graph
 
 
 def test_every_error_gets_advice_and_every_advice_is_given():
-    runtime.prepare()
+    install_hooks()
     with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], runtime.tensor(np.ones((2, 3, 8), np.float32)))
     assert "Diagnostics" not in with_max["x @ x"]
     outside = messages.without_internals(OUTSIDE)
@@ -134,7 +134,7 @@ def test_every_error_gets_advice_and_every_advice_is_given():
     ],
 )
 def test_what_the_compiler_would_refuse_is_refused_before(evaluate, words):
-    refused = compiled.refused_by_the_compiler(staged(evaluate))
+    refused = graph_store.refused_by_the_compiler(staged(evaluate))
     assert words in refused
     assert bool(words) == bool(refused)
 

@@ -17,24 +17,24 @@ def state():
     hooked = (InferenceSession.compile_reusing_mefs, InferenceSession.init_all, default)
     return (*hooked, signal.getsignal(signal.SIGINT), dict(os.environ))
 before = state()
-for name in ("checker.max_adapter.runtime", "checker.max_adapter.compiled",
+for name in ("checker.max_adapter.runtime", "checker.max_adapter.hooks", "checker.max_adapter.graph_store",
              "checker.claims.modules", "play.engine", "play.attention_weights"):
     importlib.import_module(name)
 assert state() == before
-from checker.max_adapter.runtime import prepare
-prepare()
+from checker.max_adapter.hooks import install_hooks
+install_hooks()
 assert state() != before
 """
 LACKING = """
 import runpy
 from max.graph import KernelLibrary
 del KernelLibrary.verify_custom_op
-runpy.run_module("checker.max_adapter.contract", run_name="__main__")
+runpy.run_module("checker.max_adapter.try_hooks", run_name="__main__")
 """
 
 
 def test_no_import_patches_max():
-    """Only ``prepare()`` changes how MAX runs, and how this process takes Ctrl-C."""
+    """Only ``install_hooks()`` changes how MAX runs, and how this process takes Ctrl-C."""
     python(ROOT, "-c", IMPORTS, status=0)
 
 

@@ -17,7 +17,8 @@ from max.graph import Graph
 from checker.claims import Refusal, modules
 from checker.claims.modules import build, run
 from checker.course.steps import ROOT
-from checker.max_adapter import compiled, runtime
+from checker.max_adapter import graph_store, kernel_store
+from checker.max_adapter.tracing import Mode, up_to_compiling
 from tools.course_copy import python
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
@@ -25,7 +26,7 @@ X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):
     events = []
-    monkeypatch.setattr(runtime, "listeners", [lambda what, seconds: events.append((what, seconds))])
+    monkeypatch.setattr("checker.compiling.listeners", [lambda what, seconds: events.append((what, seconds))])
     if not pytestconfig.option.nightly:  # MAX's compiler takes a minute
         monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)
     with suppress(ZeroDivisionError):
@@ -40,15 +41,15 @@ def test_numbers_of_16_bits_are_refused_before_anything_is_compiled(dtype):
 
 
 def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one():
-    recorded, groups = compiled.recorded_kernels(), compiled.kernel_groups()
+    recorded, groups = kernel_store.recorded_kernels(), kernel_store.kernel_groups()
     assert sorted(kernel for group in groups.values() for kernel in group) == sorted(set().union(*recorded.values()))
     assert all(groups["model"] >= set(recorded[f"step_{number:02}"]) for number in (2, 7, 11, 13))
 
 
 IDLE = """
 import ctypes, pathlib, re, time
-from checker.max_adapter import runtime
-runtime.prepare()
+from checker.max_adapter import hooks, runtime
+hooks.install_hooks()
 slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
 runtime.start_threads()
 def wakeups():
@@ -131,19 +132,17 @@ def index(tmp_path, monkeypatch):
             raise LookupError("this one is compiled alone")
         return compile_any(session, model, **options)
 
-    def stage():
-        with pytest.raises(compiled.StagedError):
-            compile_sliced("batch", 3)
-
-    (graph,), index, file = compiled.staged_by(stage), tmp_path / "graphs.json", tmp_path / "graphs.mef"
+    with up_to_compiling(Mode.COLLECT) as left:
+        compile_sliced("batch", 3)
+    (graph,), index, file = left, tmp_path / "graphs.json", tmp_path / "graphs.mef"
     assert "counter = " in repr(graph)  # and from now on another one
     file.write_bytes(b"cut short")
-    index.write_text(json.dumps({"file": str(file), "graphs": [compiled.fingerprint(graph)], "weights": {}}))
-    monkeypatch.setattr(compiled, "_index_file", lambda of: index)
+    index.write_text(json.dumps({"file": str(file), "graphs": [graph_store.fingerprint(graph)], "weights": {}}))
+    monkeypatch.setattr(graph_store, "_index_file", lambda of: index)
     monkeypatch.setattr(InferenceSession, "compile", compile_another)
-    compiled._read_index.cache_clear()
+    graph_store._read_index.cache_clear()
     yield index
-    compiled._read_index.cache_clear()
+    graph_store._read_index.cache_clear()
 
 
 def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_the_file_is_damaged(index):

@@ -7,7 +7,7 @@ from checker.course.languages import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.mojo import library
-from checker.mojo.library import compiled, load_kernel
+from checker.mojo.library import build_library, load_kernel
 
 pytestmark = pytest.mark.slow
 
@@ -21,14 +21,15 @@ def kept(tmp_path, monkeypatch):
     return tmp_path / "kept"
 
 
-def loaded(source, tell=lambda what, seconds: None):
-    return load_kernel(STEP, "graded.kernel", source, "steps/step_21.mojo", tell)
+def loaded(source):
+    return load_kernel(STEP, "graded.kernel", source, "steps/step_21.mojo")
 
 
-def test_a_kernel_is_compiled_once(kept):
+def test_a_kernel_is_compiled_once(kept, monkeypatch):
     events = []
+    monkeypatch.setattr("checker.compiling.listeners", [lambda what, seconds: events.append(seconds is None)])
     for _ in range(2):
-        kernel = loaded(SOLUTION, lambda what, seconds: events.append(seconds is None))
+        kernel = loaded(SOLUTION)
         assert kernel.online_softmax(np.zeros(3), 0, 1)[2] == 4
     assert events == [True, False]
     assert len([*kept.iterdir()]) == 1
@@ -36,7 +37,7 @@ def test_a_kernel_is_compiled_once(kept):
 
 def test_what_does_not_compile_is_told_and_not_kept(kept):
     with pytest.raises(Unreadable) as refused:
-        compiled(STEP, SOLUTION.replace("exp(maximum - new)", "expf(maximum - new)"))
+        build_library(STEP, SOLUTION.replace("exp(maximum - new)", "expf(maximum - new)"))
     assert str(refused.value).startswith("Mojo: use of unknown declaration 'expf'")
     assert refused.value.location.instead == "var factor = exp(maximum - new)"
     assert not kept.exists()
@@ -76,11 +77,11 @@ def test_a_machine_that_cannot_compile_is_no_fault_of_the_file(kept, tmp_path, m
     for name, value in spoil(tmp_path).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(UserError, match=words):
-        compiled(STEP, SOLUTION)
+        build_library(STEP, SOLUTION)
 
 
 def test_what_is_kept_and_damaged_is_named(kept):
-    compiled(STEP, SOLUTION).write_text("no library")
+    build_library(STEP, SOLUTION).write_text("no library")
     with pytest.raises(UserError, match=r"the compiled kernel cannot be loaded: .* Delete the folder .course/mojo"):
         loaded(SOLUTION)
 

@@ -20,10 +20,10 @@ LENGTH, LAYER, HEAD = IDS.shape[1], 3, 1
 
 @pytest.fixture(scope="module")
 def model():
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.hooks import install_hooks
     from solutions.solution_13 import load_pretrained
 
-    prepare()
+    install_hooks()
     return load_pretrained(SMALL_MODEL)
 
 

@@ -20,10 +20,10 @@ TEXT = (
 
 @pytest.fixture(scope="module")
 def read():
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.hooks import install_hooks
     from play.attention_weights import read_attention
 
-    prepare()
+    install_hooks()
     return read_attention(TEXT)
 
 

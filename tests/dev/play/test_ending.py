@@ -10,7 +10,7 @@ import pytest
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, ROOT, SAMPLING, TRAINING, find_step
 from checker.interrupts import INTERRUPTED
-from checker.max_adapter.compiled import kernel_groups
+from checker.max_adapter.kernel_store import kernel_groups
 from cli.finished import blaming
 from play import own_steps
 from tests.dev.terminal import Terminal, started

@@ -30,10 +30,10 @@ def run(*arguments, status=0, root=ROOT, stdin=None):
 @pytest.fixture(scope="module")
 def engine():
     """The module, imported when it is first needed, with MAX prepared as the command does it."""
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.hooks import install_hooks
     from play import engine
 
-    prepare()
+    install_hooks()
     return engine
 
 

@@ -9,7 +9,7 @@ from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
 from checker.events import FAIL, PASS
-from checker.max_adapter import compiled
+from checker.max_adapter import kernel_store
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
 
@@ -53,7 +53,7 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytest
     subjects = {name: edits for name, edits in subjects_of(step).items() if name in drawn}
     surveyed, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
     assert problems(step, surveyed) == dict.fromkeys(subjects, "")
-    recorded = compiled.recorded_kernels().get(step.name, [])
+    recorded = kernel_store.recorded_kernels().get(step.name, [])
     assert {*used} <= {*recorded}, "run ./run kernels"
     assert used == recorded or subjects.keys() < subjects_of(step).keys(), "run ./run kernels"
 

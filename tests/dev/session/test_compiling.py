@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import psutil
 import pytest
 
+from checker.compiling import listeners
 from checker.session.printer import Printer, telling_of_compiling
 from tests.dev.terminal import Terminal
 
@@ -108,8 +109,7 @@ def workers_below(pid):
 
 
 def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_from_the_cache(capsys):
-    listeners = []
-    with telling_of_compiling(listeners):
+    with telling_of_compiling():
         (listen,) = listeners
         listen("a thing", None)
         listen("a thing", 0.0)

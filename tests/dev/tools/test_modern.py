@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from checker.max_adapter.runtime import lazily, prepare, tensor
+from checker.max_adapter.hooks import install_hooks
+from checker.max_adapter.runtime import lazily, tensor
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values import arithmetic, modern
 from tools.modern import VARIANTS, load
 
 pytestmark = pytest.mark.slow
 
-prepare()
+install_hooks()
 
 SIZES = {"vocab_size": 31, "n_positions": 13, "n_embd": 24, "n_layer": 2, "n_head": 6, "layer_norm_epsilon": 1e-3}
 KV_HEADS = 2

@@ -16,6 +16,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, TensorType
 
 from checker.max_adapter import runtime
+from checker.max_adapter.hooks import install_hooks
 from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
@@ -158,5 +159,5 @@ def kernel(workload: Workload) -> Call:
 
 
 if __name__ == "__main__":
-    runtime.prepare()
+    install_hooks()
     be(f"MAX {version('max')}", prepare)

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 import numpy as np
 
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import listeners, prepare
+from checker.max_adapter.hooks import install_hooks
 from checker.session.printer import telling_of_compiling
 from play import attention_weights
 from play.pictures import visible
@@ -60,12 +60,12 @@ class Reading:
 
 def read(text: str, window: int | None = None) -> Reading:
     """Return what the small model's heads look at in ``text``; a last window that is not full is left out."""
-    prepare()
+    install_hooks()
     tokenizer, model = load_tokenizer(SMALL_MODEL), load_pretrained(SMALL_MODEL)
     ids = encode(tokenizer, text, model.config)[0]
     window = window or len(ids)
     cut = ids[: len(ids) // window * window].reshape(-1, window)
-    with telling_of_compiling(listeners):
+    with telling_of_compiling():
         weights = np.stack([attention_weights.attention_of(model, part[None])[0] for part in cut])
     return Reading(cut, [token_texts(tokenizer, part) for part in cut], weights)
 

@@ -39,10 +39,10 @@ def unpacked(packed, *shape):
 
 @pytest.fixture(scope="module")
 def reader():  # before the browser starts: MAX cannot run beside Playwright's event loop
-    from checker.max_adapter.runtime import prepare
+    from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader
 
-    prepare()
+    install_hooks()
     return Reader()
 
 

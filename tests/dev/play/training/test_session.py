@@ -250,10 +250,11 @@ def test_what_goes_wrong_is_said_and_the_last_save_stays(begin, problem, message
 @pytest.mark.parametrize("half", [False, True])
 def test_hugging_face_and_this_course_load_it_and_compute_the_same(begin, half):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from checker.max_adapter.runtime import lazily, prepare, tensor
+    from checker.max_adapter.hooks import install_hooks
+    from checker.max_adapter.runtime import lazily, tensor
     from solutions.solution_13 import load_pretrained
 
-    prepare()
+    install_hooks()
     session = begin(plan=replace(PLAN, half=half))
     folder = session.folder
     assert numbers(folder.load()[0]) == numbers(session.saved()), "the training itself keeps all bits"
@@ -343,11 +344,12 @@ def test_a_training_begins_with_gains_of_1_biases_of_0_and_normal_noise():
 @pytest.mark.slow
 def test_an_update_of_the_wholes_is_that_of_every_weight():
     """The decay of matrices alone, all averages, and the norm: one sum of so many squares would lose a thousandth."""
-    from checker.max_adapter.runtime import lazily, prepare
+    from checker.max_adapter.hooks import install_hooks
+    from checker.max_adapter.runtime import lazily
     from solutions.solution_20 import AdamW, Update
     from solutions.training import TrainingState, scalar
 
-    prepare()
+    install_hooks()
     shapes, rng = {"a": (2304, 768), "b": (5,), "c": (5, 3), "d": (100_000,)}, np.random.default_rng(0)
     values = [{name: np.abs(rng.standard_normal(shape)) for name, shape in shapes.items()} for _ in range(4)]
     norm, arrays = np.sqrt(sum((array**2).sum() for array in values[1].values())), {}

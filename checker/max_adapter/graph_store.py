@@ -1,4 +1,4 @@
-"""Compile the graphs and kernels of the checks together, once per machine, and load them from a few files.
+"""The graphs of the checks and of the small model, compiled together once per machine and loaded from a few files.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
 module take hardly longer than three of them one by one. ``checker.claims.staging`` compiles the graphs of the solutions
@@ -9,24 +9,14 @@ MAX sets up all graphs of a file or none, and needs weights for all. Those of gr
 costs little because the references are recorded on a tiny configuration: the weights of all solutions are 0.15 MB and
 are made in 0.4 ms, and setting up all graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
 model of real size does not belong in the set of a check.
-
-A kernel is what MAX's interpreter compiles when an operation first needs it. Which ones the checks need is recorded,
-step by step, in ``tests/references/kernels.json``; what the pages of the book and the known habits need besides is in
-it too, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it
-is met. Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is
-loaded in a quarter of the time that one file of all would take.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,12 +24,13 @@ from typing import Any
 
 import numpy as np
 from max import mlir
-from max.driver import CPU, DeviceSpec, accelerator_count, load_devices, scan_available_devices
+from max.driver import DeviceSpec, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
-from checker.course.machine import instructions
-from checker.course.steps import MODEL, RECORDED_KERNELS, replacing
+from checker.course.steps import replacing
+from checker.max_adapter.runtime import cache_path, digest
+from checker.max_adapter.tracing import Mode, leave, mode
 
 SETS = ("solutions", "play")
 
@@ -61,35 +52,13 @@ REFUSED_BY_THE_COMPILER = {
 #: At the end of MAX's text of a graph that slices or reshapes; it rises each time that the text is asked for.
 COUNTER = re.compile(r" \{counter = \d+ : i64\}$")
 
-_only_traced = ContextVar("_only_traced", default=False)
-_staged: ContextVar[list[Graph] | None] = ContextVar("_staged", default=None)  # while they are collected
-
-
-def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
-    """Return the place of a file, under a name that says for which MAX, processor and devices its code was made.
-
-    It is None if MAX keeps nothing.
-    """
-    from max import _core
-
-    folder = _core.engine.max_cache_dir()
-    if folder is None:
-        return None
-    devices = ["cpu", *["gpu"] * accelerator_count()]
-    made_for_all = "\n".join([_core.__version__, platform.machine(), instructions(), *devices, *made_for])
-    return Path(folder) / f"gpt2-in-max-{what}-{_digest(made_for_all)}{suffix}"
-
 
 def fingerprint(graph: Graph) -> str:
     """Return the name of a graph among those compiled together, from MAX's own text of it."""
     text = COUNTER.sub("", repr(graph))
     for library in graph.kernel_libraries_paths:  # in a folder whose name stands for what is in it
         text = text.replace(f"{library.parent.parent}/", "")
-    return f"g{_digest(text)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return f"g{digest(text)}"
 
 
 @dataclass(frozen=True)
@@ -106,23 +75,6 @@ class Part:
         return getattr(self.compile(), name)
 
 
-class StagedError(Exception):
-    """A graph was staged, which is all that was wanted."""
-
-
-@contextmanager
-def only_traced() -> Iterator[None]:
-    """While this is open, raise StagedError where MAX would begin to compile a graph.
-
-    A graph that has been compiled together with others is found all the same. Without the hook, MAX compiles.
-    """
-    before = _only_traced.set(True)
-    try:
-        yield
-    finally:
-        _only_traced.reset(before)
-
-
 def install_graphs() -> None:
     """Let MAX's sessions load any graph that was compiled together with others.
 
@@ -133,18 +85,17 @@ def install_graphs() -> None:
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
         if not isinstance(model, Graph):
             return compile_any(session, model, **options)
-        if (staged := _staged.get()) is not None:
-            staged.append(model)
-            raise StagedError  # ends the claim that staged it
+        if mode() is Mode.COLLECT:
+            leave(model)
         name = fingerprint(model)
         for of in SETS:
             if (index := _read_index(of)) and name in index["graphs"]:
                 return Part(name, of, index, cache(lambda: compile_any(session, model, **options)))
         if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
             raise TypeError(refused)
-        if not _only_traced.get():
-            return compile_any(session, model, **options)
-        raise StagedError
+        if mode() is Mode.TRACE:
+            leave(model)
+        return compile_any(session, model, **options)
 
     def init_part(
         session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
@@ -188,11 +139,11 @@ def _read_index(of: str) -> Index | None:
     return index if Path(index["file"]).is_file() else None
 
 
-def compile_set(of: str, stage: Callable[[], None]) -> None:
-    """Compile together what ``stage`` would have compiled, unless this machine has it already or keeps nothing."""
-    staged, file, index = staged_by(stage), _index_file(of), _read_index(of)
-    if file and not (index and {*index["graphs"]} >= {*map(fingerprint, staged)}):
-        compile_together(staged, file)
+def compile_set(of: str, graphs: Iterable[Graph]) -> None:
+    """Compile together the graphs of a set, unless this machine has them already or keeps nothing."""
+    graphs, file, index = [*graphs], _index_file(of), _read_index(of)
+    if file and not (index and {*index["graphs"]} >= {*map(fingerprint, graphs)}):
+        compile_together(graphs, file)
 
 
 def compile_together(graphs: Iterable[Graph], index: Path) -> None:
@@ -219,7 +170,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
         devices.append(cpu)
     session = InferenceSession(devices=load_devices(devices))
     compiled = session.compile(Module(operation), custom_extensions=[*libraries])
-    file = index.with_name(f"{index.stem}-{_digest(' '.join(sorted(names)))}.mef")
+    file = index.with_name(f"{index.stem}-{digest(' '.join(sorted(names)))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
     with replacing(index) as unfinished:
@@ -234,115 +185,3 @@ def _weights(operation: Any) -> Iterator[Any]:
                 if inner.operation.name == "mo.constant.external":
                     yield inner
                 yield from _weights(inner)
-
-
-def staged_by(stage: Callable[[], None]) -> list[Graph]:
-    """Return the graphs that ``stage`` would have compiled, without compiling any: it meets a StagedError for each."""
-    staged: list[Graph] = []
-    before = _staged.set(staged)
-    try:
-        stage()
-    finally:
-        _staged.reset(before)
-    return staged
-
-
-# ---------------------------------------------------------------- kernels
-
-Compiling = Callable[[str], AbstractContextManager[None]]
-
-#: The kernels that this process has run or looked for, by MAX's names.
-used_kernels: set[str] = set()
-
-
-class _Noting(dict[str, Any]):
-    """MAX's table of compiled kernels, noting which are asked for."""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        used_kernels.add(key)
-        return super().get(key, default)
-
-
-def recorded_kernels() -> dict[str, list[str]]:
-    """Return the kernels that each check needs, by the name of the step; ``book`` and ``habits`` add some."""
-    return json.loads(RECORDED_KERNELS.read_text())
-
-
-def kernel_groups() -> dict[str, set[str]]:
-    """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
-    used = recorded_kernels()
-    model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
-    return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
-
-
-def install_kernels(compiling: Compiling) -> None:
-    """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
-
-    If the recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
-
-    Args:
-        compiling: entered, with what is being compiled, for as long as that takes.
-    """
-    from max._interpreter_ops import gc_compile
-
-    families = gc_compile.registered_families()
-    tables = [_Noting(family.cache) for family in families]
-    compile_one = gc_compile.compile_single_target
-    waiting = list(kernel_groups().values())
-
-    def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
-        for group in [group for group in waiting if key in group]:
-            waiting.remove(group)
-            with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
-                models = load_kernels(group, compiling)
-                for each in families:
-                    each.cache.update(models)
-        if key in family.cache:
-            return family.cache[key]
-        with compiling(f"the kernel {key}"):
-            return compile_one(family, key, device, build_graph)
-
-    for family, table in zip(families, tables, strict=True):
-        family.cache = table
-    gc_compile.compile_single_target = compile_missing
-
-
-def load_kernels(names: set[str], compiling: Compiling) -> dict[str, Any]:
-    """Return these kernels by name, from this machine's file.
-
-    The file is made if it is missing or cannot be read.
-    """
-    from max._interpreter_ops import gc_compile
-
-    session = gc_compile.session_for(CPU())
-    path = cache_path("kernels", *sorted(names), suffix=".mef")
-    if path and path.is_file():
-        try:
-            return session.load_all(str(path), weights_registry={})
-        except RuntimeError:
-            path.unlink(missing_ok=True)
-    with compiling(f"{len(names)} kernels that the checks use"):
-        compiled = session.compile(_module(names))
-    if path:
-        with replacing(path) as unfinished:
-            compiled.export_mef(unfinished)
-    return session.init_all(compiled, weights_registry={})
-
-
-def _module(names: set[str]) -> Module:
-    """Return one module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
-    from max._interpreter_ops import gc_compile
-    from max._mlir_context import ensure_default_mlir_context
-
-    with ensure_default_mlir_context():  # an operation may run on a thread that has none
-        module, others = Module(), Module()
-        for family in gc_compile.registered_families():
-            family.build_module_for_device(CPU(), module)
-        # A family builds all of its kernels, a thousand in all, in a second. MAX cannot take a graph out of a
-        # module, but can move it to another one, after a graph that is there.
-        with Graph("first", input_types=[], module=others) as first:
-            first.output()
-        for graph in list(module.mlir_module.body):
-            if graph.sym_name not in names:
-                graph.move_after(others.mlir_module.body[0])
-    return module

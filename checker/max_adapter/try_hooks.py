@@ -1,4 +1,4 @@
-"""Try the installed MAX: ``python -m checker.max_adapter.contract`` runs an operation through all hooks.
+"""Try the installed MAX: ``python -m checker.max_adapter.try_hooks`` runs an operation through all hooks.
 
 It says what does not fit, one line each. It may be imported where MAX is missing.
 """
@@ -18,10 +18,10 @@ def try_hooks() -> int:
     except ImportError as error:
         print(in_words(error))
         return 2
-    from checker.max_adapter import runtime
+    from checker.max_adapter import hooks, runtime
 
-    runtime.prepare()
-    lost = runtime.notices
+    hooks.install_hooks()
+    lost = hooks.notices
     try:
         runtime.start_threads()
     except Exception as error:

@@ -1,0 +1,247 @@
+"""Make MAX fast: everything of it that is patched, each place with what that buys.
+
+:func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
+grading is (float32 on the CPU), and then hooks into MAX at several places, which only buy speed (:data:`HOOKS`).
+Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right; :data:`notices`
+says so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import logging
+import re
+import signal
+import sys
+import threading
+import typing
+from collections.abc import Callable, Collection, Sequence
+from contextlib import ExitStack
+from functools import cache, partial
+from types import ModuleType
+from typing import Any
+
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental.tensor import default_device, default_dtype
+
+from checker.compiling import compiling
+from checker.max_adapter.graph_store import install_graphs
+from checker.max_adapter.kernel_store import install_kernels
+from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
+
+#: Sentences for the learner, one for each hook that does not fit this MAX.
+notices: list[str] = []
+
+#: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
+#: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
+OBJECTS_UNTIL_COLLECTED = 50_000
+
+_defaults = ExitStack()
+
+
+#: What no check runs of MAX's import: modules, and the functions and classes of each that are only ever called.
+#: ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo whose libraries take a seventh
+#: of a second to load, and the code that reads GGUF files. Step 15's compiled claim and the server call the first.
+PLANNING = "max._kv_cache_ops"
+LATER = {
+    PLANNING: ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
+    "max.graph.weights.loader_wrappers": ("GGUFWeights",),
+}
+
+
+class ImportedWhenCalled(ModuleType):
+    """A stand-in for a module, which it imports when a function of it is called or another name is read."""
+
+    def __init__(self, name: str, called: Collection[str]) -> None:
+        super().__init__(name)
+        self._called = called
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function that calls the module's own function of this name, or the module's attribute."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            return getattr(self._itself(), name)(*arguments, **options)
+
+        return call if name in self._called else getattr(self._itself(), name)
+
+    def _itself(self) -> ModuleType:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return importlib.import_module(self.__name__)
+
+
+def import_later() -> None:
+    """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
+    for name in LATER.keys() - sys.modules.keys():
+        sys.modules[name] = ImportedWhenCalled(name, LATER[name])
+
+
+def take_interrupts() -> None:
+    """Handle Ctrl-C with a function of ours, which raises KeyboardInterrupt like Python's own.
+
+    With Python's own, ``asyncio.run``, in which every eager operation ends, prepares a message with the ``repr`` of
+    the result, which for a tensor runs hundreds of further operations: a forward pass of attention takes half a
+    minute instead of a tenth of a second.
+    """
+
+    def interrupt(signum: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    on_main_thread = threading.current_thread() is threading.main_thread()  # no other may, and no other needs to
+    if on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+
+
+SET_TIMER_SLACK = 29  # Linux's PR_SET_TIMERSLACK
+SLACK = 10_000_000  # nanoseconds
+
+
+def let_threads_sleep() -> None:
+    """Let the thread that MAX starts at its first execution sleep for as long as there is nothing for it to do.
+
+    It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes an eighth of a core
+    even when nothing runs, and on two cores everything that MAX computes takes up to a quarter longer. Linux lets a
+    wait that has a limit end late, by the "timer slack" of its thread, and a thread takes it over from the one that
+    starts it. So the first execution of a process has a large one, and the caller has its own again afterwards.
+    """
+    from max.engine import Model
+
+    execute = Model._execute_device_tensors
+    if sys.platform != "linux":
+        return
+    prctl = ctypes.CDLL(None).prctl
+
+    def first_with_slack(model: Model, arguments: Any) -> Any:
+        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010
+        prctl(SET_TIMER_SLACK, ctypes.c_ulong(SLACK), 0, 0, 0)
+        try:
+            return execute(model, arguments)
+        finally:
+            prctl(SET_TIMER_SLACK, ctypes.c_ulong(0), 0, 0, 0)  # zero stands for what the thread began with
+
+    setattr(Model, "_execute_device_tensors", first_with_slack)  # noqa: B010 (a type checker takes it for a constant)
+
+
+def interpret() -> None:
+    """Run eager operations through MAX's interpreter; its default also compiles each in background processes.
+
+    Compile what the interpreter has no kernel for, and tell the listeners. Refuse numbers of 16 bits: compiling their
+    small graphs one by one takes minutes, and the result is too coarse to be right.
+    """
+    from max.experimental import executor
+
+    interpreter, compiler = executor.InterpreterExecutor(), executor.CompilingExecutor()
+
+    class InterpretOrCompile:
+        def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+            try:
+                return interpreter.execute(graph, inputs)
+            except executor.UnsupportedGraphError as refused:
+                words = str(refused)
+            if small := re.search("b?float16", words):
+                raise TypeError(f"{small[0]} is right to 3 digits, and the check compares 5: compute in float32")
+            if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
+                raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")
+            with compiling("an operation for which MAX's interpreter has no kernel, which takes longer"):
+                return compiler.execute(graph, inputs)
+
+    executor.set_default_executor(InterpretOrCompile())
+
+
+def interpret_more() -> None:
+    """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
+
+    MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
+    these products, and operations of a library of one's own, looked up in MAX's library, which takes up to a second in
+    every process; the compiler will do that.
+    """
+    from max import _interpreter
+    from max._core.dialects import mo
+    from max._interpreter_ops import handlers
+    from max.graph import KernelLibrary
+
+    known = handlers._MO_OP_HANDLERS
+    is_known, verify_any = _interpreter._is_interpretable_custom, KernelLibrary.verify_custom_op
+
+    def is_interpretable(op: Any) -> bool:
+        return bool(PRODUCT.fullmatch(op.symbol)) or is_known(op)
+
+    def verify(library: KernelLibrary, op: Any) -> None:
+        if not (library.library_paths() or PRODUCT.fullmatch(op.attributes["symbol"].value)):
+            verify_any(library, op)
+
+    _interpreter._is_interpretable_custom = is_interpretable
+    KernelLibrary.verify_custom_op = verify  # type: ignore[method-assign, assignment]
+    for op, handle in ((mo.CustomOp, multiply), (mo.GatherOp, gather), (mo.GatherNdOp, gather_nd)):
+        handlers.register_op_handler(op)(partial(handle, known[op]))
+
+
+def add_inputs_one_by_one() -> None:
+    """Give a graph of eager operations its inputs without describing all of them again for each.
+
+    Every weight that is read eagerly becomes an input of the graph. For each, MAX describes all inputs anew: their
+    types, names and parameters, 52 times for a model of four blocks, which is half of its forward pass.
+    ``Graph.output`` and the removal of unused inputs describe them once more, when the graph is complete; that is all
+    that anyone reads.
+    """
+    from max.experimental import _passes
+    from max.graph import Value
+    from max.graph.graph import _location
+
+    describe_all = _passes.add_input
+
+    def add_input(graph: Any, type: Any) -> Any:
+        block = _passes._graph_block(graph)
+        if list(type.parameters) or len(block.arguments) != len(graph.inputs):
+            return describe_all(graph, type)  # a symbolic size has to be declared; a chain is not an input
+        with graph:
+            value = Value.from_mlir(block.add_argument(type.to_mlir(), _location()))
+        graph.inputs = (*graph.inputs, value)
+        return value
+
+    _passes.add_input = add_input
+
+
+def remember_protocols() -> None:
+    """Have Python keep which attributes a protocol demands.
+
+    MAX asks of everything in a graph whether it fits a protocol. Python 3.11 puts the protocol's attributes together at
+    every such question, which takes 7% of the time of a model's graph; later versions keep them.
+    """
+    if sys.version_info < (3, 12) and (find := getattr(typing, "_get_protocol_attrs", None)):
+        setattr(typing, "_get_protocol_attrs", cache(find))  # noqa: B010 (no name that a type checker knows)
+
+
+#: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
+HOOKS: dict[str, Callable[[], None]] = {
+    "imports": import_later,  # a fifth of a second of every check
+    "kernels": install_kernels,  # minutes of the first check of a step
+    "graphs": install_graphs,  # up to a minute of the first pass of a step
+    "interpreter": interpret,
+    "operations": interpret_more,  # minutes of the first checks of steps 15 and 22
+    "inputs": add_inputs_one_by_one,  # up to a third of a check of steps 10 to 15
+    "sleep": let_threads_sleep,
+    "interrupts": take_interrupts,
+}
+
+
+@cache
+def install_hooks() -> None:
+    """Make MAX in this process fast, and set what grading is; a second call does nothing."""
+    logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
+    remember_protocols()
+    gc.set_threshold(OBJECTS_UNTIL_COLLECTED)
+    for name, install in HOOKS.items():
+        try:
+            install()
+        except Exception as error:  # whatever it is, checks are right without the hook
+            words = " ".join(f"{type(error).__name__}: {error}".split())
+            notices.append(f"The hook for {name} does not fit this MAX ({words}): checks are slower, but as right.")
+    # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
+    _defaults.enter_context(default_device(CPU()))
+    _defaults.enter_context(default_dtype(DType.float32))

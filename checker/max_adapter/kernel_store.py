@@ -1,0 +1,123 @@
+"""The kernels of MAX's interpreter that the checks use, compiled together once per machine and loaded from two files.
+
+A kernel is what MAX's interpreter compiles when an operation first needs it. Which ones the checks need is recorded,
+step by step, in ``tests/references/kernels.json``; what the pages of the book and the known habits need besides is in
+it too, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it
+is met. Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is
+loaded in a quarter of the time that one file of all would take.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from max.driver import CPU
+from max.graph import Graph, Module
+
+from checker.compiling import compiling
+from checker.course.steps import MODEL, RECORDED_KERNELS, replacing
+from checker.max_adapter.runtime import cache_path
+
+
+def recorded_kernels() -> dict[str, list[str]]:
+    """Return the kernels that each check needs, by the name of the step; ``book`` and ``habits`` add some."""
+    return json.loads(RECORDED_KERNELS.read_text())
+
+
+def kernel_groups() -> dict[str, set[str]]:
+    """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
+    used = recorded_kernels()
+    model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
+    return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
+
+
+def install_kernels() -> None:
+    """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
+
+    If the recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
+    """
+    from max._interpreter_ops import gc_compile
+
+    families = gc_compile.registered_families()
+    compile_one = gc_compile.compile_single_target
+    waiting = list(kernel_groups().values())
+
+    def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
+        for group in [group for group in waiting if key in group]:
+            waiting.remove(group)
+            with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
+                models = load_kernels(group)
+                for each in families:
+                    each.cache.update(models)
+        if key in family.cache:
+            return family.cache[key]
+        with compiling(f"the kernel {key}"):
+            return compile_one(family, key, device, build_graph)
+
+    gc_compile.compile_single_target = compile_missing
+
+
+def load_kernels(names: set[str]) -> dict[str, Any]:
+    """Return these kernels by name, from this machine's file.
+
+    The file is made if it is missing or cannot be read.
+    """
+    from max._interpreter_ops import gc_compile
+
+    session = gc_compile.session_for(CPU())
+    path = cache_path("kernels", *sorted(names), suffix=".mef")
+    if path and path.is_file():
+        try:
+            return session.load_all(str(path), weights_registry={})
+        except RuntimeError:
+            path.unlink(missing_ok=True)
+    with compiling(f"{len(names)} kernels that the checks use"):
+        compiled = session.compile(_module(names))
+    if path:
+        with replacing(path) as unfinished:
+            compiled.export_mef(unfinished)
+    return session.init_all(compiled, weights_registry={})
+
+
+def _module(names: set[str]) -> Module:
+    """Return one module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
+    from max._interpreter_ops import gc_compile
+    from max._mlir_context import ensure_default_mlir_context
+
+    with ensure_default_mlir_context():  # an operation may run on a thread that has none
+        module, others = Module(), Module()
+        for family in gc_compile.registered_families():
+            family.build_module_for_device(CPU(), module)
+        # A family builds all of its kernels, a thousand in all, in a second. MAX cannot take a graph out of a
+        # module, but can move it to another one, after a graph that is there.
+        with Graph("first", input_types=[], module=others) as first:
+            first.output()
+        for graph in list(module.mlir_module.body):
+            if graph.sym_name not in names:
+                graph.move_after(others.mlir_module.body[0])
+    return module
+
+
+class _Noting(dict[str, Any]):
+    """MAX's table of compiled kernels, which notes for which of them it is asked."""
+
+    def __init__(self, table: Mapping[str, Any], used: set[str]) -> None:
+        super().__init__(table)
+        self.used = used
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.used.add(key)
+        return super().get(key, default)
+
+
+def note_used() -> set[str]:
+    """Return a set that from now on fills with the kernels which this process runs or looks for, by MAX's names."""
+    from max._interpreter_ops import gc_compile
+
+    used = set[str]()
+    for family in gc_compile.registered_families():
+        family.cache = _Noting(family.cache, used)
+    return used
