@@ -208,7 +208,6 @@ def prepare_ahead(step: Step) -> None:
         from checker.max_adapter.runtime import start_threads
 
         start_threads()
-    gc.freeze()
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ says so.
 from __future__ import annotations
 
 import ctypes
-import gc
 import importlib
 import logging
 import re
@@ -34,10 +33,6 @@ from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
 
 #: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
-
-#: How many objects Python lets pile up until it looks for cycles among them. A graph of MAX's is made of so many that
-#: Python's own limit, 700, costs a check of steps 11 to 15 up to a tenth of its time.
-OBJECTS_UNTIL_COLLECTED = 50_000
 
 _defaults = ExitStack()
 
@@ -235,7 +230,6 @@ def install_hooks() -> None:
     """Make MAX in this process fast, and set what grading is; a second call does nothing."""
     logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
     remember_protocols()
-    gc.set_threshold(OBJECTS_UNTIL_COLLECTED)
     for name, install in HOOKS.items():
         try:
             install()
