@@ -15,7 +15,6 @@ import re
 import signal
 import sys
 import threading
-import typing
 from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
@@ -202,16 +201,6 @@ def add_inputs_one_by_one() -> None:
     _passes.add_input = add_input
 
 
-def remember_protocols() -> None:
-    """Have Python keep which attributes a protocol demands.
-
-    MAX asks of everything in a graph whether it fits a protocol. Python 3.11 puts the protocol's attributes together at
-    every such question, which takes 7% of the time of a model's graph; later versions keep them.
-    """
-    if sys.version_info < (3, 12) and (find := getattr(typing, "_get_protocol_attrs", None)):
-        setattr(typing, "_get_protocol_attrs", cache(find))  # noqa: B010 (no name that a type checker knows)
-
-
 #: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
 HOOKS: dict[str, Callable[[], None]] = {
     "imports": import_later,  # a fifth of a second of every check
@@ -229,7 +218,6 @@ HOOKS: dict[str, Callable[[], None]] = {
 def install_hooks() -> None:
     """Make MAX in this process fast, and set what grading is; a second call does nothing."""
     logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
-    remember_protocols()
     for name, install in HOOKS.items():
         try:
             install()
