@@ -81,7 +81,7 @@ writing_options = each(
 
 @contextlib.contextmanager
 def running(*refused: type[Exception]) -> Iterator[Tell]:
-    """Run a command, which Ctrl-C ends soon; refuse what it cannot do, and name the learner's step that is wrong.
+    """Run a command, which a signal ends soon; refuse what it cannot do, and name the learner's step that is wrong.
 
     Args:
         refused: errors, besides a ValueError, whose message says what cannot be done.
@@ -90,7 +90,7 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
         What tells the user something.
     """
     tell = teller()
-    with ending_soon(lambda: tell_stopped(tell, "stopped by Ctrl-C")), refusing(ValueError, *refused):
+    with ending_soon(lambda by: tell_stopped(tell, f"stopped by {by}")), refusing(ValueError, *refused):
         try:
             yield tell
         except Exception as error:

@@ -1,8 +1,11 @@
-"""Write files that are never seen half written."""
+"""Write files that are never seen half written, and keep a folder for one process."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from checker.course.steps import replacing
@@ -22,3 +25,21 @@ def write(file: Path, data: bytes) -> None:
     except OSError as error:
         error.filename = str(file)  # not that of the unfinished one
         raise
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """While this is open, let no other process of this machine lock a folder, also once it is called otherwise.
+
+    Yields:
+        The open folder.
+
+    Raises:
+        BlockingIOError: another process has locked it.
+    """
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield opened
+    finally:
+        os.close(opened)  # which unlocks it, as does the end of the process

@@ -16,7 +16,7 @@ compiled_now: list[str] = []
 
 
 def note(what: str, seconds: float | None) -> None:
-    """Note that MAX begins to compile something, or that this took so long; not if Ctrl-C has ended it."""
+    """Note that MAX begins to compile something, or that this took so long; not if a signal has ended it."""
     if seconds is None:
         compiled_now.append(what)
     elif sys.exc_info()[0] is not KeyboardInterrupt:
@@ -24,7 +24,7 @@ def note(what: str, seconds: float | None) -> None:
 
 
 def tell_stopped(tell: Callable[[str], None], sentence: str) -> None:
-    """Tell that Ctrl-C has stopped a command, and what MAX was compiling, on a line of its own in a terminal."""
+    """Tell that a signal has stopped a command, and what MAX was compiling, on a line of its own in a terminal."""
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__  # rich would show the moving line below the sentence
     if sys.stderr and sys.stderr.isatty():
         print(end=CLEAR_LINE if compiled_now else "\n", file=sys.stderr, flush=True)

@@ -9,8 +9,6 @@ its metadata the plan and what has been reported. A save writes it last, so what
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -19,15 +17,17 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
+from checker.course.steps import UNFINISHED
 from play.files import write
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
+from play.training import places
 from play.training.curve import as_page
+from play.training.places import STATE
 from play.training.plan import CURVE, FIGURES, History, Plan
 from solutions.checkpoint import Weights
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import CONV1D
 
-STATE = "training.safetensors"
 MODEL = "model.safetensors"
 
 
@@ -42,45 +42,34 @@ class Saved:
 
 
 class Folder:
-    """The folder of one training.
+    """The folder of one training, which :mod:`play.training.places` keeps from any other.
 
     Args:
-        path: where it is, or will be with the first save.
+        path: where it is, or will be once it is whole.
+        unfinished: where it is made.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def require_new(self) -> None:
-        """Refuse to begin a training in a folder that holds something else.
-
-        Raises:
-            ValueError: the folder holds files, is not a folder, or cannot be made.
-        """
-        if (self.path / STATE).is_file():
-            raise ValueError(
-                f"{self.path} holds a training already. Add --resume {self.path} to continue it, or give another --out"
-            )
-        if self.path.exists() and not (self.path.is_dir() and not any(self.path.iterdir())):
-            raise ValueError(f"{self.path} is not empty; give --out a new folder")
-        parent = next(parent for parent in self.path.absolute().parents if parent.exists())
-        if not (parent.is_dir() and os.access(parent, os.W_OK)):
-            raise ValueError(f"{self.path} cannot be written in {parent}; give another --out")
+    def __init__(self, path: Path, unfinished: Path | None = None) -> None:
+        self.path, self.unfinished = path, unfinished or places.unfinished(path)
 
     def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: Saved) -> None:
         """Make the folder with everything that belongs in it.
 
         Raises:
-            ValueError: the disk is full, say; then nothing is left.
+            ValueError: the disk is full, say; then it is not there.
         """
+        made, whole = Folder(self.unfinished), self.path.resolve()
         try:
-            for place in (self.path, self.path / "best"):
-                place.mkdir(parents=True, exist_ok=True)
+            for place in (made.path, made.path / "best"):
+                place.mkdir(exist_ok=True)
                 for name, content in _model_files(saved.plan, config, tokenizer).items():
                     write(place / name, content)
-            self.save(saved, best=True)
+            made.save(saved, best=True)
+            for left in made.path.rglob(f"*{UNFINISHED}"):  # of a training that was killed
+                left.unlink()
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            made.path.rename(whole)
         except OSError as error:
-            shutil.rmtree(self.path, ignore_errors=True)
             raise ValueError(
                 f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
                 "give another --out, and start again"
@@ -108,13 +97,9 @@ class Folder:
         """Return what the training is resumed from, and its tokenizer.
 
         Raises:
-            ValueError: this is not the folder of a training, or its files are damaged.
+            ValueError: its files are damaged, or are not those of a training.
         """
         file = self.path / STATE
-        if not file.is_file():
-            raise ValueError(
-                f"{self.path} holds no training: it has no {STATE}. Give --resume the folder that was --out"
-            )
         try:
             with safe_open(file, "np") as opened:
                 figures = json.loads(opened.metadata()["training"])

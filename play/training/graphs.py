@@ -26,7 +26,7 @@ from solutions.checkpoint import Weights
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import Accumulate, AdamW, Update, train_step
-from solutions.training import Batch, TrainingState, initialize, model_with
+from solutions.training import Batch, TrainingState, check_finite, initialize, model_with
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
@@ -94,11 +94,22 @@ class Trainer:
         return {name: self.groups[name].arrays for name in ("weights", "means", "squares")}
 
     def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
-        """Run the model with the weights as they are now."""
-        return np.from_dlpack(self.compiled_logits(tensor(input_ids), self.state.weights))
+        """Run the model with the weights as they are now.
+
+        Raises:
+            FloatingPointError: a logit is not finite, though every weight is.
+        """
+        logits = np.from_dlpack(self.compiled_logits(tensor(input_ids), self.state.weights))
+        if not np.isfinite(logits).all():
+            raise FloatingPointError(f"after step {self.step} some logits are not finite")
+        return logits
 
     def loss(self, batches: Batches) -> tuple[float, int]:
-        """Return the mean loss in nats over all targets that count, and how many they are."""
+        """Return the mean loss in nats over all targets that count, and how many they are.
+
+        Raises:
+            FloatingPointError: a logit, or the loss, is not finite.
+        """
         nats, count = 0.0, 0
         for input_ids, targets in batches:
             logits, counts = self.logits(input_ids), targets != NOT_COUNTED
@@ -106,6 +117,7 @@ class Trainer:
             losses = np.logaddexp.reduce(logits, axis=-1) - chosen  # [batch, seq]
             nats += float(losses[counts].sum(dtype=np.float64))
             count += int(counts.sum())
+        check_finite(self.step, "validation loss", nats)
         return nats / count, count
 
 

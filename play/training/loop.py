@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,57 +77,72 @@ class Session:
         """Train until a step, and yield the loss of each.
 
         Raises:
-            ValueError: the loss, or a weight after it, is not a finite number.
+            FloatingPointError: the loss, or a weight after it, is not finite.
         """
         trainer = self.trainer
-        try:
-            while trainer.step < until:
-                step = trainer.step + 1
-                loss, _ = trainer.learn(self.batches_of(step), self.rate_of(step))
-                if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
-                    raise self.diverged(f"after step {step} some weights are not finite")
-                yield loss
-        except FloatingPointError as error:  # which step 20 raises itself
-            raise self.diverged(str(error)) from error
+        while trainer.step < until:
+            step = trainer.step + 1
+            loss, _ = trainer.learn(self.batches_of(step), self.rate_of(step))
+            if not all(np.isfinite(whole).all() for whole in trainer.groups["weights"].wholes.values()):
+                raise FloatingPointError(f"after step {step} some weights are not finite")
+            yield loss
 
-    def diverged(self, why: str) -> ValueError:
-        """Return what to raise, with what to do."""
-        return ValueError(
-            f"{why}: the weights have left what float32 can hold. Begin again in another --out with a lower --rate "
-            f"than {self.plan.rate}"
-        )
+    @contextmanager
+    def diverging(self) -> Iterator[None]:
+        """While this is open, say of a number that is not finite what to do.
+
+        Raises:
+            ValueError: a loss, weight or logit is not a finite number.
+        """
+        try:
+            yield
+        except FloatingPointError as error:
+            if self.trainer.step == 0:
+                what_to_do = "and no step has changed the weights yet, so it is the model that computes this"
+            else:
+                what_to_do = (
+                    "the weights have left what float32 can hold. Begin again in another --out with a lower --rate "
+                    f"than {self.plan.rate}"
+                )
+            raise ValueError(f"{error}: {what_to_do}") from error
 
     def seconds_per_step(self) -> float:
         """Return how long a step takes, from timing a few whose effect is discarded."""
         times = [time.perf_counter()]
-        times += [time.perf_counter() for _ in self.steps(TRIED_STEPS)]
+        with self.diverging():
+            times += [time.perf_counter() for _ in self.steps(TRIED_STEPS)]
         self.trainer.begin(self.plan.seed)
         return float(np.median(np.diff(times)[1:]))
 
     def run(self) -> bool:
-        """Train until the last step or Ctrl-C, which waits for a step; return whether it was the last step.
+        """Train until the last step or a signal, which waits for a step; return whether it was the last step.
 
         Raises:
             ValueError: the loss, or a weight, is not a finite number, or a save failed.
         """
         try:
-            if not self.history.evaluations:
-                loss, vocab = self.evaluate()["loss"], self.trainer.config.vocab_size
-                guessing = f"guessing among {vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}"
-                show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
-            show(HEADER)
-            steps = self.steps(self.plan.steps)
-            while self.trainer.step < self.plan.steps:
-                with put_off():
-                    started = time.perf_counter()
-                    self.history.losses.append(next(steps))
-                    self.history.seconds += time.perf_counter() - started
-                    self.after_step()
+            with self.diverging():
+                if not self.history.evaluations:
+                    self.begin()
+                show(HEADER)
+                steps = self.steps(self.plan.steps)
+                while self.trainer.step < self.plan.steps:
+                    with put_off():
+                        started = time.perf_counter()
+                        self.history.losses.append(next(steps))
+                        self.history.seconds += time.perf_counter() - started
+                        self.after_step()
         except KeyboardInterrupt:
             if self.saved_step < self.trainer.step:
                 self.save()
         show_for_now("")
         return self.trainer.step == self.plan.steps
+
+    def begin(self) -> None:
+        """Evaluate before the first step."""
+        loss, vocab = self.evaluate()["loss"], self.trainer.config.vocab_size
+        guessing = f"guessing among {vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}"
+        show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
 
     def after_step(self) -> None:
         """Evaluate, write a sample, save, and print, each if it is due."""
@@ -181,7 +197,7 @@ class Session:
         return Saved(self.plan, self.history, self.trainer.step, self.trainer.kept())
 
     def stopped(self) -> str:
-        """Return what Ctrl-C leaves: the last step, or if that took too long, the last save before it."""
+        """Return what a signal leaves: the last step, or if that took too long, the last save before it."""
         last = f"stopped after step {self.trainer.step:,} of {self.plan.steps:,}"
         kept = "which is saved" if self.saved_step == self.trainer.step else f"and step {self.saved_step:,} is saved"
         return f"{last}, {kept}; `{resuming(self.folder, self.history)}` continues it"

@@ -6,7 +6,6 @@ The plan is everything that its numbers depend on. The command line's options ar
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 OUT = Path("my-gpt2")  # where the model goes by default
 FIGURES = "training.json"  # the file in the folder of a training that has all figures
 CURVE = "loss.html"  # and the one that shows its losses
+LARGEST_RATE = 1e38  # which float32 still holds
 WARMUP = 0.05  # share of all steps in which the learning rate rises
 EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training
@@ -59,7 +59,7 @@ class Plan:
                 raise ValueError(f"--{name} {number} is too small; give {smallest}{why} or more")
         if self.width % self.heads:
             raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
-        if not 0 < self.rate < math.inf:
+        if not 0 < self.rate < LARGEST_RATE:
             raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
         if not 0 < self.share <= 0.5:
             raise ValueError(f"--share {self.share} must be above 0 and at most 0.5: twice that is the share at last")

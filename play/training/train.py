@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from checker.course.steps import SAMPLING, TRAINING
 from checker.interrupts import ending_soon, put_off
 from play.preparing import prepared, tell_stopped
 from play.processor import processor_name
+from play.training.places import new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
@@ -34,7 +36,7 @@ def train(
     anyway: bool = False,
     **numbers: Any,
 ) -> None:
-    """Train, and say how it goes. After Ctrl-C it can be resumed, and the program ends, saying so.
+    """Train, and say how it goes. After a signal it can be resumed, and the program ends, saying so.
 
     Args:
         numbers: the plan's numbers by name, ``steps`` among them; None stands for the plan's default.
@@ -45,17 +47,28 @@ def train(
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
-    with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
-        from play.training.checkpoint import Folder
+    path = resume or out or OUT
+    session: Session | None = None
 
-        folder = Folder(resume or out or OUT)
-        if resume:
-            session = go_on(folder, tell, mine=mine)
-        else:
-            texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
-            plan = Plan(**numbers, texts=texts, also=others)
-            session = begin(folder, plan, tell, minutes=minutes, mine=mine)
-    with ending_soon(lambda: tell_stopped(tell, session.stopped())):
+    def stopped(by: str) -> None:
+        with suppress(OSError):
+            place.rmdir()  # which is empty while MAX compiles
+        tell_stopped(tell, session.stopped() if session else f"stopped by {by}")
+
+    with resumed(path) if resume else new(path) as place, ending_soon(stopped):
+        with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
+            from play.training.checkpoint import Folder
+
+            folder = Folder(path, place)
+            if resume:
+                session = go_on(folder, tell, mine=mine)
+            else:
+                texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
+                plan = Plan(**numbers, texts=texts, also=others)
+                begun = begin(folder, plan, tell, minutes=minutes, mine=mine)
+                with put_off():
+                    folder.begin(begun.trainer.config, begun.tokenizer, begun.saved())
+                    session = begun
         if not session.run():
             raise KeyboardInterrupt  # which has waited until the step was saved
     plan, best = session.plan, session.history.best
@@ -85,16 +98,15 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
 
 
 def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Session:
-    """Begin a training in a new folder; given a number of ``minutes``, time a few steps to plan as many as fit.
+    """Return a training at its first step; given a number of ``minutes``, time a few steps to plan as many as fit.
 
     Raises:
-        ValueError: the folder or a text cannot be used; that shows before anything is compiled.
+        ValueError: a text cannot be used; that shows before anything is compiled.
     """
     from play.training.graphs import compile_trainer, config_of
     from play.training.loop import Session
     from play.training.windows import read_material
 
-    folder.require_new()
     material = read_material(plan)
     config = config_of(plan, material.tokenizer.get_vocab_size())
     trainer = compile_trainer(config)
@@ -125,8 +137,6 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
     if plan.also:
         times = (1 - plan.share) * read / tokens["also"]
         tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
-    with put_off():
-        folder.begin(config, material.tokenizer, session.saved())
     return session
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, ROOT, SAMPLING, TRAINING, find_step
-from checker.interrupts import INTERRUPTED
+from checker.interrupts import ENDINGS, INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from cli.finished import blaming
 from play import own_steps
@@ -27,7 +27,7 @@ DOING = {
 PROGRAM = """
 import hashlib, sys, time
 from checker import interrupts
-with interrupts.ending_soon(lambda: print("stopped")):
+with interrupts.ending_soon(lambda by: print("stopped by", by)):
     try:
         print("begun", flush=True)
         {doing}
@@ -37,15 +37,25 @@ with interrupts.ending_soon(lambda: print("stopped")):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("what", DOING)
-def test_ctrl_c_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what):
+def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, number):
     doing, closed = DOING[what]
     with started(ROOT, "-c", PROGRAM.format(doing=doing)) as process:
         assert process.stdout.readline() == "begun\n"
         time.sleep(1)  # it is in the middle of it
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         shown, errors = process.communicate(timeout=60)
-    assert (shown, errors, process.returncode) == (f"{closed}stopped\n", "", INTERRUPTED)
+    assert (shown, errors, process.returncode) == (f"{closed}stopped by {ENDINGS[number]}\n", "", 128 + number)
+
+
+@pytest.mark.slow
+def test_what_a_caller_lets_a_program_ignore_stays_ignored():
+    with started(ROOT, "-c", PROGRAM.format(doing="sys.stdin.readline()"), by=("nohup",)) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(signal.SIGHUP)
+        assert process.communicate("\n", timeout=60)[0] == "closed\n"
+    assert process.returncode == 0
 
 
 @pytest.mark.slow

@@ -16,12 +16,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from checker.course.steps import ROOT
-from play.training import checkpoint, loop
-from play.training.checkpoint import STATE, Folder, Saved
+from checker.course.steps import ROOT, UNFINISHED
+from checker.interrupts import ENDINGS
+from play import files
+from play.training import loop, places
+from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.loop import Session
 from play.training.memory import Shared, tensors
+from play.training.places import STATE
 from play.training.plan import History, Plan
 from play.training.train import train
 from play.training.windows import Material, Windows, learn_tokenizer, token_ids, validation_windows
@@ -69,9 +72,20 @@ def trainer():
 
 
 @pytest.fixture
-def begin(trainer, tokenizer, tmp_path):
-    """Begin a training of the plan in a new folder, or go on with the one that is there."""
+def drawn_up(trainer, tokenizer):
+    """What makes a training of a plan, which begins in a folder or goes on there."""
     tokens = token_ids(tokenizer, TEXTS)
+
+    def session(folder, plan, history):
+        material = Material(tokenizer, Windows(tokens, plan), validation_windows(tokens[:60], plan), {}, {}, "")
+        return Session(plan, trainer, material, folder, history)
+
+    return session
+
+
+@pytest.fixture
+def begin(trainer, tokenizer, drawn_up, tmp_path):
+    """Begin a training of the plan in a new folder, or go on with the one that is there."""
 
     def session(name="training", plan=PLAN, **facts):
         folder, history = Folder(tmp_path / name), History(facts={"vocab": PLAN.vocab, **facts})
@@ -81,8 +95,7 @@ def begin(trainer, tokenizer, tmp_path):
             saved, _ = folder.load()
             plan, history = saved.plan, saved.history
             trainer.go_on(saved.step, saved.groups)
-        material = Material(tokenizer, Windows(tokens, plan), validation_windows(tokens[:60], plan), {}, {}, "")
-        made = Session(plan, trainer, material, folder, history)
+        made = drawn_up(folder, plan, history)
         if not resumes:
             folder.begin(CONFIG, tokenizer, made.saved())
         return made
@@ -181,25 +194,86 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
         train(lambda sentence: None, resume=mine)
 
 
-def test_ctrl_c_before_the_first_step_is_done_says_what_is_saved(begin, monkeypatch):
-    session, said = begin(), []
-    spoil(session, "compiled_logits", before=lambda: os.kill(os.getpid(), signal.SIGINT))  # in the first evaluation
+#: When a signal comes -> the step that the folder then holds, if there is one.
+MOMENTS = {
+    "compiling": None,
+    "making the folder": 0,
+    "the first evaluation": 0,
+    "saving": 0,
+    "a step": 3,
+    "evaluating": 1,
+}
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
+    trainer, drawn_up, monkeypatch, tmp_path, moment, number
+):
+    came, said, path, saved = [], [], tmp_path / "in" / "training", MOMENTS[moment]
+    trainer.begin(PLAN.seed)
+
+    def come(now=moment):
+        if now == moment and not came and (moment != "a step" or trainer.step == 2):
+            came.append(moment)
+            os.kill(os.getpid(), number)
+
+    def begin(folder, *_, **options):
+        come("compiling")
+        session = drawn_up(folder, PLAN, History(facts={"vocab": PLAN.vocab}))
+        spoil(session, "update", before=lambda: come("a step"))
+        spoil(session, "compiled_logits", before=lambda: come("evaluating" if trainer.step else "the first evaluation"))
+        return session
+
+    when = lambda _: come("making the folder" if places.unfinished(path).exists() else "saving")  # noqa: E731
+    monkeypatch.setattr(os, "fsync", when)
     module = sys.modules["play.training.train"]
-    for name, replaced in (("prepared", nullcontext()), ("begin", session)):
-        monkeypatch.setattr(module, name, lambda *_, replaced=replaced, **options: replaced)
+    for name, replaced in (("prepared", lambda *_, **options: nullcontext()), ("begin", begin)):
+        monkeypatch.setattr(module, name, replaced)
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, getattr(sys, name))  # which the end leaves aside
     monkeypatch.setattr(os, "_exit", sys.exit)
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        with pytest.raises(SystemExit, match="130"):
-            train(said.append)
-    finally:
-        signal.signal(signal.SIGINT, handler)
-    resume = f"`./run train --resume {session.folder.path}` continues it"
-    assert said == [f"stopped after step 0 of 6, which is saved; {resume}"]
-    session.trainer.step = 3  # the step took longer than Ctrl-C waits
-    assert session.stopped() == f"stopped after step 3 of 6, and step 0 is saved; {resume}"
+    with pytest.raises(SystemExit, match=str(128 + number)):
+        train(said.append, out=path)
+    assert came == [moment]
+    if saved is None:
+        assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], [])
+        return
+    resume = f"`./run train --resume {path}` continues it"
+    assert said == [f"stopped after step {saved} of 6, which is saved; {resume}"]
+    with places.resumed(path):
+        assert Folder(path).load()[0].step == saved
+    assert [*tmp_path.rglob("*.unfinished")] == []
+    session = drawn_up(Folder(path), PLAN, History())
+    trainer.step += 1  # the step took longer than the signal waits
+    assert session.stopped() == f"stopped after step {saved + 1} of 6, and step {saved} is saved; {resume}"
+
+
+def test_a_folder_has_one_training_and_is_whole_or_not_there(tokenizer, tmp_path):
+    path, saved = tmp_path / "in" / "training", Saved(PLAN, History(), 0, {"weights": initialize(CONFIG, 3)})
+    with places.new(path) as place:
+        with pytest.raises(ValueError, match=r"another training is beginning in .*; give"), places.new(path):
+            pass
+        (place / "of-another-program.txt").touch()
+        path.mkdir(parents=True)  # somebody else does, and uses it
+        (path / "theirs").touch()
+        with pytest.raises(ValueError, match=r"could not be made \(.* not empty\), and nothing of it"):
+            Folder(path, place).begin(CONFIG, tokenizer, saved)
+    assert [*tmp_path.rglob("*")] == [path.parent, path, path / "theirs"]
+    (path / "theirs").unlink()
+    (place := places.unfinished(path)).mkdir()  # one that was killed has left it
+    (place / f"{STATE}.7{UNFINISHED}").touch()
+    with places.new(path):
+        assert [*path.iterdir()] == []
+        Folder(path, place).begin(CONFIG, tokenizer, saved)
+        for another, problem in ((places.new, "holds a training already"), (places.resumed, "is running; wait")):
+            with pytest.raises(ValueError, match=problem), another(path):
+                pass
+    assert [*tmp_path.rglob(f"*{UNFINISHED}")] == []
+    with places.resumed(path), pytest.raises(ValueError, match="is running; wait"), places.resumed(path):
+        pass
+    with places.resumed(path):
+        assert Folder(path).load()[0].step == 0
 
 
 def loss_is_nan(session):
@@ -215,6 +289,11 @@ def weight_is_nan(session):
         return norm
 
     spoil(session, "update", after=after)
+
+
+def logits_overflow(session):
+    late = session.trainer
+    spoil(session, "compiled_logits", after=lambda logits: logits * (np.inf if late.step == 4 else 1))
 
 
 def disk_is_full(session):
@@ -233,6 +312,7 @@ def disk_is_full(session):
     [
         (loss_is_nan, "the loss of step 4 is nan: .* Begin again in another --out with a lower --rate than 0.5"),
         (weight_is_nan, "after step 4 some weights are not finite: .* Begin again in another --out"),
+        (logits_overflow, "after step 4 some logits are not finite: .* Begin again in another --out"),
         (disk_is_full, r"step 4 could not be saved \(No space left on device\), .* holds step 3\. .* --resume"),
     ],
 )
@@ -244,6 +324,13 @@ def test_what_goes_wrong_is_said_and_the_last_save_stays(begin, problem, message
     saved, _ = session.folder.load()
     assert saved.step == 3
     assert all(np.isfinite(array).all() for array in saved.groups["weights"].values())
+
+
+def test_what_is_not_finite_before_the_first_step_is_not_the_rates_fault(begin):
+    session = begin()
+    spoil(session, "compiled_logits", after=lambda logits: logits * np.nan)
+    with pytest.raises(ValueError, match=r"after step 0 some logits .* it is the model that computes this"):
+        session.run()
 
 
 @pytest.mark.slow
@@ -301,14 +388,13 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monk
         folder, moments = Folder(tmp_path / str(last) / "training"), itertools.count(1)
         with monkeypatch.context() as patch, suppress(Killed, OSError, ValueError):
             patch.setattr(Path, "replace", moment(Path.replace))
-            patch.setattr(checkpoint.os, "fsync", moment(lambda opened: None))
+            patch.setattr(files.os, "fsync", moment(lambda opened: None))
             folder.begin(CONFIG, tokenizer, saved(0))
             for step in (1, 2):
                 folder.save(saved(step), best=step % 2 == 0)
             break
-        if not (folder.path / STATE).exists():
+        if not folder.path.exists():
             steps.add(None)
-            assert isinstance(failure, Killed) or not folder.path.exists()
             continue
         loaded, _ = folder.load()
         steps.add(loaded.step)
@@ -328,10 +414,10 @@ def test_what_is_no_training_is_refused_by_name(begin):
         with pytest.raises(ValueError, match=r"is damaged, or is not a training file \(\S.*; begin again"):
             Folder(file.parent).load()
     with pytest.raises(ValueError, match=r"holds a training already\. Add --resume"):
-        Folder(file.parent).require_new()
+        places.require_new(file.parent)
     for path in (ROOT / "README.md", ROOT / "README.md" / "in"):
         with pytest.raises(ValueError, match=r"is not empty|cannot be written"):
-            Folder(path).require_new()
+            places.require_new(path)
 
 
 def test_a_training_begins_with_gains_of_1_biases_of_0_and_normal_noise():

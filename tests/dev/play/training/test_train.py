@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import ROOT, TRAINING, steps_up_to
-from play.training.checkpoint import STATE
+from play.training.places import STATE
 from play.training.train import train
 from tests.dev.terminal import started
 from tools.course_copy import python
@@ -50,6 +50,7 @@ SHORT, NAN = [Path("short.txt")], float("nan")
         (dict(layers=0), "--layers 0 is too small; give 1 or more"),
         (dict(vocab=256), "--vocab 256 is too small; give 257 (256 bytes"),
         (dict(rate=NAN), "--rate nan is not a learning rate"),
+        (dict(rate=1e39), "--rate 1e+39 is not a learning rate"),
         (dict(share=0.7, also=SHORT), "--share 0.7 must be above 0 and at most 0.5"),
         (dict(out=ROOT / "checker"), "is not empty; give --out a new folder"),
         (dict(text=SHORT), "a window is --positions 128 tokens; give a longer text"),

@@ -1,0 +1,99 @@
+"""One folder, one training: it is locked from the first check to the end, and whole or not there.
+
+A new folder is made under another name, and renamed once it has everything. The lock is on the folder itself, so it is
+still locked under its own name; and the lock ends with the process, however that ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from checker.course.steps import UNFINISHED
+from play.files import locked
+
+STATE = "training.safetensors"  # what a training is resumed from
+
+
+def unfinished(path: Path) -> Path:
+    """Return where a new folder is made: in the nearest folder above it that exists."""
+    whole = path.resolve()
+    above = nearest_existing(whole)
+    return above / f"{'-'.join(whole.relative_to(above).parts)}{UNFINISHED}"
+
+
+def nearest_existing(path: Path) -> Path:
+    """Return the nearest folder above a path that exists."""
+    return next(parent for parent in path.parents if parent.exists())
+
+
+def require_new(path: Path) -> None:
+    """Refuse to begin a training in a folder that holds something else.
+
+    Raises:
+        ValueError: the folder holds files, is not a folder, or cannot be made.
+    """
+    if (path / STATE).is_file():
+        raise ValueError(f"{path} holds a training already. Add --resume {path} to continue it, or give another --out")
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+        raise ValueError(f"{path} is not empty; give --out a new folder")
+    above = nearest_existing(path.resolve())
+    if not (above.is_dir() and os.access(above, os.W_OK)):
+        raise ValueError(f"{path} cannot be written in {above}; give another --out")
+
+
+@contextmanager
+def new(path: Path) -> Iterator[Path]:
+    """While this is open, let no other training begin in a folder; if it has not been made by then, nothing is left.
+
+    Yields:
+        Where to make it.
+
+    Raises:
+        ValueError: the folder holds something, cannot be made, or is being made by another process.
+    """
+    require_new(path)
+    place = unfinished(path)
+    is_ours = not place.exists()  # else it is what a training that was killed has left, or another process makes it
+    place.mkdir(exist_ok=True)
+    try:
+        with locked(place) as opened:
+            require_new(path)  # for it may have been made since
+            if not is_called(opened, place):
+                raise BlockingIOError
+            try:
+                yield place
+            finally:
+                if is_ours and is_called(opened, place):
+                    shutil.rmtree(place, ignore_errors=True)
+    except BlockingIOError as error:
+        raise ValueError(f"another training is beginning in {path}; give another --out") from error
+
+
+def is_called(opened: int, path: Path) -> bool:
+    """Return whether an open folder is the one at a path."""
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(opened), path.stat())
+    return False
+
+
+@contextmanager
+def resumed(path: Path) -> Iterator[Path]:
+    """While this is open, let no other training use a folder.
+
+    Yields:
+        The folder.
+
+    Raises:
+        ValueError: it holds no training, or one that is running.
+    """
+    if not (path / STATE).is_file():
+        raise ValueError(f"{path} holds no training: it has no {STATE}. Give --resume the folder that was --out")
+    try:
+        with locked(path):
+            yield path
+    except BlockingIOError as error:
+        raise ValueError(f"the training in {path} is running; wait until it ends, or stop it first") from error
