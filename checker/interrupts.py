@@ -1,99 +1,14 @@
-"""How a program ends before it has done its work: by Ctrl-C, even in the middle of a call into C++, or terminated."""
+"""How a program ends before it has done its work: its exit status after Ctrl-C, and what SIGTERM does."""
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
-PATIENCE = 1.2  # seconds that the exception of a signal has to close what is open
-
-#: The signals that end a program: Ctrl-C, `kill`, and a terminal that is closed. By each, what users know it.
-ENDINGS = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM", signal.SIGHUP: "SIGHUP"}
 
 
 def exit_on_termination() -> None:
     """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that everything that is open is closed."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, frame: sys.exit(128 + number))
-
-
-def not_ignored() -> list[signal.Signals]:
-    """Return the signals of :data:`ENDINGS` but those that a caller ignores, as ``nohup`` does SIGHUP."""
-    return [number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
-
-
-@contextmanager
-def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
-    """While this is open, let a signal of :data:`ENDINGS` end the program with its status, whatever the program does.
-
-    Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
-    thread waits for the number of the signal, which Python writes to a pipe at once, and ends the program in the middle
-    of such a call. If the exception comes in time, it closes what is open first. Either way the program ends here,
-    since MAX may take a second to leave Python.
-
-    Args:
-        say: called before the program ends, with the name of the signal.
-    """
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    closed, ending, came = threading.Event(), threading.Lock(), list[int]()
-
-    def interrupt(number: int, frame: object) -> None:
-        came.append(number)
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in not_ignored()}
-
-    def end(number: int) -> None:
-        ending.acquire()  # and never released: only one thread says something
-        try:
-            say(ENDINGS[signal.Signals(number)])
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(128 + number)
-
-    def wait() -> None:
-        while number := os.read(reading, 1):
-            if number[0] in before and not closed.wait(PATIENCE):
-                end(number[0])
-
-    thread = threading.Thread(target=wait, daemon=True)
-    thread.start()
-    try:
-        yield
-    except KeyboardInterrupt:
-        for number in before:
-            signal.signal(number, signal.SIG_IGN)
-        end(came[0] if came else signal.SIGINT)
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        closed.set()
-        signal.set_wakeup_fd(wakeup)
-        os.close(writing)
-        thread.join()
-        os.close(reading)
-
-
-@contextmanager
-def put_off() -> Iterator[None]:
-    """While this is open, let the signals of :data:`ENDINGS` wait: for what must not be left half done."""
-    if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
-        yield
-        return
-    came = list[int]()
-    before = {number: signal.signal(number, lambda number, frame: came.append(number)) for number in not_ignored()}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])

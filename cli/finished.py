@@ -6,6 +6,7 @@ They are apart from the other commands because a check loads nothing of ``play``
 from __future__ import annotations
 
 import contextlib
+import math
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,35 @@ from typing import Any
 
 import click
 
-from checker.course.steps import SMALL_MODEL, relative_path
+from checker.course.steps import SMALL_MODEL, Step, relative_path
 from checker.errors import UserError
-from checker.interrupts import ending_soon
-from cli.parts import DEVICE, each, refusing, teller
+from cli.parts import DEVICE, SEED, each, refusing, teller
 from play import own_steps
-from play.preparing import tell_stopped
+from play.ending import ending_soon
+from play.preparing import in_utf8, tell_stopped
 from play.serving.options import Options, Tell
 from play.training import plan
+
+
+class Finite(click.FloatRange):
+    """A number in a range, which for click NaN is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
+
+
+class Text(click.ParamType):
+    """A text in UTF-8, whatever the locale says."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        with refusing(ValueError):
+            return in_utf8(value)
+
 
 FILE = click.Path(path_type=Path)
 DAY = 86_400  # seconds: the most that a request, or the end of the server, may take
@@ -44,7 +66,9 @@ plan_options = each(  # no defaults: a resumed training must know which were giv
     *(
         click.option(f"--{name}", is_flag=True, default=None, help=about)
         if isinstance(default, bool)
-        else click.option(f"--{name}", type=type(default), show_default=str(default), help=about)
+        else click.option(
+            f"--{name}", type=Text() if name == "prompt" else type(default), show_default=str(default), help=about
+        )
         for name, default, about in plan.options()
     )
 )
@@ -67,10 +91,10 @@ dtype_option = click.option(
 )
 writing_options = each(
     model_options,
-    click.option("--max-new-tokens", type=int, default=100, help="Write at most this many tokens."),
-    click.option("--temperature", type=float, default=0.8, help="0 is greedy."),
-    click.option("--top-k", type=int, default=40, help="Choose among the K likeliest tokens; 0 is all."),
-    click.option("--seed", type=int, help="The same seed gives the same text."),
+    click.option("--max-new-tokens", type=click.IntRange(0), default=100, help="Write at most this many tokens."),
+    click.option("--temperature", type=Finite(0), default=0.8, help="0 is greedy."),
+    click.option("--top-k", type=click.IntRange(0), default=40, help="Choose among the K likeliest tokens; 0 is all."),
+    click.option("--seed", type=SEED, help="The same seed gives the same text."),
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
     kernels_option,
@@ -105,16 +129,28 @@ def blaming(file: str | None, error: Exception) -> str:
     from checker.diagnosis.locating import code_in
 
     words = error_in_words(error)
-    if file is None:
-        return f"your steps do not run together. {words}\n`./run status` shows which have not passed as they are"
-    location = location_of(error, file)
-    shown = location.as_lines() if location else []
+    if file:
+        location = location_of(error, file)
+        shown = location.as_lines() if location else []
+    elif in_graph := own_steps.line_in_graph(error):
+        file, number = in_graph
+        shown = [f"line {number}: {code_in(file, number)}"]
+    else:
+        return f"your steps do not run together. {words}\n{where_to_look(own_steps.not_passed())}"
     calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
     callers = [call for call in calls if call[0] in own_steps.in_use and call[0] != file]
     for caller, line in callers[-1:]:  # which may have given it something wrong
         shown.append(f"called from {relative_path(Path(caller))}, line {line}: {code_in(caller, line)}")
     place = "".join(f"\n    {line}" for line in shown)
     return f"{relative_path(Path(file))}: {words}{place}\n`./run {own_steps.in_use[file].task}` checks this step"
+
+
+def where_to_look(not_passed: list[Step]) -> str:
+    """Return what to do if a graph of the learner's steps fails, which no line of theirs is known for."""
+    if not not_passed:
+        return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
+    tasks = [step.task for step in not_passed]
+    return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"
 
 
 @click.command("try")
@@ -136,13 +172,13 @@ def python() -> None:
 
 
 @click.command()
-@click.argument("prompt", help="the text to continue")
+@click.argument("prompt", type=Text(), help="the text to continue")
 @writing_options
 def generate(prompt: str, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
     from play.generate import generate
 
-    with running() as tell:
+    with running(OSError) as tell:
         generate(prompt, tell, **options)
 
 
@@ -152,7 +188,7 @@ def chat(**options: Any) -> None:
     """Continue one prompt after another."""
     from play.generate import generate
 
-    with running() as tell:
+    with running(OSError) as tell:
         generate(None, tell, **options)
 
 
@@ -184,12 +220,12 @@ def serve(**options: Any) -> int:
 
 
 @click.command()
-@click.argument("text_to_read", metavar="TEXT", help="the text that the model reads")
+@click.argument("text_to_read", type=Text(), metavar="TEXT", help="the text that the model reads")
 @click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
 @click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
 @click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
-@click.option("--layer", type=int, default=0, help="The layer that is shown large, from 0.")
-@click.option("--head", type=int, default=0, help="The head that is shown large, from 0.")
+@click.option("--layer", type=click.IntRange(0), default=0, help="The layer that is shown large, from 0.")
+@click.option("--head", type=click.IntRange(0), default=0, help="The head that is shown large, from 0.")
 @model_options
 @device_option
 def attention(**options: Any) -> None:
@@ -201,7 +237,12 @@ def attention(**options: Any) -> None:
 
 
 @click.command()
-@click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
+@click.option(
+    "--stride",
+    type=click.IntRange(1),
+    default=64,
+    help="How many tokens each window predicts; 256 is four times as fast.",
+)
 @click.option("--out", type=FILE, help="Write the figures as JSON.")
 @model_options
 def ablate(**options: Any) -> None:

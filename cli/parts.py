@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -25,6 +27,9 @@ class Commands(click.Group):
         """Run a command, and exit with the status that it returns, or say why it cannot be carried out."""
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a caller may ignore Ctrl-C, as `nohup … &` does
             signal.signal(signal.SIGINT, signal.default_int_handler)
+        for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
+            if isinstance(stream, io.TextIOWrapper):  # whatever the locale's encoding lacks is no traceback
+                stream.reconfigure(errors=errors)
         try:
             status = super().invoke(ctx)
         except KeyboardInterrupt:

@@ -83,7 +83,8 @@ def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
         program = ["sh", "-c", f"trap : INT; {line} {shlex.join(arguments)}"]
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     os.chdir(ROOT)
-    os.execvpe(program[0], program, os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)})
+    utf8 = {"PYTHONUTF8": "1"}  # whatever the locale, unless a caller says otherwise
+    os.execvpe(program[0], program, utf8 | os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)})
 
 
 def main() -> int:

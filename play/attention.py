@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.course.steps import MODEL
-from play.files import write
+from play.files import require_writable, write
 from play.preparing import prepared
 
 
@@ -30,24 +30,28 @@ def show_attention(
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
             learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
+    out = out or (None if text or png else Path("attention.html"))
+    require_writable(out, png)
     with prepared(tell, [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention
+        from play.checkpoints import usable_checkpoint
         from play.widgets.packing import attention_on
         from play.widgets.page import as_html
+        from solutions.checkpoint import read_config
 
-        attention = read_attention(text_to_read, model, device)
-    layers, heads = attention.weights.shape[:2]
-    if not (0 <= layer < layers and 0 <= head < heads):
-        there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"
-        raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")
+        folder = usable_checkpoint(model)
+        config = read_config(folder)
+        if not (0 <= layer < config.n_layer and 0 <= head < config.n_head):
+            there = f"layers 0 to {config.n_layer - 1}, with heads 0 to {config.n_head - 1}"
+            raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")
+        attention = read_attention(text_to_read, folder, device)
     if text:
         pictures.in_terminal(attention, layer, head)
     if png:
         pictures.as_png(attention, png)
         tell(f"{png.absolute()} written")
-    if out or not (text or png):
-        out = out or Path("attention.html")
+    if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
         write(out, as_html("attention", "What the heads look at", data).encode())
         tell(f"{out.absolute()} written; open it in a browser")

@@ -27,6 +27,18 @@ def write(file: Path, data: bytes) -> None:
         raise
 
 
+def require_writable(*files: Path | None) -> None:
+    """Refuse files that could not be written in the end.
+
+    Raises:
+        ValueError: the folder of one is missing, or nothing may be written there; the message names it.
+    """
+    for file in filter(None, files):
+        folder = file.absolute().parent
+        if file.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise ValueError(f"{file} cannot be written; give a file in a folder that is there and may be written to")
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
     """While this is open, let no other process of this machine lock a folder, also once it is called otherwise.

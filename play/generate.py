@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
 from play.own_steps import is_complete, is_refusal
-from play.preparing import prepared, usable_kernels
+from play.preparing import in_utf8, prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.engine import Settings, Writer
@@ -39,9 +39,12 @@ def generate(
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
     Raises:
-        ValueError: the checkpoint cannot be read, there is no such device, or a setting makes no sense; or the
-            learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
+        ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.preparing.prepared`, which
+            ``own_steps`` are for.
     """
+    if prompt is None and sys.stdin is None:
+        raise ValueError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
     started = time.perf_counter()
     mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
     needed, lacks_cache = [MODEL, SAMPLING], mine and not is_complete(find_step(CACHED_MODEL))
@@ -54,6 +57,9 @@ def generate(
     else:
         needed.append(CACHED_MODEL)
     with prepared(tell, needed, **own_steps):
+        from play.checkpoints import usable_checkpoint
+
+        folder = usable_checkpoint(model)
         if lacks_cache:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
@@ -63,7 +69,7 @@ def generate(
 
         seed = secrets.randbelow(2**31) if seed is None else seed
         settings = Settings(max_new_tokens, temperature, top_k or None, seed)
-        writer = Writer(model, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
+        writer = Writer(folder, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
@@ -93,7 +99,7 @@ def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) ->
         if not prompt:
             return
         try:
-            write(writer, prompt, settings)
+            write(writer, in_utf8(prompt), settings)
         except ValueError as error:
             if not is_refusal(error):
                 raise

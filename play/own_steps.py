@@ -20,11 +20,13 @@ from typing import Any
 
 from checker.course.blanks import read_statically
 from checker.course.languages import Unreadable, functions
-from checker.course.progress import standing
+from checker.course.progress import Standing, standing
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from checker.errors import UserError
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
+
+PLACE = re.compile(r'File "(.+?)", line (\d+)')  # in a message of MAX's with MODULAR_DEBUG=source-tracebacks
 
 COMPILING = {"max.engine.api", "checker.max_adapter.graph_store"}
 
@@ -54,7 +56,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 def takes_mask(file: Path) -> bool:
     """Return whether ``_attn`` in a file of step 07 has a parameter for the mask that step 14 gives."""
-    own = functions(ast.parse(file.read_text())).get("GPT2MultiHeadAttention._attn")
+    own = functions(ast.parse(file.read_bytes())).get("GPT2MultiHeadAttention._attn")
     return own is not None and len(own.args.args) > 4  # self, query, key and value
 
 
@@ -109,7 +111,7 @@ def needed_by(*names: str) -> list[Step]:
         module = to_read.pop()
         if module not in found:
             found.add(module)
-            to_read += IMPORTED.findall((SOLUTIONS / f"{module}.py").read_text())
+            to_read += IMPORTED.findall((SOLUTIONS / f"{module}.py").read_text("utf-8"))
     return [step for step in all_steps() if step.solution_file.stem in found]
 
 
@@ -163,18 +165,32 @@ def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]
         )
     use_steps([its.step for its in standings])
     sentences = [f"the reference stands in for {step.task}" for step in missing]
-    unproven = defaultdict[str, list[str]](list)
-    for its in standings:
-        if its.state != "done":
-            unproven[its.words.partition(" (")[0]].append(its.step.task)
-    for words, tasks in unproven.items():
-        sentences.append(f"{'no check has passed yet' if words == 'in progress' else words}: {', '.join(tasks)}")
+    if failed:
+        sentences.append(f"running {', '.join(failed)} in spite of a failed check, so expect wrong results")
+    sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
     attention = find_step("07")
     if attention not in missing and CACHED_MODEL in needed and not takes_mask(attention.learner_file):
         sentences.append(
             "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
         )
     return sentences
+
+
+def unchecked(standings: Sequence[Standing]) -> list[str]:
+    """Return what to say of steps that run though no check has passed them as they are."""
+    why = defaultdict[str, list[str]](list)
+    for its in standings:
+        words = its.words.partition(" (")[0]
+        why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
+    return [
+        f"running {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
+        for words, tasks in why.items()
+    ]
+
+
+def not_passed() -> list[Step]:
+    """Return the learner's steps in use that no check has passed as they are."""
+    return [step for step in in_use.values() if standing(step).state != "done"]
 
 
 def failing_file(error: Exception) -> str | None:
@@ -189,6 +205,12 @@ def failing_file(error: Exception) -> str | None:
     if modules & COMPILING:
         return None
     return next((file for file in reversed(files) if file in in_use), None)
+
+
+def line_in_graph(error: Exception) -> tuple[str, int] | None:
+    """Return the learner's file and line of the operation that failed in a graph, if MAX was told to keep them."""
+    lines = [(file, int(number)) for file, number in PLACE.findall(str(error)) if file in in_use]
+    return lines[-1] if lines else None
 
 
 def is_refusal(error: Exception) -> bool:

@@ -33,6 +33,19 @@ def tell_stopped(tell: Callable[[str], None], sentence: str) -> None:
     tell(sentence)
 
 
+def in_utf8(text: str) -> str:
+    """Return a text that was typed; of bytes that the locale cannot read, Python has made surrogates.
+
+    Raises:
+        ValueError: it is not UTF-8; the message names the first byte that is not.
+    """
+    data = text.encode("utf-8", "surrogateescape")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the text is not UTF-8: byte {error.start} is {data[error.start]:#04x}") from error
+
+
 @contextmanager
 def prepared(
     tell: Callable[[str], None],

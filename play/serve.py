@@ -40,9 +40,13 @@ def serve(tell: Tell, **chosen: Any) -> int:
 
         records.log_as_json()
         tell = records.LOGGER.info
-    pass_on(options, tell)
+    pass_on(options, kernels=False)
     for sentence in choose_modules():
         tell(sentence)
+    from play.checkpoints import usable_checkpoint
+
+    usable_checkpoint(options.model)  # before the kernels are compiled, and the model
+    pass_on(options, kernels=kernels_of(options, tell))
     from play.serving.keys import keys_of
 
     if keys := keys_of(options):
@@ -60,15 +64,20 @@ def serve(tell: Tell, **chosen: Any) -> int:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
 
 
-def pass_on(options: Options, tell: Tell) -> None:
-    """Let the processes that this one starts know the options that concern the model; ``tell`` what does not run.
+def pass_on(options: Options, *, kernels: bool) -> None:
+    """Let the processes that this one starts know the options that concern the model."""
+    names = ("mine", "fill_in", "anyway", "quantize", "dtype")
+    os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})
+
+
+def kernels_of(options: Options, tell: Tell) -> bool:
+    """Return whether the kernels of ``play.kernels`` run; ``tell`` why they cannot.
 
     Raises:
         ValueError: bfloat16 was chosen, and cannot run.
     """
-    names = ("mine", "fill_in", "anyway", "quantize", "dtype")
     plain = options.device != "cpu" or options.quantize is not None
     kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
     if options.dtype == "bfloat16":
         check_bfloat16(kernels)
-    os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})
+    return kernels

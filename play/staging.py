@@ -32,12 +32,12 @@ def stage() -> list[Graph]:
 
 async def serve() -> None:
     """Start the process that runs the served model, and end it when it is ready."""
-    from play.serve import pass_on
+    from play.serve import kernels_of, pass_on
     from play.serving.max.server import Served
     from play.serving.options import Options
 
     options = Options(SMALL_MODEL)
-    pass_on(options, print)
+    pass_on(options, kernels=kernels_of(options, print))
     async with Served(options, keys=None).model():
         pass
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from checker.course.steps import MODEL
-from play.files import write
+from play.files import require_writable, write
 from play.preparing import prepared
 
 DIGITS = 6  # of the figures in the file
@@ -21,6 +21,7 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
             :func:`play.preparing.prepared`, which ``own_steps`` are for.
     """
+    require_writable(out)
     with prepared(tell, [MODEL], **own_steps):
         from play.ablation.measuring import Measure
         from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer

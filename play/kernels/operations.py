@@ -43,7 +43,7 @@ def package() -> Path:
     """
     from mojo.run import subprocess_run_mojo  # which nothing else needs
 
-    folder = cache_path("kernels", *(source.read_text() for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
+    folder = cache_path("kernels", *(source.read_text("utf-8") for source in sorted(FOLDER.glob("*.mojo"))), suffix="")
     if folder is None:
         return FOLDER
     file = folder / "kernels.mojoc"  # a package is called as its file is

@@ -2,6 +2,6 @@
 
 It takes texts and a plan (sizes, steps, learning rate, seed); it prints lines of progress and makes a folder in Hugging
 Face's layout that ``generate`` and ``transformers`` take, and from which a training can be resumed. The command line,
-the rest of ``play`` and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``,
-``checker.interrupts`` and the rest of ``play``.
+the rest of ``play`` and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``
+and the rest of ``play``.
 """

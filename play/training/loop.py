@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checker.interrupts import put_off
 from checker.max_adapter.runtime import tensor
+from play.ending import put_off
 from play.engine import Settings, stream_text
 from play.tokens import encode
 from play.training.checkpoint import Folder, Saved

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
-from checker.interrupts import ending_soon, put_off
+from play.ending import ending_soon, put_off
 from play.preparing import prepared, tell_stopped
 from play.processor import processor_name
 from play.training.places import new, resumed

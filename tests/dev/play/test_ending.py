@@ -9,10 +9,11 @@ import pytest
 
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, ROOT, SAMPLING, TRAINING, find_step
-from checker.interrupts import ENDINGS, INTERRUPTED
+from checker.interrupts import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from cli.finished import blaming
 from play import own_steps
+from play.ending import ENDINGS
 from tests.dev.terminal import Terminal, started
 
 KERNELS = f"{len(kernel_groups()['model'])} kernels"  # of the steps that build the model
@@ -21,13 +22,13 @@ DOING = {
     "a call of C": ('hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)', ""),  # which no signal interrupts
     "Python": ("while True: time.time()", "closed\n"),
     "waiting": ("sys.stdin.readline()", "closed\n"),
-    "what is put off": ("with interrupts.put_off(): time.sleep(99)", ""),
+    "what is put off": ("with ending.put_off(): time.sleep(99)", ""),
     "closing": ("try: time.sleep(99)\n        finally: time.sleep(99)", ""),
 }
 PROGRAM = """
 import hashlib, sys, time
-from checker import interrupts
-with interrupts.ending_soon(lambda by: print("stopped by", by)):
+from play import ending
+with ending.ending_soon(lambda by: print("stopped by", by)):
     try:
         print("begun", flush=True)
         {doing}
@@ -125,7 +126,20 @@ def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch
     with pytest.raises(TypeError) as caught:
         caller.call(compiler)
     assert own_steps.failing_file(caught.value) is None
-    assert blaming(None, caught.value).startswith("your steps do not run together. TypeError: MAX compiles no such")
+    states = {"s08": "in progress"}
+    monkeypatch.setattr(own_steps, "standing", lambda step: Standing(step, states.get(step.task, "done"), ""))
+    words = blaming(None, caught.value)
+    assert words.startswith("your steps do not run together. TypeError: MAX compiles no such")
+    assert words.endswith("\nlook first at what no check has passed as it is: s08; `./run s08` checks it")
+    states.clear()
+    assert "\neach of them has passed; with MODULAR_DEBUG=" in blaming(None, caught.value)
+    traced = RuntimeError(
+        f'gather index 9 is out of bounds\n  File "{compiler.compile.__code__.co_filename}", line 1, in f'
+    )
+    assert "step_08.py: RuntimeError: gather index 9" in (words := blaming(None, traced))
+    assert words.endswith(
+        "line 1: def compile(): raise TypeError('MAX compiles no such softmax.')\n`./run s08` checks this step"
+    )
 
 
 def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
@@ -142,12 +156,20 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     monkeypatch.setattr(own_steps, "takes_mask", lambda file: True)
     monkeypatch.setattr(own_steps, "use_steps", used.extend)
     sentences = own_steps.use_mine([MODEL], fill_in=True, anyway=False)
+    running = "running {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert [step.task for step in used] == ["s01", "s03", "s04", "s05", "s06", "s02", "s07", "s08", "s09", "s10", "s11"]
     assert sentences == [
         "the reference stands in for s13",
-        "no check has passed yet: s03",
-        "changed since its pass: s07",
-        "done, but its check has changed since: s09",
+        running.format("s03", "no check has passed yet", "s03"),
+        running.format("s07", "changed since its pass", "s07"),
+        running.format("s09", words["s09"], "s09"),
     ]
+    refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
+    monkeypatch.setattr(own_steps, "standing", refused)
+    with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
+        own_steps.use_mine([MODEL], fill_in=True, anyway=False)
+    sentences = own_steps.use_mine([MODEL], fill_in=True, anyway=True)
+    assert sentences[1] == "running s07 in spite of a failed check, so expect wrong results"
+    assert "s07" not in sentences[2]
     training = {step.task for step in own_steps.needed_by(TRAINING, SAMPLING)}
     assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}

@@ -17,8 +17,8 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from checker.course.steps import ROOT, UNFINISHED
-from checker.interrupts import ENDINGS
 from play import files
+from play.ending import ENDINGS
 from play.training import loop, places
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer

@@ -1,0 +1,49 @@
+"""Refuse a checkpoint that cannot run, by what its files say of themselves, before anything is loaded or compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from play.tokens import load_tokenizer
+from solutions.checkpoint import DTYPES, check_weights, checkpoint_files, checkpoint_folder, empty_model, read_config
+from solutions.solution_13 import convert_checkpoint
+
+
+def usable_checkpoint(name_or_folder: str | Path) -> Path:
+    """Return the folder of a checkpoint whose configuration, tokenizer and weights fit each other.
+
+    Raises:
+        ValueError: it cannot be found or read, a file is cut short, or the weights are not those of the model; the
+            message names what it is.
+    """
+    folder = checkpoint_folder(name_or_folder)
+    model = empty_model(read_config(folder))
+    load_tokenizer(folder)
+    weights: dict[str, np.ndarray] = {}
+    for name, shape in sorted(stored_shapes(folder).items()):  # a head of its own before that of wte
+        weights = convert_checkpoint({name: np.broadcast_to(np.float32(0), shape)}) | weights
+    check_weights(weights, model)
+    return folder
+
+
+def stored_shapes(folder: Path) -> dict[str, list[int]]:
+    """Return the shape of every tensor of a checkpoint by its name, which is at the beginning of each file.
+
+    Raises:
+        ValueError: a file is missing, is not as long as its beginning says, or has a tensor of an unknown dtype.
+    """
+    shapes: dict[str, list[int]] = {}
+    for file in checkpoint_files(folder):
+        try:
+            with safe_open(file, "np") as opened:
+                for name in opened.keys():  # noqa: SIM118, it is not a dict
+                    stored = opened.get_slice(name)
+                    shapes[name] = stored.get_shape()
+                    if stored.get_dtype() not in DTYPES:
+                        raise KeyError(stored.get_dtype())
+        except (OSError, SafetensorError, KeyError) as error:
+            raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+    return shapes
