@@ -17,7 +17,6 @@ WRONG = {
     "generate Call": [*WRITING, "--max-new-tokens=-5"],
     "chat": [*WRITING, "--max-new-tokens=-5"],
     "attention Call": ["--layer=-1", "--head=-1"],
-    "ablate": ["--stride=0"],
 }
 
 
