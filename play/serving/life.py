@@ -1,15 +1,15 @@
 """The life of a server: the model gets ready, requests are answered, a signal ends it or the model's process does.
 
-On the first SIGTERM or Ctrl-C the server drains: ``/ready`` fails at once, nothing new is taken, and what runs has some
-seconds to finish. A second signal ends it at once. If the process that runs the model ends by itself, the requests in
-it are answered, and the server ends too, for its supervisor to start it again, or starts the model again itself.
+On the first SIGTERM, SIGHUP or Ctrl-C the server drains: ``/ready`` fails at once, nothing new is taken, and what runs
+has some seconds to finish. A second signal ends it at once. If the process that runs the model ends by itself, the
+requests in it are answered, and the server ends too, for its supervisor to start it again, or starts the model again
+itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 import socket
 from collections.abc import Awaitable, Coroutine
 from contextlib import nullcontext
@@ -18,10 +18,10 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
+from play.serving.ending import heeded_signals
 from play.serving.options import Tell
 from play.serving.service import ModelEnded, Service
 
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended
 IDLE_SECONDS = 60  # that a connection is kept between two requests
 GIVEN_UP = 1  # the exit status if the model could not go on
@@ -78,6 +78,6 @@ async def finish(draining: Awaitable[Any], signals: asyncio.Queue[int], grace: f
 def received_signals() -> asyncio.Queue[int]:
     """Return a queue of the signals that come from now on, as long as the loop runs."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[int]()
-    for number in SIGNALS:
+    for number in heeded_signals():
         loop.add_signal_handler(number, queue.put_nowait, int(number))
     return queue

@@ -3,35 +3,57 @@
 Ray's proxy takes connections and gives each request to one of two replicas drawn at random, the one with fewer. A
 replica has the whole front. Ray replaces it when its process is killed, or when its model's process ends and is not
 started again.
+
+Ray starts a dozen processes. They are all in the session of one process, the driver, so no signal to the server's group
+reaches them, and the server can end them whatever they do. The server asks for that by closing a pipe to the driver.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
+import pickle
+import secrets
 import signal
+import sys
+import threading
+import time
+from _thread import interrupt_main
+from pathlib import Path
 from typing import Any
 
+import click
 import ray
 from ray import serve
 from ray.exceptions import RayError
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.steps import ROOT
-from checker.errors import UserError
 from play.serving import records
+from play.serving.ending import temporary_folder
 from play.serving.keys import Keys
-from play.serving.life import finish, received_signals
+from play.serving.life import GIVEN_UP, finish, received_signals
 from play.serving.options import OF_THE_MODEL, Options, Tell, choose_modules
+from play.serving.service import MODEL_ENDED, refusal
 
 NAME = "gpt2"  # of the application, and of its deployment
 AT_ONCE = 10_000  # requests that Ray gives a replica, which says itself when its queue is full
 LOOK_SECONDS = 2  # between two looks of Ray's at a replica
 LAST_SECONDS = 10.0  # in which a replica ends after its grace
+KILL_SECONDS = 3.0  # in which killed processes have ended
 OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
+LOCAL = "local"  # Ray's word for a cluster of this machine alone
+DRIVER = f"from {__name__} import drive; drive()"
+ON_THIS_MACHINE = {  # the environment of Ray's processes unless a cluster is there already
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # its ports are at 127.0.0.1, as on those systems
+    "RAY_AUTH_MODE": "token",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": f"{__name__}:around_the_proxy",
+}
 
 
 class Replica:
@@ -48,6 +70,8 @@ class Replica:
         choose_modules()
         from play.serving.max.server import Served
 
+        if cluster() == LOCAL:
+            _bind_to_loopback()
         if options.log_json:
             records.log_as_json()
         served = Served(options, keys)
@@ -86,6 +110,53 @@ class Replica:
         await self.service.drain(self.grace)
 
 
+def _bind_to_loopback() -> None:
+    """Let a server inside this replica, which nothing here asks, listen at 127.0.0.1; Ray has no option for it."""
+    from ray.serve._private import replica
+
+    add_port = replica.add_port_to_grpc_server
+    replica.add_port_to_grpc_server = lambda server, address: add_port(server, address.replace("[::]", "127.0.0.1"))
+
+
+class Answering:
+    """Answers in Ray's proxy where Ray does not: when a replica has been killed while it had a request.
+
+    Args:
+        app: Ray's proxy.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and end its answer if that is still to do."""
+        begun, stream, ended = False, False, False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun, stream, ended
+            if message["type"] == "http.response.start":
+                begun = True
+                stream = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+            else:
+                ended = not message.get("more_body", False)
+            await send(message)
+
+        await self.app(scope, receive, sending)
+        gone = refusal(503, MODEL_ENDED, {records.ID: Headers(scope=scope).get(records.ID, "")})
+        if scope["type"] == "http" and not begun:
+            await gone(scope, receive, send)
+        elif stream and not ended:
+            await send({"type": "http.response.body", "body": b"data: " + bytes(gone.body) + b"\n\n"})
+
+
+def around_the_proxy() -> list[Middleware]:
+    """Return what Ray's proxy is to be wrapped in."""
+    return [Middleware(Answering)]
+
+
+# ---------------------------------------------------------------- the server's process
+
+
 def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Serve on this machine, or on the cluster that ``RAY_ADDRESS`` names, until a signal ends it.
 
@@ -96,13 +167,104 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
 
     Returns:
         The exit status.
-
-    Raises:
-        UserError: Ray or a replica cannot be started.
     """
+    tell(f"Ray starts {options.replicas} replicas; each gets its model ready first")
+    return asyncio.run(_live(options, keys, tell))
+
+
+async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
+    """Run the driver until it ends or a second signal comes, and leave no process of its session."""
+    signals = received_signals()
+    with temporary_folder():
+        alone = {"RAY_AUTH_TOKEN": secrets.token_hex(), **ON_THIS_MACHINE} if cluster() == LOCAL else {}
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), **alone}
+        how: Any = {"stdin": asyncio.subprocess.PIPE, "start_new_session": True, "env": environment}
+        driver = await asyncio.create_subprocess_exec(sys.executable, "-c", DRIVER, **how)
+        pipe: Any = driver.stdin
+        try:
+            pipe.write(pickle.dumps((options, keys)))
+            ended, asked = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
+            await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not ended.done():
+                pipe.close()
+                if status := await finish(ended, signals, options.grace, tell):
+                    return status
+            return ended.result()
+        finally:
+            await _kill(driver.pid)
+
+
+async def _kill(session: int) -> None:
+    """Kill all processes of a session; those that remove semaphores end by themselves once the others have ended."""
+    limit = time.monotonic() + KILL_SECONDS
+    while (processes := _processes(session)) and time.monotonic() < limit:
+        for number, command in processes.items():
+            if b"resource_tracker" not in command:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
+        await asyncio.sleep(0.05)
+
+
+def _processes(session: int) -> dict[int, bytes]:
+    """Return the processes of a session that have not ended: number and command line."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, _, own = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(own) == session and state != "Z":
+                found[int(folder.name)] = (folder / "cmdline").read_bytes()
+    return found
+
+
+# ---------------------------------------------------------------- the driver's process
+
+
+def cluster() -> str:
+    """Return the address of the cluster to serve on."""
+    return os.environ.get("RAY_ADDRESS", LOCAL)
+
+
+def say(text: str) -> None:
+    """Say how far along a process of Ray's is, as the command does."""
+    click.echo(f"serve: {text}", err=True)
+
+
+def drive() -> None:
+    """Have Ray serve until the server closes the pipe, or has ended; then drain, and end this process."""
+    options, keys = pickle.load(sys.stdin.buffer)
+    tell: Tell = say
+    if options.log_json:
+        records.log_as_json()
+        tell = records.LOGGER.info
+    ready, asked, status = threading.Event(), threading.Event(), 0
+
+    def wait_for_the_server() -> None:
+        sys.stdin.buffer.read()
+        asked.set()
+        if not ready.is_set():  # then there is nothing to drain
+            interrupt_main() if cluster() != LOCAL else os._exit(0)
+
+    threading.Thread(target=wait_for_the_server, daemon=True).start()
+    try:
+        _start(options, keys, tell)
+        ready.set()
+        asked.wait()
+        with contextlib.suppress(TimeoutError):
+            asyncio.run(_drain(options.grace))
+    except KeyboardInterrupt:
+        pass
+    except (RuntimeError, TimeoutError, RayError) as problem:
+        tell((str(problem).strip() or type(problem).__name__).splitlines()[0])
+        status = GIVEN_UP
+    if cluster() != LOCAL:  # where others may serve something, too
+        serve.shutdown()
+        ray.shutdown()
+    os._exit(status)
+
+
+def _start(options: Options, keys: Keys | None, tell: Tell) -> None:
     variables = {"PYTHONPATH": str(ROOT), OF_THE_MODEL: os.environ[OF_THE_MODEL]}
-    address = os.environ.get("RAY_ADDRESS", "local")
-    alone: Any = {"include_dashboard": False, "object_store_memory": OBJECTS} if address == "local" else {}
+    alone: Any = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": os.environ["TMPDIR"]}
     deployment: Any = serve.deployment(
         serve.ingress()(Replica),
         name=NAME,
@@ -114,28 +276,14 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
         max_constructor_retry_count=1,
         logging_config=QUIET,
     )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        tell(f"Ray starts {options.replicas} replicas; each gets its model ready first")
-        ray.init(address, logging_level=logging.WARNING, runtime_env={"env_vars": variables}, **alone)
-        serve.start(http_options={"host": options.host, "port": options.port}, logging_config=QUIET)
-        serve.run(deployment.bind(options, keys, tell), name=NAME)
-        host = f"[{options.host}]" if ":" in options.host else options.host
-        tell(f"{options.replicas} replicas are ready at http://{host}:{options.port}/v1; Ctrl-C ends them")
-        return asyncio.run(_live(options.grace, tell))
-    except KeyboardInterrupt:  # before they were ready
-        return 0
-    except (RuntimeError, TimeoutError, RayError) as problem:
-        raise UserError((str(problem).strip() or type(problem).__name__).splitlines()[0]) from problem
-    finally:
-        if ray.is_initialized():
-            serve.shutdown()
-            ray.shutdown()
+    how: Any = {"logging_level": logging.WARNING, "runtime_env": {"env_vars": variables}}
+    ray.init(cluster(), **how, **(alone if cluster() == LOCAL else {}))
+    serve.start(http_options={"host": options.host, "port": options.port}, logging_config=QUIET)
+    serve.run(deployment.bind(options, keys, tell), name=NAME)
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    tell(f"{options.replicas} replicas are ready at http://{host}:{options.port}/v1; Ctrl-C ends them")
 
 
-async def _live(grace: float, tell: Tell) -> int:
-    """Wait for a signal, have every replica finish what it has, and return the exit status."""
-    signals = received_signals()
-    await signals.get()
+async def _drain(grace: float) -> None:
     draining = serve.get_app_handle(NAME).broadcast("drain").results_async()
-    return await finish(asyncio.wait_for(draining, grace + LAST_SECONDS), signals, grace, tell)
+    await asyncio.wait_for(draining, grace + LAST_SECONDS)

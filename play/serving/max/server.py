@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
-import signal
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -27,9 +26,11 @@ from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
+from play.serving.ending import temporary_folder
 from play.serving.front import front
 from play.serving.keys import Keys
-from play.serving.life import GIVEN_UP, SIGNALS, live
+from play.serving.life import GIVEN_UP, live
+from play.serving.max.process import ModelProcess
 from play.serving.options import Options, Tell
 from play.serving.records import CURRENT
 from play.serving.service import ModelEnded, Service
@@ -76,24 +77,15 @@ class Meter(MetricClient):
         return functools.partial(_client_of_the_model, self.queue)
 
 
+@functools.cache
+def _meter() -> Any:
+    return nullcontext(Meter())  # not before a signal ends the server in order: it has semaphores
+
+
 @asynccontextmanager
 async def _client_of_the_model(queue: Any) -> AsyncIterator[MetricClient]:
-    """Make the client. MAX does this first in that process, so this also ties its end to that of the server.
-
-    It ends with the server alone. A signal may go to all processes of a group, as systemd and a terminal send it, and
-    requests go on meanwhile.
-    """
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_IGN)
-    threading.Thread(target=_end_with_the_server, daemon=True).start()
+    """Make the client of the process that runs the model."""
     yield ProcessMetricClient(queue)
-
-
-def _end_with_the_server() -> None:
-    server = multiprocessing.parent_process()
-    assert server, "MAX starts this process by multiprocessing"
-    server.join()
-    os._exit(1)
 
 
 class Served:
@@ -155,27 +147,29 @@ class Served:
         from max.serve import api_server
         from max.serve.process_control import SubprocessExit
 
-        app = api_server.fastapi_app(self.settings, self.pipeline)
-        try:
-            async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
-                yield app
-        except (SubprocessExit, RuntimeError, ExceptionGroup) as ended:  # the others if it was not ready yet
-            raise ModelEnded(str(ended)) from None
+        with temporary_folder():
+            app = api_server.fastapi_app(self.settings, self.pipeline)
+            try:
+                async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
+                    yield app
+            except (SubprocessExit, RuntimeError, ExceptionGroup) as ended:  # the others if it was not ready yet
+                raise ModelEnded(str(ended)) from None
 
 
 def prepare_server(options: Options) -> Any:
     """Change, in this process, what MAX's server has no argument for, and return its settings; call it once.
 
-    It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, and leaves
-    the model worker no time to end: it has nothing to save, and SIGTERM does not reach it.
+    It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, starts the
+    model worker in a way of our own, and leaves it no time to end: it has nothing to save, and SIGTERM does not reach
+    it.
     """
     for variable, value in ENVIRONMENT.items():
         os.environ.setdefault(variable, value)
     from max.serve import api_server, process_control
     from max.serve.telemetry.common import configure_logging, configure_metrics
 
-    meter: Any = nullcontext(Meter())
-    api_server.start_telemetry_consumer = lambda settings: meter
+    api_server.start_telemetry_consumer = lambda settings: _meter()
+    process_control._DebugSpawnProcess = ModelProcess  # type: ignore[assignment, misc]
     process_control._SIGTERM_GRACE = 0.0
     settings = Settings(
         MAX_SERVE_HOST=options.host,

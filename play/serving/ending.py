@@ -1,0 +1,55 @@
+"""How the processes of a server end: at a signal, in time, and with nothing left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LONGEST_FOLDER = 30  # characters; the address of a socket in it has at most 107, of which Ray needs seventy
+
+
+def heeded_signals() -> list[signal.Signals]:
+    """Return the signals that end this server: ``nohup``, for example, has it ignore SIGHUP."""
+    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+
+
+def end_at_once() -> None:
+    """Let a signal end this process wherever it is, which is right as long as it has nothing to finish.
+
+    Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.
+    """
+    with signals_blocked():  # also in the process that removes our semaphores, or one to the group would leave them
+        resource_tracker.ensure_running()
+    for number in heeded_signals():
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """While this is open, let signals wait, and start processes that no signal but SIGKILL will ever reach."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def temporary_folder() -> Iterator[str]:
+    """While this is open, keep temporary files, also those of new processes, in a folder that is removed at the end."""
+    variable, default = os.environ.get("TMPDIR"), tempfile.gettempdir()
+    place = default if len(default) <= LONGEST_FOLDER else "/tmp"
+    with tempfile.TemporaryDirectory(prefix="gpt2-", dir=place, ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = default
+            os.environ.pop("TMPDIR")
+            if variable is not None:
+                os.environ["TMPDIR"] = variable

@@ -1,0 +1,57 @@
+"""The process that runs the model: started without a wait, reached by no signal, and ended with the server.
+
+It imports this file before anything else of ours, so nothing of MAX is imported here.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import tempfile
+import threading
+from multiprocessing import reduction
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from play.serving.ending import signals_blocked
+
+
+class ModelProcess(SpawnProcess):
+    """A process that MAX starts in its event loop, where nothing may wait.
+
+    What it is to run, with a tokenizer and all, is more than a pipe holds. The standard library writes that to a pipe,
+    which takes until the new process has imported MAX, and never ends if it was killed. So it goes into a file.
+
+    A signal may go to all processes of a group, as systemd and a terminal send it, and requests go on meanwhile: this
+    process ends with the server alone.
+    """
+
+    def start(self) -> None:
+        """Start the process."""
+        with signals_blocked():
+            super().start()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what the new process is made of, and write to a file what it is to run."""
+        state = dict(vars(self))
+        work = [state.pop(name) for name in ("_target", "_args", "_kwargs")]
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            reduction.dump(work, file)
+        return state | {"_file": file.name}
+
+    def run(self) -> None:
+        """Run it, in the new process."""
+        threading.Thread(target=_end_with_the_server, daemon=True).start()
+        this: Any = self
+        with open(this._file, "rb") as file:
+            this._target, this._args, this._kwargs = pickle.load(file)
+        os.unlink(this._file)
+        super().run()
+
+
+def _end_with_the_server() -> None:
+    server = multiprocessing.parent_process()
+    assert server, "multiprocessing has started this process"
+    server.join()
+    os._exit(1)
