@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
@@ -27,6 +28,24 @@ def end_at_once() -> None:
         resource_tracker.ensure_running()
     for number in heeded_signals():
         signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def ended_by_exceptions() -> Iterator[None]:
+    """While this is open, let a signal raise an exception, at which ``subprocess`` ends what it runs."""
+    if threading.current_thread() is not threading.main_thread():  # which alone has handlers
+        yield
+        return
+    before = {number: signal.signal(number, _raise) for number in heeded_signals()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, frame: object) -> None:
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 @contextmanager
