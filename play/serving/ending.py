@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-LONGEST_FOLDER = 30  # characters; the address of a socket in it has at most 107, of which Ray needs seventy
+LONGEST_ADDRESS = 107  # characters of a socket's path
 
 
 def heeded_signals() -> list[signal.Signals]:
@@ -24,8 +24,7 @@ def end_at_once() -> None:
 
     Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.
     """
-    with signals_blocked():  # also in the process that removes our semaphores, or one to the group would leave them
-        resource_tracker.ensure_running()
+    start_tracker()
     for number in heeded_signals():
         signal.signal(number, signal.SIG_DFL)
 
@@ -48,6 +47,15 @@ def _raise(number: int, frame: object) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
+def start_tracker() -> None:
+    """Start the process that removes our semaphores, out of reach of a signal to the group.
+
+    Python starts it when it is needed, and then lets through what :func:`signals_blocked` blocks.
+    """
+    with signals_blocked():
+        resource_tracker.ensure_running()
+
+
 @contextmanager
 def signals_blocked() -> Iterator[None]:
     """While this is open, let signals wait, and start processes that no signal but SIGKILL will ever reach."""
@@ -59,10 +67,14 @@ def signals_blocked() -> Iterator[None]:
 
 
 @contextmanager
-def temporary_folder() -> Iterator[str]:
-    """While this is open, keep temporary files, also those of new processes, in a folder that is removed at the end."""
+def temporary_folder(room: int) -> Iterator[str]:
+    """While this is open, keep temporary files, also those of new processes, in a folder that is removed at the end.
+
+    Args:
+        room: characters that the path of a socket in it needs behind that of the folder.
+    """
     variable, default = os.environ.get("TMPDIR"), tempfile.gettempdir()
-    place = default if len(default) <= LONGEST_FOLDER else "/tmp"
+    place = default if len(f"{default}/gpt2-12345678") + room <= LONGEST_ADDRESS else "/tmp"
     with tempfile.TemporaryDirectory(prefix="gpt2-", dir=place, ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
         try:

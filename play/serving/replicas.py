@@ -46,6 +46,7 @@ LOOK_SECONDS = 2  # between two looks of Ray's at a replica
 LAST_SECONDS = 10.0  # in which a replica ends after its grace
 KILL_SECONDS = 3.0  # in which killed processes have ended
 OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
+SOCKET = 66  # characters that Ray needs for the name of a socket
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
 LOCAL = "local"  # Ray's word for a cluster of this machine alone
 DRIVER = f"from {__name__} import drive; drive()"
@@ -175,7 +176,7 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
 async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Run the driver until it ends or a second signal comes, and leave no process of its session."""
     signals = received_signals()
-    with temporary_folder():
+    with temporary_folder(SOCKET):
         alone = {"RAY_AUTH_TOKEN": secrets.token_hex(), **ON_THIS_MACHINE} if cluster() == LOCAL else {}
         environment = {**os.environ, "PYTHONPATH": str(ROOT), **alone}
         how: Any = {"stdin": asyncio.subprocess.PIPE, "start_new_session": True, "env": environment}

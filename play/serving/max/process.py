@@ -14,7 +14,7 @@ from multiprocessing import reduction
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from play.serving.ending import signals_blocked
+from play.serving.ending import signals_blocked, start_tracker
 
 
 class ModelProcess(SpawnProcess):
@@ -29,6 +29,7 @@ class ModelProcess(SpawnProcess):
 
     def start(self) -> None:
         """Start the process."""
+        start_tracker()
         with signals_blocked():
             super().start()
 

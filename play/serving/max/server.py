@@ -39,6 +39,7 @@ from play.tokens import load_tokenizer
 from solutions.checkpoint import checkpoint_files, checkpoint_folder, read_config
 
 ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
+SOCKET = 43  # characters that MAX wants for the name of a socket
 ENVIRONMENT = {  # of this process and of those that MAX starts
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a local folder by now
     "MAX_SERVE_API_TYPES": '["openai"]',
@@ -147,7 +148,7 @@ class Served:
         from max.serve import api_server
         from max.serve.process_control import SubprocessExit
 
-        with temporary_folder():
+        with temporary_folder(SOCKET):
             app = api_server.fastapi_app(self.settings, self.pipeline)
             try:
                 async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
