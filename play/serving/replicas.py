@@ -5,7 +5,8 @@ replica has the whole front. Ray replaces it when its process is killed, or when
 started again.
 
 Ray starts a dozen processes. They are all in the session of one process, the driver, so no signal to the server's group
-reaches them, and the server can end them whatever they do. The server asks for that by closing a pipe to the driver.
+reaches them, and the server can end them whatever they do. It asks the driver to drain through a pipe, which is closed
+if the server is killed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told,
 SOCKET = 66  # characters that Ray needs for the name of a socket
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
 LOCAL = "local"  # Ray's word for a cluster of this machine alone
+DRAIN = b"drain"
 DRIVER = f"from {__name__} import drive; drive()"
 ON_THIS_MACHINE = {  # the environment of Ray's processes unless a cluster is there already
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # its ports are at 127.0.0.1, as on those systems
@@ -187,23 +189,33 @@ async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
             ended, asked = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
             await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
+                pipe.write(DRAIN)
                 pipe.close()
                 if status := await finish(ended, signals, options.grace, tell):
                     return status
             return ended.result()
         finally:
-            await _kill(driver.pid)
+            await _end(driver.pid)
 
 
-async def _kill(session: int) -> None:
-    """Kill all processes of a session; those that remove semaphores end by themselves once the others have ended."""
+async def _end(session: int) -> None:
+    """Kill what there is in a session, and wait until it has ended."""
     limit = time.monotonic() + KILL_SECONDS
-    while (processes := _processes(session)) and time.monotonic() < limit:
-        for number, command in processes.items():
-            if b"resource_tracker" not in command:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(number, signal.SIGKILL)
+    while _kill(session) and time.monotonic() < limit:
         await asyncio.sleep(0.05)
+
+
+def _kill(session: int) -> int:
+    """Kill the other processes of a session, and return their number.
+
+    Those that remove semaphores end by themselves once the others have ended.
+    """
+    processes = _processes(session)
+    for number, command in processes.items():
+        if b"resource_tracker" not in command and number != os.getpid():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, signal.SIGKILL)
+    return len(processes)
 
 
 def _processes(session: int) -> dict[int, bytes]:
@@ -231,7 +243,7 @@ def say(text: str) -> None:
 
 
 def drive() -> None:
-    """Have Ray serve until the server closes the pipe, or has ended; then drain, and end this process."""
+    """Have Ray serve until the server asks for an end; then drain, and end this process."""
     options, keys = pickle.load(sys.stdin.buffer)
     tell: Tell = say
     if options.log_json:
@@ -240,8 +252,11 @@ def drive() -> None:
     ready, asked, status = threading.Event(), threading.Event(), 0
 
     def wait_for_the_server() -> None:
-        sys.stdin.buffer.read()
+        word = sys.stdin.buffer.read()
         asked.set()
+        if word != DRAIN:  # the server was killed
+            _kill(os.getsid(0))
+            os._exit(GIVEN_UP)
         if not ready.is_set():  # then there is nothing to drain
             interrupt_main() if cluster() != LOCAL else os._exit(0)
 

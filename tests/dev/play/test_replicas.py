@@ -1,13 +1,21 @@
-"""Two replicas in Ray Serve: they share the requests, one is killed and replaced, and a signal lets both finish."""
+"""Two replicas in Ray Serve: they share the requests, one is killed and replaced, and a signal lets both finish.
+
+All of Ray's processes are at this machine's own address, and nothing is left of them.
+"""
 
 import re
 import signal
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from ipaddress import ip_address
+from pathlib import Path
 
 import psutil
 import pytest
+from max._core.engine import max_cache_dir
 
+from play.serving.service import MODEL_ENDED
 from tests.dev.play.test_serve import Server, openai
 
 pytestmark = pytest.mark.slow
@@ -15,18 +23,39 @@ pytestmark = pytest.mark.slow
 pytest.importorskip("ray")
 
 
-def oldest(server, name):
-    """The process of that name that has lived the longest, of those that a server has started."""
+def replicas(server):
+    """The processes of the replicas, the oldest first."""
     named = []
-    for process in psutil.Process(server.process.pid).children(recursive=True):
+    for process in processes(server):
         with suppress(psutil.NoSuchProcess):
-            named += [process] if name in " ".join(process.cmdline()) else []
-    return min(named, key=psutil.Process.create_time)
+            named += [process] if "ray::ServeReplica" in " ".join(process.cmdline()) else []
+    return sorted(named, key=psutil.Process.create_time)
 
 
-def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain():
+def processes(server):
+    """The server's process, and all that it has started."""
+    own = psutil.Process(server.process.pid)
+    return [own, *own.children(recursive=True)]
+
+
+def listening(process):
+    """The addresses at which a process listens."""
+    with suppress(psutil.NoSuchProcess):
+        connections = process.net_connections("inet")
+        return {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
+    return set()
+
+
+def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_path):
     options = ("--replicas", "2", "--batch", "2", "--queue", "2", "--grace", "600")
-    with Server(*options, until=lambda server: "2 replicas are ready" in server.output()) as server:
+    home, temporary = tmp_path / "home", Path(tempfile.mkdtemp(dir="/tmp"))  # short, as addresses of sockets have to be
+    home.mkdir()
+    places = {"HOME": str(home), "TMPDIR": str(temporary), "MODULAR_CACHE_DIR": str(Path(max_cache_dir()).parent)}
+    with Server(*options, until=lambda server: "2 replicas are ready" in server.output(), **places) as server:
+        started = processes(server)
+        assert len(started) > 10
+        addresses = set().union(*map(listening, started))
+        assert {ip_address(address.removeprefix("::ffff:")).is_loopback for address in addresses} == {True}
         text = server.text("Call me")
         raw = server.client.completions.with_raw_response
         answer = raw.create(model="moby-dick", prompt="Call me", max_tokens=1, extra_headers={"x-request-id": "my-own"})
@@ -36,8 +65,17 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain():
         assert {type(request.exception()) for request in asked} == {openai.RateLimitError, type(None)}
         assert len([request for request in asked if not request.exception()]) > 2, "one replica alone has two of them"
 
-        oldest(server, "ray::ServeReplica").kill()
-        server.wait_until(lambda: server.output().count("a replica is ready") == 3 and server.answers())
+        with ThreadPoolExecutor(2) as clients:
+            waiting = clients.submit(server.complete, "Call me", max_tokens=250)
+            stream = server.stream()
+            for replica in replicas(server):
+                replica.kill()
+            with pytest.raises(openai.APIError, match=MODEL_ENDED.split(";")[0]):
+                list(stream)
+            refusal = waiting.exception()
+            assert (refusal.status_code, refusal.response.headers["retry-after"]) == (503, "5")
+            assert refusal.response.headers["x-request-id"]
+        server.wait_until(lambda: server.output().count("a replica is ready") == 4 and server.answers())
         assert server.text("Call me") == text
 
         streams = [server.stream() for _ in range(2)]
@@ -47,4 +85,6 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain():
             server.text("Call me")
         assert [[part.choices[0].finish_reason for part in stream][-1] for stream in streams] == ["length"] * 2
         assert server.status() == 0
+        assert [process for process in started if process.is_running()] == []
+        assert (list(home.rglob("*")), list(temporary.iterdir())) == ([], [])
         assert re.search(r"serve: 2 replicas are ready at http://127.0.0.1:\d+/v1", server.output())
