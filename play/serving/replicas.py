@@ -4,9 +4,8 @@ Ray's proxy takes connections and gives each request to one of two replicas draw
 replica has the whole front. Ray replaces it when its process is killed, or when its model's process ends and is not
 started again.
 
-Ray starts a dozen processes. They are all in the session of one process, the driver, so no signal to the server's group
-reaches them, and the server can end them whatever they do. It asks the driver to drain through a pipe, which is closed
-if the server is killed.
+Ray starts a dozen processes. They are all in the session of one, the driver, so no signal to the server's group reaches
+them, and the server can end them whatever they do. It closes a pipe to the driver to have that drain.
 """
 
 from __future__ import annotations
@@ -49,10 +48,9 @@ KILL_SECONDS = 3.0  # in which killed processes have ended
 OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
 SOCKET = 66  # characters that Ray needs for the name of a socket
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
-LOCAL = "local"  # Ray's word for a cluster of this machine alone
-DRAIN = b"drain"
+ADDRESS = os.environ.get("RAY_ADDRESS", "local")  # of the cluster to serve on
 DRIVER = f"from {__name__} import drive; drive()"
-ON_THIS_MACHINE = {  # the environment of Ray's processes unless a cluster is there already
+ALONE = {  # the environment of Ray's processes where they are on this machine alone
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # its ports are at 127.0.0.1, as on those systems
     "RAY_AUTH_MODE": "token",
     "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": f"{__name__}:around_the_proxy",
@@ -73,7 +71,7 @@ class Replica:
         choose_modules()
         from play.serving.max.server import Served
 
-        if cluster() == LOCAL:
+        if ADDRESS == "local":
             _bind_to_loopback()
         if options.log_json:
             records.log_as_json()
@@ -133,22 +131,23 @@ class Answering:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and end its answer if that is still to do."""
-        begun, stream, ended = False, False, False
+        kinds, ended = list[str](), False
 
         async def sending(message: Message) -> None:
-            nonlocal begun, stream, ended
+            nonlocal ended
             if message["type"] == "http.response.start":
-                begun = True
-                stream = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                kinds.append(Headers(raw=message["headers"]).get("content-type", ""))
             else:
-                ended = not message.get("more_body", False)
+                ended = not message.get("more_body")
             await send(message)
 
         await self.app(scope, receive, sending)
+        if scope["type"] != "http" or ended:
+            return
         gone = refusal(503, MODEL_ENDED, {records.ID: Headers(scope=scope).get(records.ID, "")})
-        if scope["type"] == "http" and not begun:
+        if not kinds:
             await gone(scope, receive, send)
-        elif stream and not ended:
+        elif kinds[0].startswith("text/event-stream"):
             await send({"type": "http.response.body", "body": b"data: " + bytes(gone.body) + b"\n\n"})
 
 
@@ -179,8 +178,9 @@ async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Run the driver until it ends or a second signal comes, and leave no process of its session."""
     signals = received_signals()
     with temporary_folder(SOCKET):
-        alone = {"RAY_AUTH_TOKEN": secrets.token_hex(), **ON_THIS_MACHINE} if cluster() == LOCAL else {}
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), **alone}
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        if ADDRESS == "local":
+            environment |= ALONE | {"RAY_AUTH_TOKEN": secrets.token_hex()}
         how: Any = {"stdin": asyncio.subprocess.PIPE, "start_new_session": True, "env": environment}
         driver = await asyncio.create_subprocess_exec(sys.executable, "-c", DRIVER, **how)
         pipe: Any = driver.stdin
@@ -189,7 +189,6 @@ async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
             ended, asked = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
             await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
-                pipe.write(DRAIN)
                 pipe.close()
                 if status := await finish(ended, signals, options.grace, tell):
                     return status
@@ -199,23 +198,14 @@ async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
 
 
 async def _end(session: int) -> None:
-    """Kill what there is in a session, and wait until it has ended."""
+    """Kill all processes of a session; those that remove semaphores end by themselves once the others have ended."""
     limit = time.monotonic() + KILL_SECONDS
-    while _kill(session) and time.monotonic() < limit:
+    while (processes := _processes(session)) and time.monotonic() < limit:
+        for number, command in processes.items():
+            if b"resource_tracker" not in command:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
         await asyncio.sleep(0.05)
-
-
-def _kill(session: int) -> int:
-    """Kill the other processes of a session, and return their number.
-
-    Those that remove semaphores end by themselves once the others have ended.
-    """
-    processes = _processes(session)
-    for number, command in processes.items():
-        if b"resource_tracker" not in command and number != os.getpid():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-    return len(processes)
 
 
 def _processes(session: int) -> dict[int, bytes]:
@@ -232,33 +222,16 @@ def _processes(session: int) -> dict[int, bytes]:
 # ---------------------------------------------------------------- the driver's process
 
 
-def cluster() -> str:
-    """Return the address of the cluster to serve on."""
-    return os.environ.get("RAY_ADDRESS", LOCAL)
-
-
-def say(text: str) -> None:
-    """Say how far along a process of Ray's is, as the command does."""
-    click.echo(f"serve: {text}", err=True)
-
-
 def drive() -> None:
-    """Have Ray serve until the server asks for an end; then drain, and end this process."""
+    """Have Ray serve until the server closes the pipe, or was killed; then drain, and end this process."""
     options, keys = pickle.load(sys.stdin.buffer)
-    tell: Tell = say
-    if options.log_json:
-        records.log_as_json()
-        tell = records.LOGGER.info
-    ready, asked, status = threading.Event(), threading.Event(), 0
+    tell, ready, asked, status = _teller(options), threading.Event(), threading.Event(), 0
 
     def wait_for_the_server() -> None:
-        word = sys.stdin.buffer.read()
+        sys.stdin.buffer.read()
         asked.set()
-        if word != DRAIN:  # the server was killed
-            _kill(os.getsid(0))
-            os._exit(GIVEN_UP)
         if not ready.is_set():  # then there is nothing to drain
-            interrupt_main() if cluster() != LOCAL else os._exit(0)
+            os._exit(0) if ADDRESS == "local" else interrupt_main()
 
     threading.Thread(target=wait_for_the_server, daemon=True).start()
     try:
@@ -272,10 +245,21 @@ def drive() -> None:
     except (RuntimeError, TimeoutError, RayError) as problem:
         tell((str(problem).strip() or type(problem).__name__).splitlines()[0])
         status = GIVEN_UP
-    if cluster() != LOCAL:  # where others may serve something, too
+    if ADDRESS != "local":  # where others may serve something, too
         serve.shutdown()
         ray.shutdown()
     os._exit(status)
+
+
+def _teller(options: Options) -> Tell:
+    if options.log_json:
+        records.log_as_json()
+        return records.LOGGER.info
+    return _say
+
+
+def _say(text: str) -> None:
+    click.echo(f"serve: {text}", err=True)
 
 
 def _start(options: Options, keys: Keys | None, tell: Tell) -> None:
@@ -293,7 +277,7 @@ def _start(options: Options, keys: Keys | None, tell: Tell) -> None:
         logging_config=QUIET,
     )
     how: Any = {"logging_level": logging.WARNING, "runtime_env": {"env_vars": variables}}
-    ray.init(cluster(), **how, **(alone if cluster() == LOCAL else {}))
+    ray.init(ADDRESS, **how, **(alone if ADDRESS == "local" else {}))
     serve.start(http_options={"host": options.host, "port": options.port}, logging_config=QUIET)
     serve.run(deployment.bind(options, keys, tell), name=NAME)
     host = f"[{options.host}]" if ":" in options.host else options.host

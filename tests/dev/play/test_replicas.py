@@ -26,16 +26,10 @@ pytest.importorskip("ray")
 def replicas(server):
     """The processes of the replicas, the oldest first."""
     named = []
-    for process in processes(server):
+    for process in server.processes():
         with suppress(psutil.NoSuchProcess):
             named += [process] if "ray::ServeReplica" in " ".join(process.cmdline()) else []
     return sorted(named, key=psutil.Process.create_time)
-
-
-def processes(server):
-    """The server's process, and all that it has started."""
-    own = psutil.Process(server.process.pid)
-    return [own, *own.children(recursive=True)]
 
 
 def listening(process):
@@ -52,7 +46,7 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_pa
     home.mkdir()
     places = {"HOME": str(home), "TMPDIR": str(temporary), "MODULAR_CACHE_DIR": str(Path(max_cache_dir()).parent)}
     with Server(*options, until=lambda server: "2 replicas are ready" in server.output(), **places) as server:
-        started = processes(server)
+        started = server.processes()
         assert len(started) > 10
         addresses = set().union(*map(listening, started))
         assert {ip_address(address.removeprefix("::ffff:")).is_loopback for address in addresses} == {True}
@@ -85,6 +79,6 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_pa
             server.text("Call me")
         assert [[part.choices[0].finish_reason for part in stream][-1] for stream in streams] == ["length"] * 2
         assert server.status() == 0
-        assert [process for process in started if process.is_running()] == []
+        assert server.processes() == []
         assert (list(home.rglob("*")), list(temporary.iterdir())) == ([], [])
         assert re.search(r"serve: 2 replicas are ready at http://127.0.0.1:\d+/v1", server.output())

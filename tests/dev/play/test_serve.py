@@ -13,13 +13,17 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import cycle, product
+from pathlib import Path
 
 import httpx
+import numpy as np
 import psutil
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
 from play.processor import instruction_sets
+from play.serving.ending import SIGNALS
 from play.serving.options import LARGEST_BODY
 from tools.course_copy import python
 
@@ -29,6 +33,10 @@ pytestmark = pytest.mark.slow
 
 START_SECONDS = 900  # MAX compiles the model and its sampler where it has not before
 END_SECONDS = 120  # a text of 250 tokens, beside other tests, and the end of the process that runs the model
+START_SIGNALS = 24  # that the test of all moments sends
+ENDED_SECONDS = 5  # after a signal while the model is not ready
+SILENT_SECONDS = 3  # that ``/health`` may take while the model is started again, beside other tests
+MARK = "GPT2_TEST_SERVER"  # in the environment of a server and of all that comes of it
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
@@ -48,7 +56,8 @@ class Server:
         self.address = f"http://127.0.0.1:{port}"
         self.log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - a pipe that nobody reads would fill up
         how = dict(cwd=ROOT, stdout=self.log, stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        environment = os.environ | variables  # else a child gets what MAX sets behind the back of Python
+        self.mark = (MARK, port)
+        environment = os.environ | variables | dict([self.mark])  # else a child gets what MAX sets unseen by Python
         self.process = subprocess.Popen([*command, "--port", port, *arguments], env=environment, **how)
         self.client = openai.OpenAI(base_url=f"{self.address}/v1", api_key=key, max_retries=0)
         try:
@@ -115,6 +124,14 @@ class Server:
             os.killpg(self.process.pid, 0)
             return True
         return False
+
+    def processes(self):
+        """All processes that have come of it, whosever children they are now."""
+        found = []
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):  # it has just ended
+                found += [process] if self.mark in process.environ().items() else []
+        return found
 
     def worker(self):
         """The process that runs the model, if it has begun."""
@@ -244,8 +261,10 @@ def test_requests_are_told_when_the_models_process_is_killed_and_it_is_started_a
             list(stream)
         refusal = waiting.exception()
         assert (refusal.status_code, refusal.response.headers["retry-after"]) == (503, "5")
-    assert server.get("/health").status_code == 200
-    server.wait_until(server.answers)
+    while not server.answers():
+        began = time.monotonic()
+        assert server.get("/health").status_code == 200
+        assert time.monotonic() - began < SILENT_SECONDS
     assert server.text("Call me") == text
 
 
@@ -253,6 +272,25 @@ def test_nothing_is_left_of_a_server_that_is_killed():
     with Server(until=Server.worker) as server:
         server.process.kill()
         assert server.status() == -signal.SIGKILL
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [(), ("--replicas", "2")])
+def test_a_signal_at_any_moment_of_a_start_ends_everything_soon(options):
+    """A start of 12 seconds gets one every half second, to the process or its group."""
+    began = time.monotonic()
+    with Server(*options, until=lambda server: "ready at" in server.output()):
+        whole = time.monotonic() - began
+    ways = cycle(product(SIGNALS, (os.kill, os.killpg)))
+    for moment, (number, send) in zip(np.linspace(0, whole, START_SIGNALS), ways, strict=False):
+        temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+        with Server(*options, until=lambda server: True, TMPDIR=str(temporary)) as server:
+            time.sleep(moment)
+            send(server.process.pid, number)
+            server.wait_until(lambda server=server: server.process.poll() is not None, ENDED_SECONDS)
+            server.wait_until(lambda server=server: not server.processes(), ENDED_SECONDS)
+            socket.create_server(("127.0.0.1", int(server.mark[1]))).close()
+            assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize(
