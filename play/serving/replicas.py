@@ -44,6 +44,7 @@ NAME = "gpt2"  # of the application, and of its deployment
 AT_ONCE = 10_000  # requests that Ray gives a replica, which says itself when its queue is full
 LOOK_SECONDS = 2  # between two looks of Ray's at a replica
 LAST_SECONDS = 10.0  # in which a replica ends after its grace
+LEAVING_SECONDS = 4.0  # in which a cluster that has begun to serve has heard that it is to stop
 KILL_SECONDS = 3.0  # in which killed processes have ended
 OBJECTS = 100 << 20  # bytes; Ray takes a third of the memory if it is not told, and requests are small
 SOCKET = 66  # characters that Ray needs for the name of a socket
@@ -231,7 +232,10 @@ def drive() -> None:
         sys.stdin.buffer.read()
         asked.set()
         if not ready.is_set():  # then there is nothing to drain
-            os._exit(0) if ADDRESS == "local" else interrupt_main()
+            if ADDRESS != "local":
+                interrupt_main()
+                time.sleep(LEAVING_SECONDS)
+            os._exit(0)
 
     threading.Thread(target=wait_for_the_server, daemon=True).start()
     try:
