@@ -339,7 +339,7 @@ async def test_a_server_ends_with_its_model_or_by_a_signal_and_at_once_by_a_seco
                 asked = asyncio.create_task(client.post(COMPLETE, json=TEXT))
                 await until(lambda: server.asked)
                 server.go.set() if how == "idle" else None
-                os.kill(os.getpid(), signal.SIGTERM)
+                os.kill(os.getpid(), signal.SIGHUP if how == "idle" else signal.SIGTERM)
                 await until(lambda: server.service.draining)
                 os.kill(os.getpid(), signal.SIGINT) if how == "running" else None
                 answer = await asked
