@@ -18,7 +18,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from play.serving.ending import heeded_signals
+from play.processes import heeded_signals
 from play.serving.options import Tell
 from play.serving.service import ModelEnded, Service
 

@@ -33,8 +33,8 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.steps import ROOT
+from play.processes import temporary_folder
 from play.serving import records
-from play.serving.ending import temporary_folder
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, finish, received_signals
 from play.serving.options import OF_THE_MODEL, Options, Tell, choose_modules

@@ -14,7 +14,7 @@ from multiprocessing import reduction
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from play.serving.ending import signals_blocked, start_tracker
+from play.processes import signals_blocked, start_tracker
 
 
 class ModelProcess(SpawnProcess):

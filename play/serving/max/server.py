@@ -26,7 +26,7 @@ from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
-from play.serving.ending import temporary_folder
+from play.processes import temporary_folder
 from play.serving.front import front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live

@@ -22,8 +22,8 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
+from play.processes import SIGNALS
 from play.processor import instruction_sets
-from play.serving.ending import SIGNALS
 from play.serving.options import LARGEST_BODY
 from tools.course_copy import python
 

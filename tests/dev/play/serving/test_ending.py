@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT
-from play.serving.ending import LONGEST_ADDRESS, SIGNALS, temporary_folder
+from play.processes import LONGEST_ADDRESS, SIGNALS, temporary_folder
 from play.serving.max.process import ModelProcess
 from tests.dev.terminal import started
 
@@ -73,7 +73,7 @@ def test_a_model_that_is_killed_while_it_starts_holds_nobody_up(model):
 
 SERVER = """
 import time
-from play.serving.ending import end_at_once
+from play.processes import end_at_once
 from play.serving.max.process import ModelProcess
 if __name__ == "__main__":
     end_at_once()
@@ -96,7 +96,7 @@ def test_a_model_ends_with_the_server_whatever_ends_that(number, tmp_path):
 
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignored):
-    code = "import time; from play.serving.ending import end_at_once; end_at_once(); print(flush=True); time.sleep(999)"
+    code = "import time; from play.processes import end_at_once; end_at_once(); print(flush=True); time.sleep(999)"
     with started(ROOT, "-c", code, by=("nohup",) if ignored else ()) as server:
         server.stdout.readline()
         for number in (signal.SIGHUP, signal.SIGTERM):
@@ -106,7 +106,7 @@ def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignore
 
 COMPILING = """
 import subprocess, sys
-from play.serving.ending import end_at_once, ended_by_exceptions
+from play.processes import end_at_once, ended_by_exceptions
 end_at_once()
 with ended_by_exceptions():
     subprocess.run([sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(999)"])
