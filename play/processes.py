@@ -10,13 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from play.ending import ENDINGS, not_ignored
+
 LONGEST_ADDRESS = 107  # characters of a socket's path
-
-
-def heeded_signals() -> list[signal.Signals]:
-    """Return the signals that end this server: ``nohup``, for example, has it ignore SIGHUP."""
-    return [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
 def end_at_once() -> None:
@@ -25,7 +21,7 @@ def end_at_once() -> None:
     Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.
     """
     start_tracker()
-    for number in heeded_signals():
+    for number in not_ignored():
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -35,7 +31,7 @@ def ended_by_exceptions() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # which alone has handlers
         yield
         return
-    before = {number: signal.signal(number, _raise) for number in heeded_signals()}
+    before = {number: signal.signal(number, _raise) for number in not_ignored()}
     try:
         yield
     finally:
@@ -59,7 +55,7 @@ def start_tracker() -> None:
 @contextmanager
 def signals_blocked() -> Iterator[None]:
     """While this is open, let signals wait, and start processes that no signal but SIGKILL will ever reach."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
     try:
         yield
     finally:

@@ -8,8 +8,8 @@ import os
 from typing import Any
 
 from checker.errors import UserError
-from play.processes import end_at_once
 from play.preparing import check_bfloat16, usable_kernels
+from play.processes import end_at_once
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_modules
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported

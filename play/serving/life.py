@@ -18,7 +18,7 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from play.processes import heeded_signals
+from play.ending import not_ignored
 from play.serving.options import Tell
 from play.serving.service import ModelEnded, Service
 
@@ -78,6 +78,6 @@ async def finish(draining: Awaitable[Any], signals: asyncio.Queue[int], grace: f
 def received_signals() -> asyncio.Queue[int]:
     """Return a queue of the signals that come from now on, as long as the loop runs."""
     loop, queue = asyncio.get_running_loop(), asyncio.Queue[int]()
-    for number in heeded_signals():
+    for number in not_ignored():
         loop.add_signal_handler(number, queue.put_nowait, int(number))
     return queue

@@ -22,7 +22,7 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
-from play.processes import SIGNALS
+from play.ending import ENDINGS
 from play.processor import instruction_sets
 from play.serving.options import LARGEST_BODY
 from tools.course_copy import python
@@ -281,7 +281,7 @@ def test_a_signal_at_any_moment_of_a_start_ends_everything_soon(options):
     began = time.monotonic()
     with Server(*options, until=lambda server: "ready at" in server.output()):
         whole = time.monotonic() - began
-    ways = cycle(product(SIGNALS, (os.kill, os.killpg)))
+    ways = cycle(product(ENDINGS, (os.kill, os.killpg)))
     for moment, (number, send) in zip(np.linspace(0, whole, START_SIGNALS), ways, strict=False):
         temporary = Path(tempfile.mkdtemp(dir="/tmp"))
         with Server(*options, until=lambda server: True, TMPDIR=str(temporary)) as server:

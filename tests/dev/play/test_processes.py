@@ -11,7 +11,8 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT
-from play.processes import LONGEST_ADDRESS, SIGNALS, temporary_folder
+from play.ending import ENDINGS
+from play.processes import LONGEST_ADDRESS, temporary_folder
 from play.serving.max.process import ModelProcess
 from tests.dev.terminal import started
 
@@ -56,7 +57,7 @@ def model(connection, tmp_path, monkeypatch):
 
 def test_no_signal_reaches_a_model(model, connection, tmp_path):
     for word in ("while it starts", "later"):
-        for number in SIGNALS:
+        for number in ENDINGS:
             os.kill(model.pid, number)
         connection[0].send(word)
         assert connection[0].poll(SOON)
@@ -84,7 +85,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("number", [*SIGNALS, signal.SIGKILL])
+@pytest.mark.parametrize("number", [*ENDINGS, signal.SIGKILL])
 def test_a_model_ends_with_the_server_whatever_ends_that(number, tmp_path):
     (tmp_path / "server.py").write_text(SERVER)
     with started(ROOT, tmp_path / "server.py", TMPDIR=str(tmp_path)) as server:
