@@ -1,6 +1,6 @@
 """Figures whose tools are gone, because they have answered their question; the book shows their tables as they were.
 
-A file says on which day and on which processor it was measured, and which tag of this repository has the tool.
+A file says on which day and on which processor it was measured, and which commit of this repository has the tool.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from tools.benchmarks.harness import Result
 
 
 def origin(figures: Result) -> str:
-    """Return the line that says where figures are from: date, machine and tag."""
+    """Return the line that says where figures are from: date, machine and commit."""
     machine = f" on {figures['machine']}" if "machine" in figures else ""
     return (
-        f"Measured on {figures['date']}{machine}, by a tool that is no longer part of this course; it is in the tag "
-        f"`{figures['tag']}`."
+        f"Measured on {figures['date']}{machine}, by a tool that is no longer part of this course; it is in commit "
+        f"`{figures['commit']}`."
     )
 
 

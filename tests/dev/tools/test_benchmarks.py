@@ -1,6 +1,8 @@
 """The benchmarks: nothing is timed that computes something else, and figures are shown as they were measured."""
 
 import json
+import re
+import subprocess
 import sys
 from contextlib import closing
 
@@ -128,6 +130,25 @@ def test_the_share_of_the_limit_is_that_of_gpt2_small_by_hand():
     text = {"batch": 1, "length": 512, "tokens/s": {half: 80.0}}  # 247.06 MB and 38.89 of keys and values: 9.53 ms
     assert bench.shares("forward", forward, bench.Plan(), config, limits) == {OURS.title: 68.1}
     assert bench.shares("generation", text, bench.Plan(), config, limits) == {half: 76.3}
+
+
+def test_a_tool_that_is_gone_is_in_the_commit_that_is_named():
+    """The pages and figures name commits as they are written here: eight digits after the word."""
+    texts = [
+        file.read_text()
+        for folder in ("book/src", "tools/benchmarks/figures")
+        for file in (ROOT / folder).iterdir()
+        if file.suffix in (".md", ".json")
+    ]
+    named = set(re.findall(r"\bcommit\W{1,4}([0-9a-f]{8})\b", "\n".join([*texts, (ROOT / "CHANGELOG.md").read_text()])))
+    assert named
+    if _git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("the history is not here")
+    assert not [commit for commit in named if _git("merge-base", "--is-ancestor", commit, "HEAD").returncode]
+
+
+def _git(*arguments):
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
 def test_ways_take_turns_in_an_order_that_reverses(monkeypatch):
