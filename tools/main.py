@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from checker.course.steps import SMALL_MODEL, Step, all_steps
+from checker.course.steps import Step, all_steps
 from cli.parts import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -207,35 +207,3 @@ def lock() -> int:
     from tools.lock import write_requirements
 
     return write_requirements()
-
-
-# ---------------------------------------------------------------- the small model
-
-
-@main.command()
-@click.option("--model", type=FOLDER, default=SMALL_MODEL, help="A folder in Hugging Face's layout.")
-@click.option("--also", type=FILE, multiple=True, help="A text it has read beside Moby Dick; may be repeated.")
-def evaluate(model: Path, also: tuple[Path, ...]) -> None:
-    """Measure how well a GPT-2 predicts the held-out chapters of Moby Dick, beside an n-gram and xz"""
-    from tools.small_model.evaluate import record_evaluation
-
-    record_evaluation(model, also)
-
-
-@main.command("period-texts")
-@click.argument("folder", type=FOLDER)
-def period_texts(folder: Path) -> None:
-    """Fetch old prose to train on beside Moby Dick into a folder, by checksum"""
-    from tools.small_model.period_texts import fetch_all
-
-    with refusing(OSError):
-        fetch_all(folder, click.echo)
-
-
-@main.command("evaluate-small")
-@click.option("--out", type=FILE, help="Write the figures as JSON.")
-def evaluate_small(out: Path | None) -> None:
-    """Measure what weights of 8 and 4 bits cost: how the small model predicts the held-out chapters with them"""
-    from tools.small_model.quantized import record_quality
-
-    record_quality(out)

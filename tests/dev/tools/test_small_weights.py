@@ -1,4 +1,4 @@
-"""Step 22 beyond its check: whole files, and bad ones are refused in a sentence; and what is measured of the model."""
+"""Step 22 beyond its check: whole files, and bad ones are refused in a sentence."""
 
 import json
 import re
@@ -8,12 +8,10 @@ import numpy as np
 import pytest
 
 from checker.course.steps import SMALL_MODEL
-from play.training.texts import Corpus
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.gguf_files import SIZES, read_gguf, save_gguf
 from solutions.solution_13 import convert_checkpoint
 from solutions.solution_22 import Q4_0, QuantizedLinear, model_of, quantize_q8_0, quantize_weights
-from tools.small_model import evaluate, quantized
 
 pytestmark = pytest.mark.slow
 
@@ -90,25 +88,3 @@ def test_any_format_of_a_gpt2_is_read_and_any_other_file_is_refused_in_a_sentenc
         said = rf"{name} is missing, cut short, or no GPT-2 that gguf can read: .*{reason}"
         with pytest.raises(ValueError, match=said):
             read_gguf(tmp_path / name)
-
-
-def test_divergence_and_shares_are_counted_where_a_token_is_predicted():
-    """Two models on one window: the first token is not counted, and of the other two the likeliest differs once."""
-    right = np.log(np.array([[[0.5, 0.5], [0.75, 0.25], [0.25, 0.75]]]))
-    other = np.log(np.array([[[0.1, 0.9], [0.75, 0.25], [0.5 + 1e-9, 0.5 - 1e-9]]]))
-    window = (np.zeros((1, 3), np.int64), np.array([[quantized.NOT_COUNTED, 0, 1]]))
-    text = quantized.Text([window], tokens=2, bytes=4)
-    bits, divergence, same = quantized.measured(text, lambda ids: right, lambda ids: other)
-    assert bits == pytest.approx((np.log2(4 / 3) + 1) / 4)
-    assert divergence == pytest.approx((0.25 * np.log2(0.5) + 0.75 * np.log2(1.5)) / 2)
-    assert same == 0.5
-
-
-def test_the_n_gram_is_a_distribution_over_the_next_byte():
-    """Whatever is not ASCII was not seen, like the tilde."""
-    corpus = Corpus(train=["abracadabra", "alakazam"], dev=["abra"], test=[])
-    for order in (1, 3):
-        model = evaluate.NGram(order, corpus)
-        each = {letter: 2 ** -model.bits([letter]) for letter in map(chr, range(128))}
-        assert sum(each.values()) + 128 * each["~"] == pytest.approx(1)
-        assert each["a"] > 10 * each["~"]

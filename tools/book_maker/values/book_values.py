@@ -76,8 +76,9 @@ on_gpu = _json(f"{FIGURES}/gpu.json")
 #: The most tokens whose forward pass is timed there, in all sequences together.
 most_tokens = MOST_TOKENS
 
-#: What weights of 8 and 4 bits cost (``./run evaluate-small``).
+#: What weights of 8 and 4 bits cost, and how well the small model reads; neither is measured any more.
 small_weights = _json("models/moby-dick/quantized.json")
+evaluation = _json("models/moby-dick/evaluation.json")
 
 #: The kernels in Mojo, and what the machine can do, by processor (``./run bench-kernels``).
 kernels = _json(f"{FIGURES}/kernels.json")
@@ -92,9 +93,6 @@ serving = _json(f"{FIGURES}/serve.json")
 serve_defaults = {option.name: option.default for option in finished.serve.params}
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 
-#: How well the small model of this course reads (``tools/small_model/evaluate.py``).
-evaluation = _json("models/moby-dick/evaluation.json")
-
 #: The small model's configuration.
 _stored = _json("models/moby-dick/config.json")
 config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2Config) if field.name in _stored})
@@ -103,7 +101,7 @@ config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2C
 loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
 peer_tables, harness = _later("benchmarks.peers.tables"), _later("benchmarks.harness")
 kernel_tables, step_tables = _later("benchmarks.kernels"), _later("benchmarks.training")
-serving_tables, quantized = _later("benchmarks.serving"), _later("small_model.quantized")
+serving_tables = _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
