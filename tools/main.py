@@ -91,16 +91,6 @@ def bench_kernels(only: list[str], quick: bool, rounds: int, out: Path | None) -
     run(only, quick, rounds, out)
 
 
-@main.command()
-@some_of("--only", "small", "gpt2")
-@timed(rounds=5)
-def bench_train(only: list[str], rounds: int, out: Path | None) -> None:
-    """Time a step of training against PyTorch"""
-    from tools.benchmarks.training import run
-
-    run(only, rounds, out)
-
-
 # ---------------------------------------------------------------- the book
 
 

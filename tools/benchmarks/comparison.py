@@ -203,7 +203,6 @@ class Comparison:
         """
         if (work := replace(workload, part=scores or workload.part)) not in self.right:
             self.right[work], _ = self.output(self.reference, work)
-            self.workers[self.reference.process].ask("forget")  # training would go on from there
         calls, expected = dict[Way, int](), self.right[work]
         for way in (way for way in ways if way.title not in self.failed):
             with self.leaving_out(way, workload):

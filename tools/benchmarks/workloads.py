@@ -1,4 +1,4 @@
-"""What this course and PyTorch run beyond a prompt: attention, linear layers, a large product, and a step of training.
+"""What this course and PyTorch run beyond a prompt: attention, linear layers, and a large product.
 
 Attention's core of few tokens takes microseconds, far less than a call of a graph from Python does; so many of them are
 one after the other in one graph. In PyTorch they are as many calls, which is how its users run them. Linear layers are
@@ -14,7 +14,7 @@ import numpy as np
 
 from tools.benchmarks.workers import Workload
 
-CORE, LINEAR, PRODUCT, STEP = "core", "linear", "product", "step"  # parts
+CORE, LINEAR, PRODUCT = "core", "linear", "product"  # parts
 KERNELS, COMPILED, EAGER, BFLOAT16 = "kernels", "torch.compile", "eager", "bfloat16"  # ways to run them
 GPU, GPU_AGAIN = "gpu", "gpu, into the cache of the text before"
 HEADS, DEPTH = 12, 64  # GPT-2 small's
@@ -24,7 +24,6 @@ ROWS = 2048  # and columns of the two matrices whose product shows the machine's
 #: The linear layers of GPT-2 small, from how many numbers to how many: all that a token is multiplied by.
 LAYERS = [(WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH)] * 12 + [(WIDTH, 50257)]
 WEIGHT_BYTES = 4 * sum(inputs * outputs for inputs, outputs in LAYERS)
-LEARNING_RATE = 1e-4  # small, so that many steps on one batch stay far from learning it by heart
 
 
 def repeats(length: int) -> int:
@@ -62,13 +61,3 @@ def each_layer(apply: Callable[..., Any], narrow: Any, wide: Any, *parameters: A
 def in_a_row(outputs: list[Any]) -> np.ndarray:
     """Return the numbers of some outputs one after the other."""
     return np.concatenate([np.asarray(output).ravel() for output in outputs])
-
-
-def two_steps(step: Callable[[], tuple[float, float]], first: tuple[float, float]) -> np.ndarray:  # -> [3]
-    """Return the loss of the first step, that of another, which tells whether the first was right, and the first norm.
-
-    The norm counts a hundredth: in 32 bits PyTorch's own norm of GPT-2 small's gradients is off by almost a thousandth.
-    The second norm is no measure: AdamW's first update has the sign of each gradient, which near zero is rounding's.
-    """
-    loss, norm = first
-    return np.array([loss, step()[0], norm / 100])

@@ -162,7 +162,7 @@ def test_ways_take_turns_in_an_order_that_reverses(monkeypatch):
 
 def test_the_process_that_starts_the_others_does_not_import_max():
     """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
-    modules = "tools.benchmarks.bench, tools.benchmarks.kernels, tools.benchmarks.training"
+    modules = "tools.benchmarks.bench, tools.benchmarks.kernels"
     code = f"import sys, {modules}; sys.exit(not {{'max', 'torch'}}.isdisjoint(sys.modules))"
     python(ROOT, "-c", code, status=0)
 
@@ -251,7 +251,6 @@ def test_gpt2_small_is_hugging_faces_at_its_full_size():
     [
         ("bench-kernels --quick --only ground", "ground"),
         ("bench-kernels --quick --only core", "core"),
-        ("bench-train --only small", "small"),
     ],
 )
 def test_the_other_benchmarks_run(line, part, tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,10 @@ from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
 from play.preparing import check_bfloat16
-from play.training.graphs import compile_trainer
 from solutions.caching import CachedModel, KVCache, on_arrays
-from solutions.checkpoint import read_checkpoint, read_config
+from solutions.checkpoint import read_config
 from solutions.solution_12 import generate_tokens
-from solutions.solution_13 import convert_checkpoint, load_pretrained
+from solutions.solution_13 import load_pretrained
 from solutions.solution_14 import CachedGPT2, cache_mask
 from solutions.solution_14 import cached_attention as attention_with_cache
 from tools.benchmarks import workloads
@@ -36,15 +35,12 @@ REF = DeviceRef.from_device(CPU())
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, compiled and with its input in place, and how to read what it returns."""
-    if workload.part not in (FORWARD, TEXT, workloads.STEP):
+    if workload.part not in (FORWARD, TEXT):
         return kernel(workload), workloads.in_a_row
     ids = workload.token_ids(read_config(checkpoint).vocab_size)
     if workload.part == FORWARD:
         model = whole(checkpoint, workload.how, workload.dtype)
         return lambda: model(ids), lambda logits: logits[:, -1]
-    if workload.part == workloads.STEP:
-        step = training_step(checkpoint, ids)
-        return step, partial(workloads.two_steps, step)
     on_gpu, again = workload.how in (workloads.GPU, workloads.GPU_AGAIN), workload.how == workloads.GPU_AGAIN
     model = with_cache(checkpoint, workloads.GPU if on_gpu else workload.how, workload.dtype)
 
@@ -105,16 +101,6 @@ def whole(checkpoint: Path, how: str, dtype: str) -> Callable[[np.ndarray], np.n
         return model(ids)
 
     return run
-
-
-def training_step(checkpoint: Path, ids: np.ndarray) -> Call:
-    """Return a step of training on one batch, as ``./run train`` takes it, by steps 16 to 20."""
-    trainer = compile_trainer(read_config(checkpoint))
-    weights = convert_checkpoint(read_checkpoint(checkpoint))
-    del weights["lm_head.weight"]
-    trainer.go_on(0, {"weights": weights})
-    batch = runtime.tensor(ids)
-    return partial(trainer.learn, [(batch, batch)], workloads.LEARNING_RATE)
 
 
 class Kernel(Module[..., list[Tensor]]):

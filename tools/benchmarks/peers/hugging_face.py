@@ -15,15 +15,9 @@ from transformers.utils import logging
 from tools.benchmarks import workloads
 from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Call, Read, Workload, be
 
-MAX_NORM = 1.0
-BETAS, EPSILON, WEIGHT_DECAY = (0.9, 0.95), 1e-8, 0.1
-
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, and how to read what it returns."""
-    if workload.part == workloads.STEP:
-        step = training_step(checkpoint, workload)
-        return step, partial(workloads.two_steps, step)
     if workload.part not in (FORWARD, TEXT, SCORES):
         tensors = [torch.from_numpy(array).to(getattr(torch, workload.dtype)) for array in workloads.inputs(workload)]
         compute = partial(kernel, workload, *tensors)
@@ -65,30 +59,6 @@ def kernel(workload: Workload, *tensors: torch.Tensor) -> list[torch.Tensor]:
     for _ in range(workloads.repeats(workload.length)):
         output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
     return [output.transpose(1, 2).flatten(2)]  # the heads side by side, as every user needs them
-
-
-def training_step(checkpoint: Path, workload: Workload) -> Call:
-    """Return a step of training on one batch, with autograd and the fused AdamW; bfloat16 is that of matmuls alone."""
-    model = transformers.GPT2LMHeadModel.from_pretrained(checkpoint, dtype="float32").eval()  # no dropout
-    weights = list(model.parameters())
-    groups = [
-        {"params": [weight for weight in weights if weight.dim() > 1], "weight_decay": WEIGHT_DECAY},
-        {"params": [weight for weight in weights if weight.dim() == 1], "weight_decay": 0.0},
-    ]
-    optimizer = torch.optim.AdamW(groups, lr=workloads.LEARNING_RATE, betas=BETAS, eps=EPSILON, fused=True)
-    forward = torch.compile(model) if workload.how == workloads.COMPILED else model
-    ids = torch.from_numpy(workload.token_ids(model.config.vocab_size))
-
-    def step() -> tuple[float, float]:
-        with torch.autocast("cpu", torch.bfloat16, enabled=workload.how == workloads.BFLOAT16):
-            loss = forward(ids, labels=ids, use_cache=False).loss
-        loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(weights, MAX_NORM)
-        optimizer.step()
-        optimizer.zero_grad()
-        return loss.item(), norm.item()
-
-    return step
 
 
 if __name__ == "__main__":

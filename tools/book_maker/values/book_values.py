@@ -83,7 +83,7 @@ evaluation = _json("models/moby-dick/evaluation.json")
 #: The kernels in Mojo, and what the machine can do, by processor (``./run bench-kernels``).
 kernels = _json(f"{FIGURES}/kernels.json")
 
-#: A step of training beside PyTorch's, by processor (``./run bench-train``).
+#: A step of training beside PyTorch's, by processor; it is no longer measured.
 step_speed = _json(f"{FIGURES}/train.json")
 
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
@@ -100,8 +100,7 @@ config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2C
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
 loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
 peer_tables, harness = _later("benchmarks.peers.tables"), _later("benchmarks.harness")
-kernel_tables, step_tables = _later("benchmarks.kernels"), _later("benchmarks.training")
-serving_tables = _later("benchmarks.serving")
+kernel_tables, serving_tables = _later("benchmarks.kernels"), _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
