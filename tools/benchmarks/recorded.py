@@ -5,6 +5,8 @@ A file says on which day and on which processor it was measured, and which commi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tools.benchmarks.harness import Result
 
 
@@ -23,6 +25,29 @@ def table(figures: Result, name: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
 
 
-def tables(result: Result, name: str) -> list[str]:
-    """Return a recorded table of a processor, if it has one of that name."""
-    return [table(result["recorded"], name)] if name in result["recorded"]["tables"] else []
+def tables(figures: Result, name: str) -> str:
+    """Return all recorded tables of a name: ``forward``, and ``forward, 2``."""
+    return "\n\n".join(table(figures, each) for each in figures["tables"] if each.partition(",")[0] == name)
+
+
+def by_processor(results: Mapping[str, Result], name: str) -> str:
+    """Return the recorded tables of a name, in a fold for each processor that has any; a single fold is open."""
+    shown = {processor: made for processor, result in results.items() if (made := tables(result["recorded"], name))}
+    opened = " open" if len(shown) == 1 else ""
+    folds = (
+        f"<details{opened}><summary>{processor}, {results[processor]['date']}</summary>\n\n{made}\n\n</details>"
+        for processor, made in shown.items()
+    )
+    return "\n\n".join(folds)
+
+
+def notes(results: Mapping[str, Result]) -> str:
+    """Return how the figures of some processors were measured otherwise than the others, as a list."""
+    return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result)
+
+
+def not_timed(results: Mapping[str, Result]) -> str:
+    """Return what was not timed on some processors, each with a reason or the end of a log, as Markdown."""
+    reasons = {f"{what} on {name}": why for name, result in results.items() for what, why in result["failed"].items()}
+    logs = (f"{what}:\n\n```text\n{why.strip()}\n```" for what, why in reasons.items())
+    return "\n\n".join(logs) or "All of it was timed."

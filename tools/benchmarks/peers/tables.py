@@ -85,8 +85,12 @@ def _table(result: Result, part: Part, rows: Sequence[Row], batch: int) -> str:
     return table(columns, [line for line in lines.values() if len(line) > 1])
 
 
-def on_gpu(result: Result) -> list[str]:
-    """Return the table of text written on a GPU, a row for each way."""
+def on_gpu(results: Result) -> str:
+    """Return the tables of text written on GPUs, a row for each way."""
+    return harness.by_processor(results, _on_gpu)
+
+
+def _on_gpu(result: Result) -> list[str]:
     columns, lines = [Column("milliseconds", "way")], dict[str, Row]()
     for row in result["parts"]["gpu"].values():
         for what in ("first", "later"):

@@ -67,8 +67,9 @@ followed = _json(f"{FIGURES}/follow.json")
 writing = _json(f"{FIGURES}/writing.json")
 naive = _json(f"{FIGURES}/naive.json")
 
-#: This course's model beside what a user would pick instead, by processor (``./run bench``).
-peers = _json(f"{FIGURES}/peers.json")
+#: This course's model beside what a user would pick instead, as it was measured, and by processor.
+compared = _json(f"{FIGURES}/peers.json")
+peers = compared["processors"]
 
 #: Text written on a GPU, ours and Hugging Face's, by processor (``./run bench --only gpu``).
 on_gpu = _json(f"{FIGURES}/gpu.json")
@@ -80,7 +81,7 @@ most_tokens = MOST_TOKENS
 small_weights = _json("models/moby-dick/quantized.json")
 evaluation = _json("models/moby-dick/evaluation.json")
 
-#: The kernels in Mojo, and what the machine can do, by processor (``./run bench-kernels``).
+#: The kernels in Mojo, and what the machine can do, by processor; they are no longer measured.
 kernels = _json(f"{FIGURES}/kernels.json")
 
 #: A step of training beside PyTorch's, by processor; it is no longer measured.
@@ -99,8 +100,7 @@ config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2C
 
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
 loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
-peer_tables, harness = _later("benchmarks.peers.tables"), _later("benchmarks.harness")
-kernel_tables, serving_tables = _later("benchmarks.kernels"), _later("benchmarks.serving")
+peer_tables, serving_tables = _later("benchmarks.peers.tables"), _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
@@ -123,13 +123,6 @@ def mistakes(step: str) -> int:
 def alternatives(step: str) -> int:
     """Return how many other right solutions the check of a step is tried on."""
     return len(load_attempts(find_step(step)).alternatives)
-
-
-def by_processor(results: dict[str, Any], tables: Callable[..., Any], *part: str) -> str:
-    """Return the tables of all processors, of one part if there are several, in a fold for each processor."""
-    made = {name: harness().by_processor({name: result}, tables, *part) for name, result in results.items()}
-    folds = (f"<details><summary>{name}</summary>\n\n{shown}\n\n</details>" for name, shown in made.items() if shown)
-    return "\n\n".join(folds)
 
 
 def times_as_fast(way: str, other: str) -> list[float]:
