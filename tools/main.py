@@ -80,17 +80,6 @@ def bench_serve(clients: list[int], servers: list[str], large: bool, rounds: int
     run(servers, clients, large, rounds, out)
 
 
-@main.command()
-@some_of("--only", "ground", "core", "linear")
-@click.option("--quick", is_flag=True, help="Run few short cases, to see that all of it works.")
-@timed(rounds=5)
-def bench_kernels(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
-    """Time the kernels in Mojo beside MAX's operations and PyTorch's"""
-    from tools.benchmarks.kernels import run
-
-    run(only, quick, rounds, out)
-
-
 # ---------------------------------------------------------------- the book
 
 

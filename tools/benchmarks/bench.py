@@ -1,8 +1,7 @@
 """Time this course's model beside what a user would pick instead: the same weights and prompts, in turns.
 
-Outputs are compared before anything is timed, and a library that computes something else is not timed at all. Each
-figure has its share of the limit, whose rates are measured before and after all else. The figures of every processor
-stay apart.
+Outputs are compared before anything is timed, and a library that computes something else is not timed at all. The
+figures of every processor stay apart.
 """
 
 from __future__ import annotations
@@ -17,17 +16,13 @@ import numpy as np
 
 from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
-from solutions.solution_01 import GPT2Config
 from tools.benchmarks import harness
-from tools.benchmarks.comparison import Comparison, Way, largest_difference
+from tools.benchmarks.comparison import Comparison, Way
 from tools.benchmarks.harness import Row, median
-from tools.benchmarks.kernels import bounds
-from tools.benchmarks.limits import Limits, least_seconds
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS, Peer
-from tools.benchmarks.peers.tables import PARTS, SHARES, as_markdown
-from tools.benchmarks.preparing import COURSE, HUGGING_FACE, SIZES, checkpoint_of
-from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Workload
-from tools.benchmarks.workloads import BFLOAT16, GPU, GPU_AGAIN
+from tools.benchmarks.peers.tables import as_markdown
+from tools.benchmarks.preparing import COURSE, HUGGING_FACE, checkpoint_of
+from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, SCORES, TEXT, Workload
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
 MEMORY_TOKENS = 4
@@ -50,7 +45,6 @@ class Plan:
         batches: how many sequences at once.
         new_tokens: how many tokens are written; the first is the prompt's, the others are timed.
         turn: seconds for which calls are repeated.
-        numbers: how many are read to see how fast that is; no cache holds them.
     """
 
     lengths: tuple[int, ...] = (1, 8, 64, 128, 512, 1024)
@@ -58,7 +52,6 @@ class Plan:
     batches: tuple[int, ...] = (1, 8)
     new_tokens: int = 33
     turn: float = 0.3
-    numbers: int = 1 << 27
 
     def forwards(self) -> list[Workload]:
         """Return the forward passes: all lengths, in each batch those that are not too large in all."""
@@ -70,7 +63,7 @@ class Plan:
         return [Workload(TEXT, batch, prompt, self.new_tokens) for batch in self.batches for prompt in self.prompts]
 
 
-QUICK = Plan(lengths=(8,), prompts=(8,), batches=(2,), new_tokens=4, turn=0.01, numbers=1 << 20)  # one layer
+QUICK = Plan(lengths=(8,), prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # one layer
 
 # ---------------------------------------------------------------- outputs
 
@@ -92,8 +85,6 @@ def difference(actual: np.ndarray, expected: np.ndarray) -> float:
         actual: the logits, or log probabilities, of the last token [batch, vocab]; of a text, its tokens [batch, new].
         expected: Hugging Face's logits; of a text, those of each new token after its own text [batch, new, vocab].
     """
-    if expected.ndim == 1:  # no logits, but the numbers of a product
-        return largest_difference(actual, expected)
     expected = log_probabilities(expected)
     if expected.ndim == 2:
         return float(np.abs(log_probabilities(actual) - expected).max() / np.ptp(expected))
@@ -154,28 +145,6 @@ MEASURED: dict[str, Callable[[Comparison, Sequence[Peer], Plan], Iterator[Row]]]
     part.__name__: part for part in (forward, generation, memory, gpu)
 }
 
-# ---------------------------------------------------------------- limits
-
-
-def shares(part: str, row: Row, plan: Plan, config: GPT2Config, limits: Limits) -> dict[str, float]:
-    """Return the share of the limit that each way has reached, in percent, if the rate of its type was measured."""
-
-    def share(way: Peer, figure: float) -> float:
-        if part == "forward":
-            return least_seconds(limits, config, way, batch, length) / (figure / 1000)
-        pasts = range(length, length + plan.new_tokens - 1)
-        return sum(least_seconds(limits, config, way, batch, 1, past) for past in pasts) / len(pasts) * figure / batch
-
-    batch, length, figures = row["batch"], row["length"], row[PARTS[part].unit]
-    timed = [way for way in WAYS if way.title in figures and way.weights in limits]
-    return {way.title: round(100 * share(way, figures[way.title]), 1) for way in timed}
-
-
-def best(*rates: dict[str, dict[str, list[float]]]) -> dict[str, float]:
-    """Return the best of all that ``bounds`` has measured, some times."""
-    return {what: max(rate for each in rates for some in each[what].values() for rate in some) for what in rates[0]}
-
-
 # ---------------------------------------------------------------- the whole
 
 
@@ -196,19 +165,12 @@ def run(parts: Sequence[str], peers: Sequence[str], quick: bool, rounds: int, ou
     if "gpu" in parts and len(parts) > 1:
         raise UserError("figures of a GPU are filed under its name; run `./run bench --only gpu` by itself")
     plan, models = (QUICK, "models-quick") if quick else (Plan(), "models")
-    checkpoint, config = checkpoint_of(models), GPT2Config(**SIZES[models])
+    checkpoint = checkpoint_of(models)
     ways, result = [way for way in WAYS if way.library in peers], harness.conditions(rounds) | {"parts": {}}
     with closing(Comparison(checkpoint, REFERENCE, rounds, plan.turn, difference)) as compare:
-        compared = [part for part in parts if part in SHARES]
-        before = bounds(plan.numbers, compare) if compared else {}
         for part in parts:
             rows = MEASURED[part](compare, ways, plan)
             result["parts"][part] = {f"{row['batch']} x {row['length']}": row for row in rows}
-        if compared:
-            result["limit"] = best(before, bounds(plan.numbers, compare))
-        for part in compared:
-            for row in result["parts"][part].values():
-                row["share"] = shares(part, row, plan, config, result["limit"])
         result |= {"versions": compare.versions, "failed": compare.failed}
         if "gpu" in parts:
             result["machine"] = compare.versions[HUGGING_FACE].rpartition(", ")[2]  # the GPU; no other process names it

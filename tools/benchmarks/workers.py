@@ -22,6 +22,8 @@ Read = Callable[[Any], np.ndarray]  # returns of what a call returned the number
 Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from a checkpoint, whose other formats lie beside it
 FORWARD, TEXT = "forward", "text"  # parts: a prompt's logits, of which the last token's are read; greedy text
 SCORES = "scores"  # a part of the reference: the logits by which each token of its text is chosen
+KERNELS, COMPILED, EAGER, BFLOAT16 = "kernels", "torch.compile", "eager", "bfloat16"  # ways to run them
+GPU, GPU_AGAIN = "gpu", "gpu, into the cache of the text before"
 STRIDE = 7919  # a prime, so that tokens are scattered over any vocabulary
 
 

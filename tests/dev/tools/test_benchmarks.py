@@ -11,10 +11,8 @@ import pytest
 
 from checker.course.steps import ROOT
 from play.processor import instruction_sets
-from solutions.solution_01 import GPT2Config
 from tools.benchmarks import bench, harness, preparing
 from tools.benchmarks.comparison import Comparison, Way, largest_difference
-from tools.benchmarks.limits import bytes_read, operations
 from tools.benchmarks.peers import tables
 from tools.benchmarks.peers.catalog import REFERENCE, WAYS
 from tools.benchmarks.preparing import COURSE, LLAMA_CPP, PEERS
@@ -119,19 +117,6 @@ def test_every_round_has_new_processes_in_an_order_that_reverses(compare, monkey
     assert all([*map(len, some.values())] == [2, 2] for some in times.values())
 
 
-def test_the_share_of_the_limit_is_that_of_gpt2_small_by_hand():
-    """144 * 768**2 + 50257 * 768 = 123,532,032 weights, two operations each; a key and its value take 36,864."""
-    config, limits = GPT2Config(), {"float32": 200.0, "bfloat16": 400.0, "reading": 30.0}
-    assert operations(config, 1, 1024, 0, 1024) == 2 * 1024 * 123_532_032 + 524_800 * 36_864 == 272_339_828_736
-    assert operations(config, 8, 2, 10, 1) == 8 * (4 * 84_934_656 + 2 * 38_597_376 + 23 * 36_864) == 3_342_249_984
-    assert bytes_read(config, 8, 512, 16, 4) == 2 * 123_532_032 + 8 * 512 * 73_728 == 549_053_952
-    half = "this course, bfloat16"
-    forward = {"batch": 1, "length": 1024, "ms": {OURS.title: 2000.0, INT8.title: 9.0}}  # 1.3617 s at least
-    text = {"batch": 1, "length": 512, "tokens/s": {half: 80.0}}  # 247.06 MB and 38.89 of keys and values: 9.53 ms
-    assert bench.shares("forward", forward, bench.Plan(), config, limits) == {OURS.title: 68.1}
-    assert bench.shares("generation", text, bench.Plan(), config, limits) == {half: 76.3}
-
-
 def test_a_tool_that_is_gone_is_in_the_commit_that_is_named():
     """The pages and figures name commits as they are written here: eight digits after the word."""
     texts = [
@@ -162,8 +147,7 @@ def test_ways_take_turns_in_an_order_that_reverses(monkeypatch):
 
 def test_the_process_that_starts_the_others_does_not_import_max():
     """MAX sets PYTHONEXECUTABLE to the python3 that it finds, and the processes begun after that are of that Python."""
-    modules = "tools.benchmarks.bench, tools.benchmarks.kernels"
-    code = f"import sys, {modules}; sys.exit(not {{'max', 'torch'}}.isdisjoint(sys.modules))"
+    code = "import sys, tools.benchmarks.bench; sys.exit(not {'max', 'torch'}.isdisjoint(sys.modules))"
     python(ROOT, "-c", code, status=0)
 
 
@@ -179,17 +163,15 @@ def test_figures_that_are_not_measured_again_stay(tmp_path):
 
 def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
     row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, "CTranslate2": 6.0, INT8.title: 2.0, "OpenVINO": 1.0}}
-    row["share"] = {OURS.title: 91.2, "CTranslate2": 76.0}
     result = {"date": "2026-11-26", "instruction sets": ["AVX2"], "rounds": 3, "busy": 0.1}
     result |= {
-        "limit": {"float32": 223.4, "reading": 34.3},
         "failed": {"OpenVINO": "end of a log"},
         "parts": {"forward": {"1 x 8": row}},
     }
     printed = tables.as_markdown({"One": result})
     assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
     lines = f"{OURS.title} | **5.0**", "CTranslate2 | 6.0", f"{INT8.title} | 2.0", "OpenVINO | not timed"
-    for line in (*lines, f"{OURS.title} | **91**", "CTranslate2 | 76", "One | 223 | 34"):
+    for line in lines:
         assert f"\n| {line} |" in printed
     assert "OpenVINO on One:\n\n```text\nend of a log" in printed
 
@@ -243,24 +225,6 @@ def test_gpt2_small_is_hugging_faces_at_its_full_size():
     with closing(Comparison(preparing.checkpoint_of(), REFERENCE, 1, plan.turn, bench.difference)) as compare:
         (logits,), (text,) = (list(part(compare, [OURS], plan)) for part in (bench.forward, bench.generation))
     assert logits["ms"].keys() == text["tokens/s"].keys() == {OURS.title}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("line", "part"),
-    [
-        ("bench-kernels --quick --only ground", "ground"),
-        ("bench-kernels --quick --only core", "core"),
-    ],
-)
-def test_the_other_benchmarks_run(line, part, tmp_path):
-    pytest.importorskip("torch")
-    printed, written = printed_and_written(tmp_path / "figures.json", *line.split())
-    (result,) = written.values()
-    assert result["parts"].keys() == {part}
-    assert result["parts"][part]
-    assert result["failed"].keys() <= {"MAX with kernels, bfloat16"}  # where there is no instruction for it
-    assert printed.startswith(f"**{harness.machine()}**")
 
 
 @pytest.mark.nightly

@@ -7,7 +7,7 @@ from functools import partial
 
 from tools.benchmarks.comparison import Way
 from tools.benchmarks.preparing import COURSE, CTRANSLATE2, HUGGING_FACE, LLAMA_CPP
-from tools.benchmarks.workloads import BFLOAT16, COMPILED, EAGER, KERNELS
+from tools.benchmarks.workers import BFLOAT16, COMPILED, EAGER, KERNELS
 
 RECORDED = "recorded"  # the library of a way that is no longer run, whose figures stay
 ALL, LAST = "all tokens", "the last token"

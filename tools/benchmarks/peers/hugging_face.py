@@ -1,4 +1,4 @@
-"""Hugging Face's GPT-2 on torch, and torch alone, as their users run them: one thread per physical core."""
+"""Hugging Face's GPT-2 on torch, as its users run it: one thread per physical core."""
 
 from __future__ import annotations
 
@@ -9,19 +9,13 @@ from typing import Any
 import psutil
 import torch
 import transformers
-from torch.nn import functional
 from transformers.utils import logging
 
-from tools.benchmarks import workloads
-from tools.benchmarks.workers import FORWARD, SCORES, TEXT, Call, Read, Workload, be
+from tools.benchmarks.workers import COMPILED, EAGER, FORWARD, GPU, TEXT, Call, Read, Workload, be
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, and how to read what it returns."""
-    if workload.part not in (FORWARD, TEXT, SCORES):
-        tensors = [torch.from_numpy(array).to(getattr(torch, workload.dtype)) for array in workloads.inputs(workload)]
-        compute = partial(kernel, workload, *tensors)
-        return compute, lambda outputs: workloads.in_a_row([output.float() for output in outputs])
     model = loaded(checkpoint, workload.how, workload.dtype)
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size)).to(model.device)
     if workload.part == FORWARD:
@@ -39,26 +33,12 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model as a way runs it."""
-    attention = workloads.EAGER if how == workloads.EAGER else "sdpa"
+    attention = EAGER if how == EAGER else "sdpa"
     load = transformers.GPT2LMHeadModel.from_pretrained
     model = load(checkpoint, attn_implementation=attention, dtype=dtype).eval()
-    if how == workloads.COMPILED:
+    if how == COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
-    return model.to("cuda") if how == workloads.GPU else model
-
-
-@torch.inference_mode()
-def kernel(workload: Workload, *tensors: torch.Tensor) -> list[torch.Tensor]:
-    """Run attention's cores, all linear layers or the product."""
-    if workload.part == workloads.LINEAR:
-        return workloads.each_layer(functional.linear, *tensors)
-    if workload.part != workloads.CORE:
-        return [tensors[0] @ tensors[1].T]
-    parts = tensors[0].split(workloads.WIDTH, dim=-1)
-    query, key, value = (part.unflatten(-1, (workloads.HEADS, workloads.DEPTH)).transpose(1, 2) for part in parts)
-    for _ in range(workloads.repeats(workload.length)):
-        output = functional.scaled_dot_product_attention(query, key, value, is_causal=workload.length > 1)
-    return [output.transpose(1, 2).flatten(2)]  # the heads side by side, as every user needs them
+    return model.to("cuda") if how == GPU else model
 
 
 if __name__ == "__main__":

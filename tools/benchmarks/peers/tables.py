@@ -8,7 +8,6 @@ from typing import NamedTuple
 from solutions.solution_01 import GPT2Config
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Column, Result, Row, table
-from tools.benchmarks.limits import READING
 from tools.benchmarks.peers.catalog import WAYS
 from tools.book_maker.values.arithmetic import decode_bytes
 
@@ -27,28 +26,11 @@ PARTS = {
     "generation": Part("tokens/s", ".0f", "tokens per second", "after {length}"),
     "memory": Part("MB", ",.0f", "most memory in a process", "MB"),
 }
-SHARES = {  # the best figure is the one nearest to the limit
-    "forward": Part("share", ".0f", "percent of the limit, by tokens of the prompt", "{length}"),
-    "generation": Part("share", ".0f", "percent of the limit, while writing", "after {length}"),
-}
 
 
 def tables(result: Result, part: str) -> list[str]:
     """Return the tables of one part, one for each size of a batch."""
     return _tables(result, part, PARTS[part])
-
-
-def shares(result: Result) -> list[str]:
-    """Return the tables of what share of the limit was reached, if it was measured."""
-    return [made for name, part in SHARES.items() for made in _tables(result, name, part)]
-
-
-def limits(results: Result) -> str:
-    """Return the table of what bounds a pass, for each processor."""
-    heads = {f"matmul in {dtype}, GFLOP/s": dtype for dtype in ("float32", "bfloat16")} | {"reading, GB/s": READING}
-    columns = [Column("the limit", "name"), *(Column(*head, ".0f", "--:") for head in heads.items())]
-    rows = [{"name": name} | result["limit"] for name, result in results.items() if "limit" in result]
-    return table(columns, rows) if rows else ""
 
 
 def _tables(result: Result, name: str, part: Part) -> list[str]:
@@ -70,7 +52,7 @@ def _table(result: Result, part: Part, rows: Sequence[Row], batch: int) -> str:
         columns.append(Column(part.column.format(**row), str(number), rule="--:"))
         compared = [way.title for way in WAYS if way.weights == "float32" and way.title not in failed]
         exact = [figures[title] for title in compared if title in figures]
-        best = (max if part.unit in ("tokens/s", "share") else min)(exact, default=None)
+        best = (max if part.unit == "tokens/s" else min)(exact, default=None)
         for way in WAYS:
             if way.title in failed:
                 lines[way.title][str(number)] = "not timed"
@@ -124,5 +106,4 @@ def versions(results: Result) -> str:
 def as_markdown(results: Result) -> str:
     """Return all tables, and what was not timed."""
     parts = [harness.by_processor(results, tables, part) for part in PARTS]
-    parts += [limits(results), harness.by_processor(results, shares)]
     return "\n\n".join([where_it_ran(results), *filter(None, parts), harness.not_timed(results)])
