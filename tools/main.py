@@ -43,18 +43,17 @@ def main() -> None:
 
 @main.command()
 @some_of("--only", "forward", "generation", "memory", more="gpu")
-@some_of("--peers", "course", "hugging-face", "ctranslate2", "llama.cpp")
 @click.option("--quick", is_flag=True, help="Run a model of one layer in a few short cases, to see that all works.")
 @timed(rounds=3)
-def bench(only: list[str], peers: list[str], quick: bool, rounds: int, out: Path | None) -> None:
-    """Time the model beside what a user would pick instead: --only forward, --quick; --help lists the rest
+def bench(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
+    """Time the model beside Hugging Face's: --only forward, --quick; --help lists the rest
 
-    llama.cpp and the models are put under .peers/, once: 3 GB. --out adds to a file what was measured on this
-    processor. --only gpu, alone, compares with Hugging Face's model on a GPU, and files that under the GPU's name.
+    A model of random weights is put under .peers/, once: 0.5 GB. --out adds to a file what was measured on this
+    processor. --only gpu, alone, runs both on a GPU, and files that under the GPU's name.
     """
     from tools.benchmarks.bench import run
 
-    run(only, peers, quick, rounds, out)
+    run(only, quick, rounds, out)
 
 
 @main.command()

@@ -1,13 +1,12 @@
-"""A library in a process of its own: it says its version, then answers requests, a line of JSON each.
+"""A library in a process of its own: it runs the workloads of a job, and leaves what came out beside the job.
 
-In one process, the thread pools of MAX and torch would slow each other down by a fifth to a half; idle ones do not.
+In one process, the thread pools of MAX and torch would slow each other down by a fifth to a half.
 """
 
 from __future__ import annotations
 
-import gc
 import json
-import os
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -19,10 +18,11 @@ import numpy as np
 
 Call = Callable[[], Any]  # runs a workload to its end, with its input in place
 Read = Callable[[Any], np.ndarray]  # returns of what a call returned the numbers to compare
-Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from a checkpoint, whose other formats lie beside it
+Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from a checkpoint
+JOB, DONE = "job.json", "done.json"  # what a process reads, and what it writes in the end
 FORWARD, TEXT = "forward", "text"  # parts: a prompt's logits, of which the last token's are read; greedy text
 SCORES = "scores"  # a part of the reference: the logits by which each token of its text is chosen
-KERNELS, COMPILED, EAGER, BFLOAT16 = "kernels", "torch.compile", "eager", "bfloat16"  # ways to run them
+KERNELS, COMPILED, BFLOAT16 = "kernels", "torch.compile", "bfloat16"  # ways to run them
 GPU, GPU_AGAIN = "gpu", "gpu, into the cache of the text before"
 STRIDE = 7919  # a prime, so that tokens are scattered over any vocabulary
 
@@ -32,7 +32,7 @@ class Workload:
     """One thing to run, on input that depends on nothing but the sizes.
 
     Args:
-        part: what is run; a library says which parts it knows.
+        part: what is run.
         batch: sequences.
         length: tokens in each; of a text, those of the prompt.
         new_tokens: how many tokens to write.
@@ -52,45 +52,37 @@ class Workload:
         return f"{self.part} of {self.batch} x {self.length}{written}"
 
     def token_ids(self, vocab_size: int) -> np.ndarray:  # -> [batch, length]
-        """Return the prompts; llama_cpp.mjs makes the same."""
+        """Return the prompts."""
         return (np.arange(self.batch * self.length) * STRIDE % vocab_size).reshape(self.batch, self.length)
 
 
-def be(version: str, prepare: Prepare) -> None:
-    """Be a library: answer requests about the checkpoint that the command line names, until the input ends."""
-    checkpoint = Path(sys.argv[1])
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is not an answer
-    print(version, file=answers, flush=True)
-    prepared: dict[Workload, tuple[Call, Read]] = {}
-    for line in sys.stdin:
-        request = json.loads(line)
-        reply: dict[str, Any] = {}
-        try:
-            if request["do"] == "forget":
-                prepared.clear()
-                gc.collect()
-            else:
-                workload = Workload(**request.pop("workload"))
-                if workload not in prepared:
-                    prepared[workload] = prepare(checkpoint, workload)
-                reply = answer(*prepared[workload], **request)
-        except Exception as error:
-            reply = {"error": f"{type(error).__name__}: {str(error).strip()[:600]}"}
-        print(json.dumps(reply), file=answers, flush=True)
+def array_file(folder: Path, number: int) -> Path:
+    """Return where the numbers of a workload are."""
+    return folder / f"{number}.npy"
 
 
-def answer(call: Call, read: Read, do: str, calls: int = 1, file: str = "") -> dict[str, Any]:
-    """Return the ``seconds`` that one of several calls takes; for ``output``, first write the numbers as float32."""
-    reply: dict[str, Any] = {}
-    if do == "output":
-        array = read(call())
-        array.astype("<f4").tofile(file)
-        reply["shape"] = array.shape
-        del array
-    if calls > 1:
-        call()  # threads that slept through the turns of others wake up
-    start = time.perf_counter()
-    for _ in range(calls):
+def work(version: str, prepare: Prepare) -> None:
+    """Do the job in the folder that the command line names: keep the numbers of each workload, and time it."""
+    folder = Path(sys.argv[1])
+    job, seconds = json.loads((folder / JOB).read_text()), []
+    for number, stated in enumerate(job["workloads"]):
+        call, read = prepare(Path(job["checkpoint"]), Workload(**stated))
+        np.save(array_file(folder, number), read(call()))
+        seconds.append(seconds_of(call, job["turn"]))
+    done = {"version": version, "seconds": seconds, "bytes": most_memory()}
+    (folder / DONE).write_text(json.dumps(done))
+
+
+def seconds_of(call: Call, turn: float) -> float:
+    """Return how long a call takes, the mean of as many as fill a turn, at least one."""
+    calls, start = 0, time.perf_counter()
+    while not calls or time.perf_counter() - start < turn:
         call()
-    return reply | {"seconds": (time.perf_counter() - start) / calls}
+        calls += 1
+    return (time.perf_counter() - start) / calls
+
+
+def most_memory() -> int:
+    """Return the most memory in bytes that this process has had resident."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

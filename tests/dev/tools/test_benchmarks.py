@@ -4,22 +4,20 @@ import json
 import re
 import subprocess
 import sys
-from contextlib import closing
 
 import numpy as np
 import pytest
 
 from checker.course.steps import ROOT
+from checker.errors import UserError
 from play.processor import instruction_sets
-from tools.benchmarks import bench, harness, preparing
-from tools.benchmarks.comparison import Comparison, Way, largest_difference
-from tools.benchmarks.peers import tables
-from tools.benchmarks.peers.catalog import REFERENCE, WAYS
-from tools.benchmarks.preparing import COURSE, LLAMA_CPP, PEERS
-from tools.benchmarks.workers import Workload
+from tools.benchmarks import bench, comparison, harness, recorded
+from tools.benchmarks.checkpoints import checkpoint_of
+from tools.benchmarks.comparison import COURSE, Answer, Way, compare, difference, log_probabilities
+from tools.benchmarks.workers import TEXT, Workload
 from tools.course_copy import python
 
-OURS, INT8 = WAYS[0], next(way for way in WAYS if way.dtype == "int8")
+OURS, Q4_0 = bench.WAYS[0], bench.WAYS[-1]
 
 
 def logits(*shape):
@@ -34,13 +32,10 @@ def changed(array, place, by):
 
 def test_how_far_an_output_is_from_the_right_one():
     right = logits(2, 11)
-    spread = float(np.ptp(bench.log_probabilities(right)))
-    assert bench.difference(right + 7, right) <= OURS.tolerance  # the same probabilities
-    assert 0.02 <= bench.difference(changed(right, (1, 2), 0.03 * spread), right) <= INT8.tolerance
-    assert largest_difference(right, right) == 0
-    assert largest_difference(changed(right, (1, 2), 1e-3 * right.max()), right) == pytest.approx(1e-3, rel=0.1)
-    wrong = changed(right, (1, 2), np.nan)
-    assert np.isnan([bench.difference(wrong, right), largest_difference(wrong, right)]).all()
+    spread = float(np.ptp(log_probabilities(right)))
+    assert difference(right + 7, right) <= OURS.tolerance  # the same probabilities
+    assert OURS.tolerance < difference(changed(right, (1, 2), 0.03 * spread), right) <= Q4_0.tolerance
+    assert np.isnan(difference(changed(right, (1, 2), np.nan), right))
 
 
 def test_a_text_may_part_only_where_two_tokens_are_equally_likely():
@@ -48,73 +43,66 @@ def test_a_text_may_part_only_where_two_tokens_are_equally_likely():
     scores[1, 1, [2, 6]] = scores.max() + 1
     scores[1, 1, 6] -= np.float32(1e-6)
     text = scores.argmax(axis=-1)
-    assert bench.difference(text, scores) == 0
+    assert difference(text, scores) == 0
     text[1, 1:] = 6, (text[1, 2] + 1) % 9  # a tie, after which the texts have nothing to do with each other
-    assert bench.difference(text, scores) < OURS.tolerance
+    assert difference(text, scores) < OURS.tolerance
     wrong = changed(text, (0, 0), scores[0, 0].argmin() - text[0, 0])
-    assert bench.difference(wrong, scores) > INT8.tolerance
+    assert difference(wrong, scores) > Q4_0.tolerance
 
 
 LIBRARY = """
-import sys
 import numpy as np
-from tools.benchmarks.workers import be
+from tools.benchmarks.workers import work
 
-def prepare(folder, workload):
-    if workload.how == "fail" and workload.length > 1:
+def prepare(checkpoint, workload):
+    if workload.how == "fail":
         raise MemoryError("no room")
-    array = np.ones(workload.length, np.float32)
-    if workload.length > 1:
-        array = {"wrong": 2 * array, "nan": np.nan * array, "short": array[1:]}.get(workload.how, array)
+    array = np.arange(workload.length, dtype=np.float32)[None]
+    array = {"wrong": -array, "nan": np.nan * array, "short": array[:, 1:]}.get(workload.how, array)
     return lambda: print("noise") or array, lambda array: array
 
-be("Library 1.0", prepare)
+work("Library 1.0", prepare)
 """
 
 
 @pytest.fixture
-def compare(tmp_path, monkeypatch):
-    """This course's library and another, both made up."""
-    (tmp_path / "library.py").write_text(LIBRARY)
-    command = ["env", f"PYTHONPATH={ROOT}", sys.executable, str(tmp_path / "library.py"), "."]
-    monkeypatch.setattr(preparing, "command", lambda library, dtype, checkpoint: command)
-    with closing(Comparison(tmp_path, Way("reference", "other"), 2, 0.001)) as comparison:
-        yield comparison
+def ways(tmp_path, monkeypatch):
+    """A library that is made up: some ways to run it."""
+    package = tmp_path / "tools" / "benchmarks" / "peers"
+    package.mkdir(parents=True)
+    for name in ("made_up", COURSE):
+        (package / f"{name}.py").write_text(LIBRARY)
+    begin = subprocess.run
+
+    def run(line, cwd, **more):
+        file = package / f"{line[2].rpartition('.')[2]}.py"
+        return begin([sys.executable, file, *line[3:]], env={"PYTHONPATH": str(ROOT)}, cwd=cwd, **more)
+
+    monkeypatch.setattr(comparison.subprocess, "run", run)
+    monkeypatch.setattr(harness, "PAUSE", 0)
+    return [Way(how, "made_up", how=how) for how in ("fine", "fail", "wrong", "nan", "short")]
 
 
-def test_only_what_is_right_is_timed(compare):
-    """What fails or is wrong is left out from then on; and if this course is wrong, nothing is timed."""
-    ways = [Way(how, "other", how=how) for how in ("fine", "fail", "wrong", "nan", "short")]
-    for length, timed in ((1, ["fine", "fail", "wrong", "nan", "short"]), (2, ["fine"]), (1, ["fine"])):
-        times = compare.run(Workload("part", length=length), ways)
-        assert list(times) == timed
-        assert all(len(some) == 2 and min(some) > 0 for some in times.values())
-    assert compare.versions == {"other": "Library 1.0"}
+def test_only_what_is_right_is_timed(ways, tmp_path):
+    """What fails or is wrong is left out, and if this course is wrong, nothing is timed."""
+    right = {Workload("part", length=length): np.arange(length, dtype=np.float32)[None] for length in (2, 3)}
+    answers, failed = compare(ways, right, tmp_path, 2, 0.001)
+    ((way, (one, two)),) = answers.items()
+    assert (way.title, one.version) == ("fine", "Library 1.0")
+    assert one.seconds.keys() == two.seconds.keys() == right.keys()
+    assert min(*one.seconds.values(), *two.seconds.values()) > 0
+    assert one.bytes > 1e7
     reasons = {
         "fail": "no room",
-        "wrong": "differs by 1.0e+00",
+        "wrong": "part of 1 x 2: it differs by",
         "nan": "differs by nan",
-        "short": "the shape (1,) instead of (2,)",
+        "short": "the shape (1, 1) instead of (1, 2)",
     }
-    assert all(reasons[title] in why for title, why in compare.failed.items())
-    assert compare.failed.keys() == reasons.keys()
+    assert all(reasons[title] in why for title, why in failed.items())
+    assert failed.keys() == reasons.keys()
     for how in ("wrong", "fail"):
-        with pytest.raises(RuntimeError, match=f"course {how}, part of 1 x 2"):
-            compare.run(Workload("part", length=2), [Way(f"course {how}", COURSE, how=how)])
-    peaks = compare.peaks(Workload("part", length=2), [Way("fine", "other"), Way("no room", "other", how="fail")])
-    assert list(peaks) == ["fine"]
-    assert peaks["fine"] > 1e7
-
-
-def test_every_round_has_new_processes_in_an_order_that_reverses(compare, monkeypatch):
-    begun, line = [], preparing.command("other", "float32", compare.checkpoint)
-    monkeypatch.setattr(preparing, "command", lambda library, dtype, checkpoint: begun.append(dtype) or line)
-    monkeypatch.setattr(harness, "PAUSE", 0)
-    workloads = [Workload("part", length=length) for length in (1, 2)]
-    times = compare.run_anew(workloads, [Way("one", "other", "A"), Way("two", "other", "B")])
-    assert begun == ["float32", "A", "B", "B", "A"]  # the reference's output is right in every round
-    assert list(times) == workloads
-    assert all([*map(len, some.values())] == [2, 2] for some in times.values())
+        with pytest.raises(UserError, match=f"^course {how}: "):
+            compare([Way(f"course {how}", COURSE, how=how)], right, tmp_path, 1, 0.0)
 
 
 def test_a_tool_that_is_gone_is_in_the_commit_that_is_named():
@@ -142,7 +130,6 @@ def test_ways_take_turns_in_an_order_that_reverses(monkeypatch):
     times = harness.take_turns("ab", 3, lambda way: order.append(way) or float(len(order)))
     assert order == ["a", "b", "b", "a", "a", "b"]
     assert times == {"a": [1, 4, 5], "b": [2, 3, 6]}
-    assert harness.ratio(times["b"], times["a"]) == 1.2
 
 
 def test_the_process_that_starts_the_others_does_not_import_max():
@@ -151,46 +138,33 @@ def test_the_process_that_starts_the_others_does_not_import_max():
     python(ROOT, "-c", code, status=0)
 
 
-def test_figures_that_are_not_measured_again_stay(tmp_path):
-    file = tmp_path / "figures.json"
-    one = {"note": "with older kernels", "failed": {"b": "why"}, "parts": {"core": [1, 2], "row": {"a": 1, "b": 2}}}
-    file.write_text(json.dumps({"One": one, "Two": {"date": "2"}}))
-    result = {"machine": "One", "parts": {"core": [3], "row": {"b": 4}}}
-    harness.finish_on_this_processor(str, result, file)
-    kept = {"One": result | {"parts": {"core": [3], "row": {"a": 1, "b": 4}}}, "Two": {"date": "2"}}
-    assert json.loads(file.read_text()) == kept
-
-
-def test_a_table_marks_the_best_of_float32_and_what_was_not_timed():
-    row = {"batch": 1, "length": 8, "ms": {OURS.title: 5.0, "CTranslate2": 6.0, INT8.title: 2.0, "OpenVINO": 1.0}}
-    result = {"date": "2026-11-26", "instruction sets": ["AVX2"], "rounds": 3, "busy": 0.1}
-    result |= {
-        "failed": {"OpenVINO": "end of a log"},
-        "parts": {"forward": {"1 x 8": row}},
-    }
-    printed = tables.as_markdown({"One": result})
-    assert "| One | AVX2 | 2026-11-26 | 3 | 0.1 |" in printed
-    lines = f"{OURS.title} | **5.0**", "CTranslate2 | 6.0", f"{INT8.title} | 2.0", "OpenVINO | not timed"
-    for line in lines:
+def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token():
+    text, first = (Workload(TEXT, 2, 16, count) for count in (5, 1))
+    answers = {OURS: [Answer({}, {first: 0.5, text: 0.5 + later}, 3_000_000, "") for later in (0.4, 0.8, 2.0)]}
+    assert bench.medians("generation", answers) == {"2, after 16": {OURS.title: 10.0}}  # 2 texts, 0.2 s a token
+    assert bench.medians("gpu", answers)["later token after 16"] == {OURS.title: 200.0}
+    assert bench.medians("memory", answers) == {"MB": {OURS.title: 3.0}}
+    parts = {"forward": {"1 x 8": {OURS.title: 5.04, Q4_0.title: 2.0}, "1 x 64": {Q4_0.title: 7.0}}}
+    printed = bench.as_markdown({"One": {"date": "2026-11-26", "parts": parts}})
+    assert printed.startswith("**One**, 2026-11-26\n\n")
+    for line in (f"{OURS.title} | 5.0 | ", f"{Q4_0.title} | 2.0 | 7.0"):
         assert f"\n| {line} |" in printed
-    assert "OpenVINO on One:\n\n```text\nend of a log" in printed
 
 
-def test_llama_cpp_is_installed_again_when_its_pins_change_or_it_failed(monkeypatch, tmp_path):
-    pins, made = tmp_path / "pins.json", []
-    (tmp_path / "package.json").write_text('{"dependencies": {"node-llama-cpp": "1"}}')
-    for name, value in (("PINS", pins), ("INSTALLED", tmp_path / "llama"), ("relative_path", str)):
-        monkeypatch.setattr(preparing, name, value)
-    monkeypatch.setattr(preparing, "_run", lambda line, *rest: made.append(line))
-    for text, times in (("1", 1), ("1", 1), ("2", 2)):
-        pins.write_text(text)
-        preparing.install_llama_cpp()
-        assert len(made) == times
-    pins.write_text("3")
-    monkeypatch.setattr(preparing, "_run", lambda line, *rest: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        preparing.install_llama_cpp()
-    assert not preparing.is_installed()
+def test_recorded_tables_of_one_name_are_shown_by_processor():
+    tables = {
+        name: {"head": ["way", name], "rule": ["---", "--:"], "rows": [["a", "1"]]} for name in ("core", "core, 2", "x")
+    }
+    results = {
+        name: {"date": "2026-11-26", "failed": {}, "recorded": {"tables": made}}
+        for name, made in (("One", tables), ("Two", {}))
+    }
+    shown = recorded.by_processor(results, "core")
+    first = "| way | core |\n| --- | --: |\n| a | 1 |"
+    assert shown.startswith(f"<details open><summary>One, 2026-11-26</summary>\n\n{first}\n\n")
+    assert (shown.count("| a | 1 |"), "Two" in shown) == (2, False)
+    results["One"]["failed"] = {"B": "end of a log"}
+    assert "B on One:\n\n```text\nend of a log" in recorded.not_timed(results)
 
 
 def printed_and_written(path, *arguments):
@@ -201,30 +175,26 @@ def printed_and_written(path, *arguments):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("peer", PEERS)
-def test_a_peer_runs_a_tiny_model(peer, tmp_path):
+def test_every_way_runs_a_tiny_model(tmp_path):
     pytest.importorskip("torch")
-    if peer == LLAMA_CPP and not preparing.is_installed():
-        pytest.skip("llama.cpp is not installed; `./run bench --quick` does that")
-    printed, written = printed_and_written(tmp_path / "figures.json", "bench", "--quick", "--peers", peer)
+    printed, written = printed_and_written(tmp_path / "figures.json", "bench", "--quick")
     (result,) = written.values()  # of this processor
-    assert result["parts"].keys() == set(bench.MEASURED) - {"gpu"}
-    for part, rows in result["parts"].items():
-        for row in rows.values():
-            timed = {title for title, figure in row[tables.PARTS[part].unit].items() if figure is not None}
-            lacking = set() if "AVX-512 BF16" in instruction_sets() else {"this course, bfloat16"}
-            assert timed == {way.title for way in WAYS if way.library == peer} - lacking
-    assert f"| {next(way.title for way in WAYS if way.library == peer)} |" in printed
+    assert result["parts"].keys() == bench.HEADS.keys() - {"gpu"}
+    lacking = set() if "AVX-512 BF16" in instruction_sets() else {"this course, bfloat16"}
+    for by_column in result["parts"].values():
+        assert all(by_way.keys() == {way.title for way in bench.WAYS} - lacking for by_way in by_column.values())
+    assert printed.startswith(f"**{harness.machine()}**")
 
 
 @pytest.mark.nightly
 def test_gpt2_small_is_hugging_faces_at_its_full_size():
     """Its logits, and the text that it writes: 124 million seeded weights."""
     pytest.importorskip("torch")
-    plan = bench.Plan(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20, turn=0.0)
-    with closing(Comparison(preparing.checkpoint_of(), REFERENCE, 1, plan.turn, bench.difference)) as compare:
-        (logits,), (text,) = (list(part(compare, [OURS], plan)) for part in (bench.forward, bench.generation))
-    assert logits["ms"].keys() == text["tokens/s"].keys() == {OURS.title}
+    plan = bench.Plan(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20)
+    for part in ("forward", "generation"):
+        right = comparison.reference(bench.REFERENCE, plan.workloads(part), checkpoint_of())
+        answers, _ = compare([OURS], right, checkpoint_of(), 1, 0.0)
+        assert answers.keys() == {OURS}
 
 
 @pytest.mark.nightly

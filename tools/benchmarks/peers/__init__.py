@@ -1,4 +1,4 @@
-"""The libraries that ``./run bench`` compares, a program for each: what it loads, and how it answers requests.
+"""The libraries that ``./run bench`` compares, a program for each: how it runs workloads on a checkpoint.
 
-In come a folder of models and workloads; out go numbers and times. ``tools.benchmarks.preparing`` starts the programs.
+In comes the folder of a job; into it go numbers and times. ``tools.benchmarks.comparison`` starts the programs.
 """

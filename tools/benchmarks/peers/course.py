@@ -11,23 +11,17 @@ from typing import Any
 import numpy as np
 from max.driver import CPU
 from max.dtype import DType
-from max.experimental.tensor import Tensor
-from max.graph import BufferType, DeviceRef, TensorType
+from max.experimental.tensor import TensorType
 
 from checker.max_adapter import runtime
 from checker.max_adapter.hooks import install_hooks
 from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
 from play.preparing import check_bfloat16
-from solutions.caching import CachedModel, KVCache, on_arrays
 from solutions.checkpoint import read_config
 from solutions.solution_12 import generate_tokens
 from solutions.solution_13 import load_pretrained
-from solutions.solution_14 import CachedGPT2, cache_mask
-from solutions.solution_14 import cached_attention as attention_with_cache
-from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, Call, Read, Workload, be
-
-REF = DeviceRef.from_device(CPU())
+from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, Call, Read, Workload, work
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
@@ -55,49 +49,24 @@ def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     return Writer(checkpoint, device, kernels=how == KERNELS, **kind).model
 
 
-class EveryLogit(CachedGPT2):
-    """Step 14's graph, but for the logits of all tokens: what the kernels replace, and the same work."""
-
-    def forward(
-        self, input_ids: Tensor, position_ids: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, seq, vocab]
-        """Return the logits after all new tokens, and leave their keys and values in the cache."""
-        transformer = self.model.transformer
-        mask = cache_mask(input_ids.shape[-1], padding_mask)
-        x = transformer.wte(input_ids) + transformer.wpe(position_ids)
-        for block, (keys, values) in zip(transformer.h, cache, strict=True):
-            x = x + attention_with_cache(block.attn, block.ln_1(x), keys, values, mask)
-            x = x + block.mlp(block.ln_2(x))
-        return self.model.lm_head(transformer.ln_f(x))
-
-
-def compile_plain(model: Any) -> CachedModel:
-    """Compile :class:`EveryLogit` as step 14 compiles its own."""
-    config = model.config
-    ids, mask = TensorType(DType.int64, ["batch", "seq"], REF), TensorType(DType.float32, ["batch", "total"], REF)
-    buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], REF)
-    cache_types: Any = [(buffer, buffer)] * config.n_layer
-    compiled = EveryLogit(model).compile(ids, ids, mask, cache_types)
-    return CachedModel(on_arrays(compiled, CPU()), config, CPU())
-
-
 @cache
 def whole(checkpoint: Path, how: str, dtype: str) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the model without what a cache holds, for the logits of all tokens."""
+    """Return the model as a function of all tokens, for the logits of all: with kernels, it also fills a cache."""
     if dtype == BFLOAT16:
         check_bfloat16(how == KERNELS)
-    if how == KERNELS:
-        model = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None), dtype == BFLOAT16)
-    else:
-        model = compile_plain(load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype))
+    if how != KERNELS:
+        model = load_pretrained(checkpoint) if dtype == "float32" else load_quantized(checkpoint, dtype)
+        graph = model.compile(TensorType(DType.int64, ["batch", "seq"], CPU()))
+        return lambda ids: np.from_dlpack(graph(runtime.tensor(ids)))
+    cached = compile_with_kernels(load_pretrained(checkpoint), CPU(), slice(None), dtype == BFLOAT16)
 
     def run(ids: np.ndarray) -> np.ndarray:
-        model.cached_ids = model.cached_ids[:, :0]  # the cache stays, and all of it is written anew
-        return model(ids)
+        cached.cached_ids = cached.cached_ids[:, :0]  # the cache stays, and all of it is written anew
+        return cached(ids)
 
     return run
 
 
 if __name__ == "__main__":
     install_hooks()
-    be(f"MAX {version('max')}", prepare)
+    work(f"MAX {version('max')}", prepare)

@@ -11,7 +11,7 @@ import torch
 import transformers
 from transformers.utils import logging
 
-from tools.benchmarks.workers import COMPILED, EAGER, FORWARD, GPU, TEXT, Call, Read, Workload, be
+from tools.benchmarks.workers import COMPILED, FORWARD, GPU, TEXT, Call, Read, Workload, work
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
@@ -33,9 +33,7 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model as a way runs it."""
-    attention = EAGER if how == EAGER else "sdpa"
-    load = transformers.GPT2LMHeadModel.from_pretrained
-    model = load(checkpoint, attn_implementation=attention, dtype=dtype).eval()
+    model = transformers.GPT2LMHeadModel.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=dtype).eval()
     if how == COMPILED:
         model.forward = torch.compile(model.forward, dynamic=True)
     return model.to("cuda") if how == GPU else model
@@ -45,4 +43,4 @@ if __name__ == "__main__":
     logging.disable_progress_bar()
     torch.set_num_threads(psutil.cpu_count(logical=False) or 1)
     gpus = [torch.cuda.get_device_name()] if torch.cuda.is_available() else []
-    be(", ".join([f"transformers {transformers.__version__}", f"torch {torch.__version__}", *gpus]), prepare)
+    work(", ".join([f"transformers {transformers.__version__}", f"torch {torch.__version__}", *gpus]), prepare)

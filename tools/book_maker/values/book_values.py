@@ -23,7 +23,6 @@ from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from solutions.solution_01 import GPT2Config
-from tools.benchmarks.bench import MOST_TOKENS
 from tools.book_maker.values.arithmetic import (
     attention_flops,
     cache_bytes,
@@ -74,9 +73,6 @@ peers = compared["processors"]
 #: Text written on a GPU, ours and Hugging Face's, by processor (``./run bench --only gpu``).
 on_gpu = _json(f"{FIGURES}/gpu.json")
 
-#: The most tokens whose forward pass is timed there, in all sequences together.
-most_tokens = MOST_TOKENS
-
 #: What weights of 8 and 4 bits cost, and how well the small model reads; neither is measured any more.
 small_weights = _json("models/moby-dick/quantized.json")
 evaluation = _json("models/moby-dick/evaluation.json")
@@ -100,7 +96,7 @@ config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2C
 
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
 loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
-peer_tables, serving_tables = _later("benchmarks.peers.tables"), _later("benchmarks.serving")
+bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
