@@ -8,28 +8,38 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from checker.course.steps import WIDGETS
 from checker.max_adapter.hooks import install_hooks
+from play.attention_weights import attention_of
 from play.training.curve import as_points
 from play.widgets.reading import Reader
 from play.widgets.timing import BATCHES, PROMPTS
 from tools.benchmarks import harness
 from tools.book_maker.figures import step_21
-from tools.book_maker.values import head_measurements
 from tools.book_maker.values import training as values
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 
-TEXTS = (head_measurements.SENTENCE, "There she blows! there she", "And the whale was a white whale")
+TEXTS = ("The whale and the ship and the sea.", "There she blows! there she", "And the whale was a white whale")
 PROMPT = "The whale struck the ship, and it"  # of step 12
 ROUNDS = 5  # of a measurement
 
 
 def attention() -> dict[str, Any]:
-    """Return the heads of the small model on the texts, and which to show first: the page's most decided one."""
+    """Return the heads of the small model on the texts, and which to show first: the most decided one on the first."""
     reader = Reader()
-    layer, head = divmod(head_measurements.decided(), reader.model.config.n_head)
+    layer, head = most_decided(reader)
     texts = [{"text": text, **reader.attention({"text": text})} for text in TEXTS]
     return {"texts": texts, "layer": layer, "head": head}
+
+
+def most_decided(reader: Reader) -> tuple[int, int]:
+    """Return the layer and head whose highest weight of each token but the first is the largest on average."""
+    weights, _ = attention_of(reader.model, reader.ids_of({"text": TEXTS[0]}))  # [layer, head, seq, seq]
+    decided = weights.max(axis=-1)[..., 1:].mean(axis=-1)
+    layer, head = np.unravel_index(int(decided.argmax()), decided.shape)
+    return int(layer), int(head)
 
 
 def sampling() -> dict[str, Any]:

@@ -3,12 +3,12 @@
 from functools import partial
 
 from tools.book_maker.drawing.svg import Drawing
-from tools.book_maker.values.head_measurements import shares
+from tools.book_maker.values.heads import shares
 
 
 def where(draw: Drawing) -> None:
     """The share of its attention that every head gives to the token before, to itself, to the first."""
-    measured = {name: 100 * shares()[name] for name in ("the token before", "itself", "the first token")}
+    measured = {name: 100 * shares[name] for name in ("the token before", "itself", "the first token")}
     layers, heads = measured["itself"].shape
     limit = max(float(percent.max()) for percent in measured.values())
     grid = partial(draw.matrix, columns=range(heads), cell=(29, 26), spec=".0f", limit=limit)

@@ -99,7 +99,7 @@ loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
 bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
-ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.head_measurements")
+ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.heads")
 training, modern = _later("book_maker.values.training"), _later("book_maker.values.modern")
 
 

@@ -17,7 +17,7 @@ from tests.dev.axe import complaints, open_window
 from tools.book_maker import recording
 from tools.book_maker.browser import WIDTHS
 from tools.book_maker.recording import RECORDED, file_of, read
-from tools.book_maker.values import head_measurements, training
+from tools.book_maker.values import training
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
 from tools.book_maker.values.book_values import config
 
@@ -62,7 +62,7 @@ def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monke
 
 def test_the_recorded_attention_and_logits_are_the_models(reader):
     recorded = read("attention")
-    assert (recorded["layer"], recorded["head"]) == divmod(head_measurements.decided(), config.n_head)
+    assert (recorded["layer"], recorded["head"]) == recording.most_decided(reader)
     for text in recorded["texts"]:
         now, length = reader.attention({"text": text["text"]}), len(text["tokens"])
         assert text["tokens"] == now["tokens"]
