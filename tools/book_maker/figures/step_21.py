@@ -1,7 +1,5 @@
 """Figures of step 21: tiles and the diagonal, a register tile, a roofline."""
 
-from typing import Any
-
 from tools.book_maker.drawing.svg import Axis, Drawing
 from tools.book_maker.values.book_values import kernels
 
@@ -45,42 +43,12 @@ def registers(draw: Drawing) -> None:
     draw.text((columns * wide - 90) / 2, rows * high + 18, note)
 
 
-def _points(parts: dict[str, Any], recorded: dict[str, Any]) -> list[tuple[float, float, str, str]]:
-    """Return what is drawn under a roofline: operations for each byte, billions of them a second, words, and a kind.
-
-    A product of some rows uses each weight of 4 bytes once per row, for a multiplication and an addition. A core of T
-    tokens and d channels needs 2 T (T + 1) d operations; it must read query, key and value and write the output, 16 T d
-    bytes. With its scores in memory, all that stands in the chapter's table is 32 T T + 16 T d bytes.
-    """
-    tokens, depth = 1024, 64
-    operations = 2 * tokens * (tokens + 1) * depth
-    read = {row["rows"]: row["MAX with kernels, GB/s"] for row in parts["linear"]}
-    points: list[tuple[float, float, str, str]] = []
-    for count in (1, 8):
-        points.append((count / 2, read[count] * count / 2, f"linear layers,\n{count} row{'s' * (count > 1)}", "key"))
-    ladder = {row["rung"]: row["ms"][str(tokens)] for row in recorded["ladder"]}
-    formula, *_ = ladder
-    taught = next(rung for rung in ladder if "step 21" in rung)
-    *_, tuned = ladder
-    bytes_once, bytes_of_scores = 16 * tokens * depth, 32 * tokens**2
-    for rung, words, moved in (
-        (formula, "scores\nin memory", bytes_once + bytes_of_scores),
-        (taught, "step 21", bytes_once),
-        (tuned, "play/kernels", bytes_once),
-    ):
-        points.append((operations / moved, 12 * operations / ladder[rung] / 1e6, words, "accent"))
-    return points
-
-
 def roofline(draw: Drawing) -> None:
     """What bounds a program: below both lines lies what a linear layer, and attention, reach."""
-    # The first processor whose figures were measured as they are today; if there is none, simply the first.
-    name = next((name for name, result in kernels.items() if "note" not in result), next(iter(kernels)))
-    result = kernels[name]
-    ground = {row["what"]: row["figure"] for row in result["parts"]["ground"]}
-    product = max(figure for what, figure in ground.items() if "GFLOP/s" in what and "bfloat16" not in what)
-    readers = [ground, *result["parts"]["linear"]]  # a linear layer for one row is one, too
-    reading = max(figure for rates in readers for what, figure in rates.items() if what.endswith("GB/s"))
+    name, measured = next(
+        (name, made) for name, result in kernels.items() if (made := result["recorded"].get("roofline"))
+    )
+    product, reading = measured["product"], measured["reading"]
     left, right = 0.25, 512.0
     label = "operations for each byte that must be read or written"
     operations = Axis(left, right, [4.0**power for power in range(-1, 5)], label, log=True)
@@ -88,7 +56,7 @@ def roofline(draw: Drawing) -> None:
     plot = draw.plot((66, 52, 540, 270), operations, speed)
     plot.curve([left, product / reading, right], [left * reading, product, product], "query")
     draw.text(336, 20, name)
-    for x, y, words, kind in _points(result["parts"], result["recorded"]):
+    for x, y, words, kind in measured["points"]:
         plot.dots([x], [y], kind, radius=5)
         plot.text((x, y), words, right=10, down=12)
     plot.text((right, product), f"the best product, {product:.0f} GFLOP/s", "end", down=-12)
