@@ -4,7 +4,8 @@ import contextlib
 
 from axe_playwright_python.base import AXE_SCRIPT
 
-from tools.book_maker.browser import open_page
+WIDTHS = {390: 844, 1280: 900}  # of a phone and of a desktop window, with their heights
+THEMES = ("light", "navy")
 
 #: A line for each complaint. What axe leaves undecided, for it knows no fill of a figure, nothing below what is
 #: scrolled out of its box, and no sign that is not a letter, is decided here by axe's arithmetic.
@@ -54,6 +55,14 @@ def complaints(page, asked=EVERYTHING):
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     return page.evaluate(COMPLAINTS, asked)
+
+
+def open_page(browser, width, theme):
+    """Open a new window for a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
+    context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
+    keep = f"localStorage.setItem('mdbook-theme', '{theme}')"
+    context.add_init_script(f"try {{ {keep} }} catch {{}}")  # an empty page can keep nothing
+    return context.new_page()
 
 
 @contextlib.contextmanager

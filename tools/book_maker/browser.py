@@ -1,15 +1,13 @@
-"""A browser that looks at pages: for tests of the book, for the page's benchmark, and for previews of figures."""
+"""A browser that looks at pages: for tests of the book and for previews of figures."""
 
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from playwright.sync_api import Browser, Error, Page, sync_playwright
+from playwright.sync_api import Browser, Error, sync_playwright
 
 from checker.errors import UserError
 
-WIDTHS = {390: 844, 1280: 900}  # of a phone and of a desktop window, with their heights
-THEMES = ("light", "navy")
 ADVICE = "no Chromium, Chrome or Edge was found; `apt-get install chromium` or `python -m playwright install chromium`"
 
 
@@ -35,11 +33,3 @@ def chromium() -> Iterator[Browser]:
             raise NoBrowser(ADVICE)
         yield browser
         browser.close()
-
-
-def open_page(browser: Browser, width: int, theme: str) -> Page:
-    """Open a new window for a reader who has chosen ``theme``; mdBook keeps the choice in the browser."""
-    context = browser.new_context(viewport={"width": width, "height": WIDTHS[width]})
-    keep = f"localStorage.setItem('mdbook-theme', '{theme}')"
-    context.add_init_script(f"try {{ {keep} }} catch {{}}")  # an empty page can keep nothing
-    return context.new_page()

@@ -9,10 +9,9 @@ import pytest
 
 from checker.course.steps import ROOT
 from play.reading.chapters import chapters
-from tests.dev.axe import COLORS, EVERYTHING, complaints, open_window
+from tests.dev.axe import COLORS, EVERYTHING, THEMES, WIDTHS, complaints, open_page, open_window
 from tests.dev.conftest import REPOSITORY
 from tests.dev.terminal import started
-from tools.book_maker.browser import THEMES, WIDTHS, open_page
 from tools.book_maker.drawing.svg import LEAST_LETTER
 from tools.course_copy import python
 

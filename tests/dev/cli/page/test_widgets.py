@@ -13,9 +13,8 @@ from checker.course.progress import digest_of_check, digest_of_code
 from checker.course.steps import find_step
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import Sampling
-from tests.dev.axe import complaints, open_window
+from tests.dev.axe import WIDTHS, complaints, open_window
 from tools.book_maker import recording
-from tools.book_maker.browser import WIDTHS
 from tools.book_maker.recording import RECORDED, file_of, read
 from tools.book_maker.values import training
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
