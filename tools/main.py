@@ -42,7 +42,7 @@ def main() -> None:
 
 
 @main.command()
-@some_of("--only", "forward", "generation", "memory", more="gpu")
+@some_of("--only", "forward", "generation", more="gpu")
 @click.option("--quick", is_flag=True, help="Run a model of one layer in a few short cases, to see that all works.")
 @timed(rounds=3)
 def bench(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:

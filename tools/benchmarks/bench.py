@@ -16,17 +16,15 @@ from checker.numeric.tolerance import TF32_TOLERANCE
 from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Answer, Way, compare, reference
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
-from tools.benchmarks.workers import BFLOAT16, COMPILED, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
+from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
-MEMORY_TOKENS = 4
 REFERENCE = Way("Hugging Face, sdpa", HUGGING_FACE)
 
 WAYS = (
     Way("this course", COURSE),
     Way("this course, with kernels", COURSE, how=KERNELS),
     REFERENCE,
-    Way("Hugging Face, torch.compile", HUGGING_FACE, how=COMPILED),
     Way("this course, bfloat16", COURSE, BFLOAT16, KERNELS, tolerance=0.05),
     Way("this course, Q4_0", COURSE, "Q4_0", tolerance=0.2),
 )
@@ -39,7 +37,6 @@ GPU_WAYS = (
 HEADS = {  # of the table of each part, and how its figures are printed
     "forward": ("milliseconds, by sequences x tokens", ".1f"),
     "generation": ("tokens per second, by sequences", ".1f"),
-    "memory": ("most memory in a process", ",.0f"),
     "gpu": ("milliseconds", ".1f"),
 }
 
@@ -67,8 +64,6 @@ class Plan:
         if part == "forward":
             shapes = [(batch, length) for batch in self.batches for length in self.lengths]
             return [Workload(FORWARD, *shape) for shape in shapes if math.prod(shape) <= MOST_TOKENS]
-        if part == "memory":
-            return [Workload(TEXT, length=max(self.prompts), new_tokens=MEMORY_TOKENS)]
         batches = (1,) if part == "gpu" else self.batches
         texts = [Workload(TEXT, batch, prompt, self.new_tokens) for batch in batches for prompt in self.prompts]
         return [replace(text, new_tokens=count) for text in texts for count in (1, self.new_tokens)]
@@ -82,8 +77,6 @@ def figures(part: str, answer: Answer) -> dict[str, float]:
     seconds = answer.seconds
     if part == "forward":
         return {f"{work.batch} x {work.length}": 1000 * taken for work, taken in seconds.items()}
-    if part == "memory":
-        return {"MB": answer.bytes / 1e6}
     shown: dict[str, float] = {}
     for text in (work for work in seconds if work.new_tokens > 1):
         first = seconds[replace(text, new_tokens=1)]
@@ -93,7 +86,7 @@ def figures(part: str, answer: Answer) -> dict[str, float]:
             shown |= {f"{which} token after {text.length}": time for which, time in times.items()}
         else:
             shown[f"{text.batch}, after {text.length}"] = text.batch / later
-    return shown
+    return shown if part == "gpu" else shown | {"most memory, MB": answer.bytes / 1e6}
 
 
 def medians(part: str, answers: Mapping[Way, Sequence[Answer]]) -> dict[str, dict[str, float]]:
@@ -145,8 +138,7 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
     for part in parts:
         say(part)
         right = reference(REFERENCE, plan.workloads(part), checkpoint)
-        ways, times = GPU_WAYS if part == "gpu" else WAYS, 1 if part == "memory" else rounds
-        answers, failed = compare(ways, right, checkpoint, times, plan.turn)
+        answers, failed = compare(GPU_WAYS if part == "gpu" else WAYS, right, checkpoint, rounds, plan.turn)
         result["parts"][part] = medians(part, answers)
         result["versions"] |= {way.library: some[0].version for way, some in answers.items()}
         result["failed"] |= failed

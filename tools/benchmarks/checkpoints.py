@@ -1,21 +1,14 @@
-"""Checkpoints of seeded weights, made once and kept under ``.peers/``: benchmarks need sizes, not trained weights.
-
-``python -m tools.benchmarks.checkpoints OUT NAME`` writes one, in a process of its own, so that a benchmark need not
-import torch.
-"""
+"""Checkpoints of seeded weights, made once and kept under ``.peers/``: benchmarks need sizes, not trained weights."""
 
 from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from checker.course.steps import ROOT, SMALL_MODEL
-from checker.errors import UserError
 from tools.benchmarks.harness import say
 
 HOME = ROOT / ".peers"
@@ -27,28 +20,20 @@ VARIED = {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3}  # else every token 
 
 
 def checkpoint_of(name: str = "gpt2") -> Path:
-    """Return a checkpoint of one of ``SIZES`` in Hugging Face's layout, which is made where it is missing.
-
-    Raises:
-        UserError: it cannot be written.
-    """
+    """Return a checkpoint of one of ``SIZES`` in Hugging Face's layout, which is made where it is missing."""
     checkpoint = HOME / name
-    if checkpoint.exists():
-        return checkpoint
-    say(f"  writing a checkpoint of random weights, {name}")
-    HOME.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=HOME) as scratch:
-        line = [sys.executable, "-m", "tools.benchmarks.checkpoints", f"{scratch}/{name}", name]
-        ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-        if ended.returncode:
-            raise UserError(f"the checkpoint could not be made: {ended.stderr.strip()}")
-        (Path(scratch) / name).rename(checkpoint)  # which it is once it is complete
+    if not checkpoint.exists():
+        say(f"  writing a checkpoint of random weights, {name}")
+        HOME.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=HOME) as scratch:
+            save_checkpoint(Path(scratch) / name, SIZES[name])
+            (Path(scratch) / name).rename(checkpoint)  # which it is once it is complete
     return checkpoint
 
 
 def save_checkpoint(out: Path, sizes: dict[str, Any]) -> None:
     """Write seeded weights, and the small model's tokenizer filled up to the vocabulary."""
-    from tools.hugging_face import hugging_face_config, seeded_model
+    from tools.hugging_face import hugging_face_config, seeded_model  # torch, which only this needs
 
     model, _ = seeded_model(hugging_face_config(**sizes), VARIED)
     model.save_pretrained(out)
@@ -57,8 +42,3 @@ def save_checkpoint(out: Path, sizes: dict[str, Any]) -> None:
     vocabulary |= {f"<{number}>": number for number in range(len(vocabulary), model.config.vocab_size)}
     (out / "tokenizer.json").write_text(json.dumps(tokenizer))
     shutil.copy(SMALL_MODEL / "tokenizer_config.json", out)
-
-
-if __name__ == "__main__":
-    out, name = sys.argv[1:]
-    save_checkpoint(Path(out), SIZES[name])

@@ -20,7 +20,7 @@ from checker.course.steps import ROOT
 from checker.errors import UserError
 from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks.harness import say, take_turns
-from tools.benchmarks.workers import DONE, JOB, SCORES, TEXT, Workload, array_file
+from tools.benchmarks.workers import DONE, JOB, OUTPUTS, SCORES, TEXT, Workload
 
 COURSE, HUGGING_FACE = "course", "hugging_face"  # the libraries: modules of ``peers``
 LONGEST_LOG = 3000  # characters of what a process said before it ended
@@ -72,8 +72,9 @@ def ask(way: Way, workloads: Sequence[Workload], checkpoint: Path, turn: float =
         if ended.returncode:
             raise UserError(f"it could not be run: {ended.stderr.strip()[-LONGEST_LOG:]}")
         done = json.loads((folder / DONE).read_text())
-        outputs = {work: np.load(array_file(folder, number)) for number, work in enumerate(workloads)}
-    return Answer(outputs, dict(zip(workloads, done["seconds"], strict=True)), done["bytes"], done["version"])
+        with np.load(folder / OUTPUTS) as outputs:
+            arrays = dict(zip(workloads, outputs.values(), strict=True))
+    return Answer(arrays, dict(zip(workloads, done["seconds"], strict=True)), done["bytes"], done["version"])
 
 
 def reference(way: Way, workloads: Sequence[Workload], checkpoint: Path) -> dict[Workload, np.ndarray]:

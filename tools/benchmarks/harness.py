@@ -37,8 +37,8 @@ PAUSE = 0.6  # seconds before each turn
 def conditions(rounds: int) -> Result:
     """Return the head of every result: the date, the machine, its load before anything is timed, and the rounds.
 
-    ``load`` is how many processes wanted a core in the last minute, ``busy`` how many cores other work takes now. From
-    now on, processes keep the bytecode of what they have compiled, as they do for a learner.
+    ``load`` is how many processes wanted a core in the last minute. From now on, processes keep the bytecode of what
+    they have compiled, as they do for a learner.
     """
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     return {
@@ -46,7 +46,6 @@ def conditions(rounds: int) -> Result:
         "machine": machine(),
         "instruction sets": instruction_sets(),
         "load": round(os.getloadavg()[0], 2),
-        "busy": round(psutil.cpu_percent(interval=1) / 100 * (psutil.cpu_count() or 1), 2),
         "rounds": rounds,
     }
 

@@ -44,10 +44,3 @@ def by_processor(results: Mapping[str, Result], name: str) -> str:
 def notes(results: Mapping[str, Result]) -> str:
     """Return how the figures of some processors were measured otherwise than the others, as a list."""
     return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result)
-
-
-def not_timed(results: Mapping[str, Result]) -> str:
-    """Return what was not timed on some processors, each with a reason or the end of a log, as Markdown."""
-    reasons = {f"{what} on {name}": why for name, result in results.items() for what, why in result["failed"].items()}
-    logs = (f"{what}:\n\n```text\n{why.strip()}\n```" for what, why in reasons.items())
-    return "\n\n".join(logs) or "All of it was timed."

@@ -19,10 +19,10 @@ import numpy as np
 Call = Callable[[], Any]  # runs a workload to its end, with its input in place
 Read = Callable[[Any], np.ndarray]  # returns of what a call returned the numbers to compare
 Prepare = Callable[[Path, "Workload"], tuple[Call, Read]]  # from a checkpoint
-JOB, DONE = "job.json", "done.json"  # what a process reads, and what it writes in the end
+JOB, OUTPUTS, DONE = "job.json", "outputs.npz", "done.json"  # what a process reads, and what it leaves
 FORWARD, TEXT = "forward", "text"  # parts: a prompt's logits, of which the last token's are read; greedy text
 SCORES = "scores"  # a part of the reference: the logits by which each token of its text is chosen
-KERNELS, COMPILED, BFLOAT16 = "kernels", "torch.compile", "bfloat16"  # ways to run them
+KERNELS, BFLOAT16 = "kernels", "bfloat16"  # ways to run them
 GPU, GPU_AGAIN = "gpu", "gpu, into the cache of the text before"
 STRIDE = 7919  # a prime, so that tokens are scattered over any vocabulary
 
@@ -56,19 +56,15 @@ class Workload:
         return (np.arange(self.batch * self.length) * STRIDE % vocab_size).reshape(self.batch, self.length)
 
 
-def array_file(folder: Path, number: int) -> Path:
-    """Return where the numbers of a workload are."""
-    return folder / f"{number}.npy"
-
-
 def work(version: str, prepare: Prepare) -> None:
     """Do the job in the folder that the command line names: keep the numbers of each workload, and time it."""
     folder = Path(sys.argv[1])
-    job, seconds = json.loads((folder / JOB).read_text()), []
-    for number, stated in enumerate(job["workloads"]):
+    job, outputs, seconds = json.loads((folder / JOB).read_text()), [], []
+    for stated in job["workloads"]:
         call, read = prepare(Path(job["checkpoint"]), Workload(**stated))
-        np.save(array_file(folder, number), read(call()))
+        outputs.append(read(call()))
         seconds.append(seconds_of(call, job["turn"]))
+    np.savez(folder / OUTPUTS, *outputs)
     done = {"version": version, "seconds": seconds, "bytes": most_memory()}
     (folder / DONE).write_text(json.dumps(done))
 

@@ -141,9 +141,9 @@ def test_the_process_that_starts_the_others_does_not_import_max():
 def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token():
     text, first = (Workload(TEXT, 2, 16, count) for count in (5, 1))
     answers = {OURS: [Answer({}, {first: 0.5, text: 0.5 + later}, 3_000_000, "") for later in (0.4, 0.8, 2.0)]}
-    assert bench.medians("generation", answers) == {"2, after 16": {OURS.title: 10.0}}  # 2 texts, 0.2 s a token
+    generation = {"most memory, MB": {OURS.title: 3.0}, "2, after 16": {OURS.title: 10.0}}  # 2 texts, 0.2 s a token
+    assert bench.medians("generation", answers) == generation
     assert bench.medians("gpu", answers)["later token after 16"] == {OURS.title: 200.0}
-    assert bench.medians("memory", answers) == {"MB": {OURS.title: 3.0}}
     parts = {"forward": {"1 x 8": {OURS.title: 5.04, Q4_0.title: 2.0}, "1 x 64": {Q4_0.title: 7.0}}}
     printed = bench.as_markdown({"One": {"date": "2026-11-26", "parts": parts}})
     assert printed.startswith("**One**, 2026-11-26\n\n")
@@ -156,22 +156,18 @@ def test_recorded_tables_of_one_name_are_shown_by_processor():
         name: {"head": ["way", name], "rule": ["---", "--:"], "rows": [["a", "1"]]} for name in ("core", "core, 2", "x")
     }
     results = {
-        name: {"date": "2026-11-26", "failed": {}, "recorded": {"tables": made}}
-        for name, made in (("One", tables), ("Two", {}))
+        name: {"date": "2026-11-26", "recorded": {"tables": made}} for name, made in (("One", tables), ("Two", {}))
     }
     shown = recorded.by_processor(results, "core")
     first = "| way | core |\n| --- | --: |\n| a | 1 |"
     assert shown.startswith(f"<details open><summary>One, 2026-11-26</summary>\n\n{first}\n\n")
     assert (shown.count("| a | 1 |"), "Two" in shown) == (2, False)
-    results["One"]["failed"] = {"B": "end of a log"}
-    assert "B on One:\n\n```text\nend of a log" in recorded.not_timed(results)
 
 
 def printed_and_written(path, *arguments):
     """Run a benchmark in its shortest form; return what it prints, and what it writes."""
-    eager = {"TORCHDYNAMO_DISABLE": "1"}  # torch.compile takes minutes, and is not ours
     command = ("-m", "tools", *arguments, "--rounds", "1", "--out", path)
-    return python(ROOT, *command, status=0, timeout=1800, **eager).stdout, json.loads(path.read_text())
+    return python(ROOT, *command, status=0, timeout=1800).stdout, json.loads(path.read_text())
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ import torch
 import transformers
 from transformers.utils import logging
 
-from tools.benchmarks.workers import COMPILED, FORWARD, GPU, TEXT, Call, Read, Workload, work
+from tools.benchmarks.workers import FORWARD, GPU, TEXT, Call, Read, Workload, work
 
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
@@ -34,8 +34,6 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model as a way runs it."""
     model = transformers.GPT2LMHeadModel.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=dtype).eval()
-    if how == COMPILED:
-        model.forward = torch.compile(model.forward, dynamic=True)
     return model.to("cuda") if how == GPU else model
 
 

@@ -7,7 +7,6 @@ from dataclasses import fields
 from typing import Any
 
 from checker.course.steps import ROOT
-from play.training.curve import as_points
 from play.training.plan import History, Plan
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
@@ -47,17 +46,6 @@ def largest_jump() -> int:
     """Return the step whose loss rose most from the one before."""
     losses = history.losses
     return max(range(1, len(losses)), key=lambda at: losses[at] - losses[at - 1]) + 1
-
-
-def table(rows: int = 8) -> str:
-    """Return some evaluations, the first and the last among them, as the rows of a table."""
-    evaluations = as_points(RECORDED)["evaluations"]
-    places = sorted({round(part * (len(evaluations) - 1) / (rows - 1)) for part in range(rows)})
-    lines = ["| step | loss | validation | bits per byte |", "|--:|--:|--:|--:|"]
-    for step, loss, validation, bits in (evaluations[place].values() for place in places):
-        recent = "" if loss is None else f"{loss:.3f}"
-        lines.append(f"| {step:,} | {recent} | {validation:.3f} | {bits:.3f} |")
-    return "\n".join(lines)
 
 
 def samples() -> str:
