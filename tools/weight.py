@@ -20,10 +20,10 @@ NO_CODE = (
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (11_770, ("checker/", "cli/")),
     "play": (5_840, ("play/",)),
-    "tools": (8_800, ("tools/",)),
+    "tools": (6_620, ("tools/",)),
     "tests/dev": (9_435, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
-    "together": (37_390, ()),  # all parts above; the parts below are the course itself
+    "together": (35_100, ()),  # all parts above; the parts below are the course itself
     "claims and attempts": (14_500, ("tests/",)),
     "solutions": (2_800, ("solutions/",)),
     "steps": (2_450, ("steps/",)),
