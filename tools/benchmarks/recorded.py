@@ -25,19 +25,23 @@ def table(figures: Result, name: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
 
 
-def tables(figures: Result, name: str) -> str:
-    """Return all recorded tables of a name: ``forward``, and ``forward, 2``."""
-    return "\n\n".join(table(figures, each) for each in figures["tables"] if each.partition(",")[0] == name)
-
-
 def by_processor(results: Mapping[str, Result], name: str) -> str:
-    """Return the recorded tables of a name, in a fold for each processor that has any; a single fold is open."""
-    shown = {processor: made for processor, result in results.items() if (made := tables(result["recorded"], name))}
-    opened = " open" if len(shown) == 1 else ""
-    folds = (
-        f"<details{opened}><summary>{processor}, {results[processor]['date']}</summary>\n\n{made}\n\n</details>"
-        for processor, made in shown.items()
-    )
+    """Return the recorded tables of a name, ``forward`` and ``forward, 2``, each below the processor and the day.
+
+    If there are several processors, each has a fold.
+    """
+    shown = {
+        processor: "\n\n".join(
+            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], each)}"
+            for each in result["recorded"]["tables"]
+            if each.partition(",")[0] == name
+        )
+        for processor, result in results.items()
+    }
+    made = {processor: tables for processor, tables in shown.items() if tables}
+    if len(made) == 1:
+        return "".join(made.values())
+    folds = (f"<details><summary>{one}</summary>\n\n{tables}\n\n</details>" for one, tables in made.items())
     return "\n\n".join(folds)
 
 

@@ -151,17 +151,14 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
         assert f"\n| {line} |" in printed
 
 
-def test_recorded_tables_of_one_name_are_shown_by_processor():
-    tables = {
-        name: {"head": ["way", name], "rule": ["---", "--:"], "rows": [["a", "1"]]} for name in ("core", "core, 2", "x")
-    }
-    results = {
-        name: {"date": "2026-11-26", "recorded": {"tables": made}} for name, made in (("One", tables), ("Two", {}))
-    }
-    shown = recorded.by_processor(results, "core")
-    first = "| way | core |\n| --- | --: |\n| a | 1 |"
-    assert shown.startswith(f"<details open><summary>One, 2026-11-26</summary>\n\n{first}\n\n")
-    assert (shown.count("| a | 1 |"), "Two" in shown) == (2, False)
+def test_recorded_tables_of_one_name_are_shown_by_processor_and_folded_if_there_are_several():
+    made = {"head": ["way", "ms"], "rule": ["---", "--:"], "rows": [["a", "1"]]}
+    kinds = {"One": {"core": made, "core, 2": made, "x": made}, "Two": {"x": made}}
+    results = {name: {"date": "2026-11-26", "recorded": {"tables": tables}} for name, tables in kinds.items()}
+    below = "**{}**, 2026-11-26\n\n| way | ms |\n| --- | --: |\n| a | 1 |"
+    assert recorded.by_processor(results, "core") == "\n\n".join([below.format("One")] * 2)
+    fold = f"<details><summary>{{0}}</summary>\n\n{below.replace('{}', '{0}')}\n\n</details>"
+    assert recorded.by_processor(results, "x") == "\n\n".join(map(fold.format, ("One", "Two")))
 
 
 def printed_and_written(path, *arguments):
