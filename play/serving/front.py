@@ -23,9 +23,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
-from play.serving.records import CLIENT_LEFT, CURRENT, PATHS, PROBES, Recording
+from play.serving.records import CLIENT_LEFT, CURRENT, ONE_MODEL, PATHS, PROBES, Recording
 from play.serving.service import Service, refusal
-from play.serving.validation import ModelLimits, validated
+from play.serving.validation import LONGEST_VALUE, InvalidRequest, ModelLimits, validated
 
 RUNNING = Gauge("gpt2_texts_running", "Texts in the batch.")
 WAITING = Gauge("gpt2_texts_waiting", "Texts that wait for a place in the batch.")
@@ -55,10 +55,9 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
 
     async def complete(request: Request) -> ASGIApp:
         """Validate a request, and pass it on in words that MAX follows."""
-        content = validated(await read_body(request), limits)
-        prompt = content["prompt"]
-        several = isinstance(prompt, list) and not isinstance(prompt[0], int)
-        CURRENT.get().texts = len(prompt) if several else 1
+        content = await asyncio.to_thread(validated, await read_body(request), limits)
+        record = CURRENT.get()
+        record.texts, record.choices = len(content["prompt"]), content.pop("n")
         unread = [json.dumps(content).encode()]
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,14 +68,23 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
 
         return answer
 
+    async def one_model(request: Request) -> ASGIApp:
+        if (name := request.path_params["model"]) != limits.name:
+            raise InvalidRequest(f"model = {json.dumps(name)[:LONGEST_VALUE]} must be {limits.served}", 404)
+        request.scope["path"] = f"/v1/models/{limits.name.rpartition('/')[2]}"  # a name with a slash has no path at MAX
+        return service
+
     endpoints: dict[str, Any] = {"/health": health, "/ready": ready, "/metrics": metrics, "/v1/completions": complete}
+    endpoints[ONE_MODEL] = one_model
     routes = [Route(path, endpoints.get(path, service), methods=[PATHS.get(path, "GET")]) for path in (*PATHS, *PROBES)]
     middleware = [Middleware(Recording)]
     if keys is not None:
         asked = {"www-authenticate": "Bearer"}
         middleware.append(Middleware(AuthenticationMiddleware, keys, lambda _, why: refusal(401, str(why), asked)))
     handlers: Any = {HTTPException: _refused}
-    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return app
 
 
 async def read_body(request: Request) -> bytes:
@@ -103,7 +111,8 @@ async def read_body(request: Request) -> bytes:
 def _refused(request: Request, problem: HTTPException) -> Response:
     path, status, detail = request.url.path, problem.status_code, problem.detail
     if type(problem) is HTTPException and status == 404:  # Starlette's own; another model is invalid
-        detail = f"nothing is served at {path[:80]}; the paths are {', '.join([*PATHS, *PROBES])}"
+        paths = ", ".join([*PATHS, *PROBES]).replace(":path", "")
+        detail = f"nothing is served at {path[:80]}; the paths are {paths}"
     elif status == 405:
         detail = f"{path} takes {PATHS.get(path, 'GET')}, not {request.method}"
     return refusal(status, detail, problem.headers)

@@ -7,6 +7,7 @@ of the file by mistake.
 
 from __future__ import annotations
 
+import codecs
 import hmac
 from pathlib import Path
 
@@ -31,13 +32,16 @@ class Keys(AuthenticationBackend):
         """Return the keys that are in the file now.
 
         Raises:
-            UserError: the file cannot be read, or has no key.
+            UserError: the file cannot be read, is in UTF-16, or has no key.
         """
         try:
-            lines = [line.strip() for line in self.path.read_bytes().splitlines()]
+            content = self.path.read_bytes().removeprefix(codecs.BOM_UTF8)
         except OSError as error:
             why = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
             raise UserError(why) from None
+        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise UserError("the file of --api-key is in UTF-16, as PowerShell writes it; save it as UTF-8")
+        lines = [line.strip() for line in content.splitlines()]
         keys = [line for line in lines if line and not line.startswith(b"#")]
         if not keys:
             raise UserError("the file of --api-key has no key; write one per line")

@@ -19,7 +19,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from play.ending import not_ignored
-from play.serving.options import Tell
+from play.serving.connections import Connection
+from play.serving.options import LARGEST_HEAD, Tell
 from play.serving.service import ModelEnded, Service
 
 LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended
@@ -46,8 +47,9 @@ async def live(
         tell: says how far along the server is.
     """
     quiet: Any = {"log_config": None, "access_log": False, "lifespan": "off"}
+    sizes: Any = {"http": Connection, "h11_max_incomplete_event_size": LARGEST_HEAD}
     times: Any = {"timeout_graceful_shutdown": LAST_SECONDS, "timeout_keep_alive": IDLE_SECONDS}
-    server = uvicorn.Server(uvicorn.Config(app, **quiet, **times))
+    server = uvicorn.Server(uvicorn.Config(app, **quiet, **sizes, **times))
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     signals = received_signals()
     listening, model = asyncio.create_task(server.serve([taken])), asyncio.create_task(keeping)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import json
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from play.own_steps import use_mine
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
 OF_THE_MODEL = "GPT2_SERVED"
 
+LARGEST_HEAD = 1 << 14  # bytes of a request's line and headers
+HEAD_SECONDS = 10.0  # in which all of them must have come
 LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 BODY_SECONDS = 30.0  # in which all of it must have come
 
@@ -51,6 +54,16 @@ class Options:
     kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``mine``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
     dtype: str = "float32"  # what linear layers multiply; in bfloat16 the texts may change, too
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that is no number, with which no comparison would ever be true.
+
+        Raises:
+            UserError: there is one.
+        """
+        for option, seconds in (("--time-limit", self.time_limit), ("--grace", self.grace)):
+            if math.isnan(seconds):
+                raise UserError(f"{option} nan is no number of seconds; give one, such as {option} 30")
 
 
 def of_the_model() -> dict[str, Any]:

@@ -15,8 +15,9 @@ from pythonjsonlogger.json import JsonFormatter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+ONE_MODEL = "/v1/models/{model:path}"
 #: MAX's server has other paths, and some of them change its state.
-PATHS = {"/v1/completions": "POST", "/v1/models": "GET", "/version": "GET"}
+PATHS = {"/v1/completions": "POST", "/v1/models": "GET", ONE_MODEL: "GET", "/version": "GET"}
 PROBES = ("/health", "/ready", "/metrics")  # they need no key, and would fill the log
 ID = "x-request-id"
 VALID_ID = re.compile(r"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header
@@ -41,6 +42,7 @@ class Record:
     complete: bool = False  # the answer was sent to its end
     stream: bool = False  # the answer comes in pieces
     texts: int = 0  # how many the request asks for
+    choices: int = 1  # how many of them for each prompt
     prompt_tokens: int = 0
     generated_tokens: int = 0
     ended: str = ""  # why the request was ended before its time
@@ -55,7 +57,8 @@ class Record:
         """Count and log the request, which has ended. Nothing of its text, and no key, is in the log."""
         self.seconds = round(time.monotonic() - self.began, 4)
         REQUESTS.labels(self.path if self.path in PATHS else "other", str(self.outcome)).inc()
-        LOGGER.info("request", extra={name: value for name, value in vars(self).items() if name != "began"})
+        fields = vars(self) | {"status": self.outcome}
+        LOGGER.info("request", extra={name: value for name, value in fields.items() if name != "began"})
 
 
 #: The record of the request that is being answered; in the tasks that MAX starts for it, too.
@@ -80,6 +83,12 @@ class Recording:
         record = Record(wanted if VALID_ID.fullmatch(wanted) else uuid.uuid4().hex, scope["method"], scope["path"])
         CURRENT.set(record)  # for this task alone: each request has its own
 
+        async def receiving() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and not record.complete:
+                record.error = CLIENT_LEFT
+            return message
+
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
@@ -87,12 +96,12 @@ class Recording:
                 record.stream = headers.get("content-type", "").startswith("text/event-stream")
                 headers[ID] = record.id
             else:  # before it is sent: the client may hang up at once
-                last = message.get("body", b"").rstrip().endswith(LAST_EVENT)
-                record.complete |= last or not message.get("more_body", False)
+                last = message.get("body", b"").rstrip().endswith(LAST_EVENT) or not message.get("more_body", False)
+                record.complete |= last and record.error != CLIENT_LEFT  # MAX ends an answer that nobody reads, too
             await send(message)
 
         try:
-            await self.app(scope, receive, sending)
+            await self.app(scope, receiving, sending)
         except Exception:
             record.error = 0 if record.complete else 500  # so the server answers, or cuts off what has begun
             raise
@@ -102,9 +111,14 @@ class Recording:
 
 def log_as_json() -> None:
     """Write what is logged from now on to standard error, one JSON object per line."""
-    handler = logging.StreamHandler()
-    names: Any = {"timestamp": "time", "rename_fields": {"levelname": "level"}}
-    handler.setFormatter(JsonFormatter("%(levelname)s %(message)s", **names))
-    LOGGER.handlers[:] = [handler]
+    LOGGER.handlers[:] = [logging.StreamHandler()]
+    write_as_json(LOGGER)
     LOGGER.setLevel(logging.INFO)
     LOGGER.propagate = False
+
+
+def write_as_json(logger: logging.Logger) -> None:
+    """Have a logger's handlers write JSON, whose every line has ``level``, ``message`` and ``time``."""
+    names: Any = {"timestamp": "time", "rename_fields": {"levelname": "level"}}
+    for handler in logger.handlers:
+        handler.setFormatter(JsonFormatter("%(levelname)s %(message)s", **names))

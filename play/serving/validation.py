@@ -1,7 +1,7 @@
 """Validation of requests: a clear sentence for each one that the model cannot answer as asked.
 
 MAX 26.7.0 answers many of these with "Value error." or not as asked, and a token id outside the vocabulary ends its
-model worker. So each request is validated before MAX sees it (``play/serving/front.py``).
+model worker. So each request is validated before MAX sees it (``play/serving/front.py``), and its prompts are tokens.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from starlette.exceptions import HTTPException
 
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
+TOKENS = 16  # that continue a prompt if a request does not say how many, as at OpenAI
 MOST_STOPS = 16  # MAX looks for each of them after every token
 LONGEST_STOP = 128  # characters; a text keeps its stops while it waits, and many may wait
 MOST_STOP_TOKENS = 128
@@ -27,6 +28,7 @@ ONLY = {  # what these fields may be; MAX ignores most others, since its sampler
     **dict.fromkeys(("repetition_penalty", "best_of"), 1),
     "echo": False,
 }
+JSON_OBJECT = TypeAdapter(dict[str, Any])
 
 
 class InvalidRequest(HTTPException):
@@ -44,7 +46,13 @@ class ModelLimits:
     n_positions: int
     vocab_size: int
     encode: Callable[[str], list[int]]  # text -> token ids
+    longest_token: int  # bytes of text
     most_choices: int = MOST_CHOICES  # texts of one request
+
+    @property
+    def served(self) -> str:
+        """What a request's model may be, in words."""
+        return f"{json.dumps(self.name)}, which is served here"
 
 
 def _as_list(prompt: object) -> object:
@@ -53,10 +61,20 @@ def _as_list(prompt: object) -> object:
     return [prompt] if alone else prompt
 
 
+def _of_one_entry(options: object) -> object:
+    """Refuse more than the one option that there is, before each gets an error of its own."""
+    if isinstance(options, dict) and len(options) > 1:
+        raise ValueError
+    return options
+
+
 NOT_EMPTY = Field(min_length=1, fail_fast=True)
 Prompt = Annotated[str, Field(min_length=1)] | Annotated[list[int], NOT_EMPTY]
-PROMPTS = "a text, token ids, or a list of either, each of at least one token (<|endoftext|> if you have no other)"
-Prompts = Annotated[list[Prompt], NOT_EMPTY, BeforeValidator(_as_list)]
+PROMPTS = (
+    "a text, token ids, or a list of either, each of at least one token (<|endoftext|> if you have no other); "
+    f"at most {MOST_CHOICES} of them"
+)
+Prompts = Annotated[list[Prompt], NOT_EMPTY, Field(max_length=MOST_CHOICES), BeforeValidator(_as_list)]
 
 
 def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
@@ -73,13 +91,14 @@ def _only(value: Any) -> tuple[Any, str]:
 Stop = Annotated[str, Field(min_length=1, max_length=LONGEST_STOP)]
 Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
 StopTokens = Annotated[list[int], Field(max_length=MOST_STOP_TOKENS)] | None
+StreamOptions = Annotated[dict[Literal["include_usage"], bool] | None, BeforeValidator(_of_one_entry)]
 
 
 @functools.cache
 def completion_request(limits: ModelLimits) -> type[BaseModel]:
     """Make the type of a request to this model; each field's description says what it may be."""
     fields = {
-        "model": (Literal[limits.name], f"{json.dumps(limits.name)}, which is served here"),
+        "model": (Literal[limits.name], limits.served),
         **{name: _only(value) for name, value in ONLY.items()},
         "prompt": (Prompts, PROMPTS),
         "max_tokens": _number(int, 1, limits.n_positions),
@@ -91,34 +110,50 @@ def completion_request(limits: ModelLimits) -> type[BaseModel]:
         "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
         "stop_token_ids": (StopTokens, f"a list of at most {MOST_STOP_TOKENS} token ids"),
         "stream": (bool | None, "true or false"),
-        "stream_options": (dict[Literal["include_usage"], bool] | None, '{"include_usage": true}, or left out'),
+        "stream_options": (StreamOptions, '{"include_usage": true}, or left out'),
         "ignore_eos": (bool | None, "true or false"),
         "return_token_ids": (bool | None, "true or false"),
         "user": (str | None, "a text; nothing is done with it"),
     }
-    config = ConfigDict(extra="forbid", strict=True, validate_default=True)
+    config = ConfigDict(strict=True, validate_default=True)
     described: Any = {name: (kind, Field(None, description=words)) for name, (kind, words) in fields.items()}
     return create_model("CompletionRequest", __config__=config, **described)
 
 
 def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
-    """Return the request that MAX will see, whose prompts are one text or a list of them.
+    """Return the request that MAX will see: its prompts are lists of tokens, and it says how many tokens it wants.
+
+    Nothing takes time that grows with more than the size of the body, and a text is only turned into tokens if it may
+    fit.
 
     Raises:
         InvalidRequest: the model cannot answer the request as asked.
     """
     kind = completion_request(limits)
     try:
-        request = kind.model_validate_json(body).model_dump(exclude_unset=True, exclude_none=True)
+        fields = JSON_OBJECT.validate_json(body)
+        _check_known(fields, kind)
+        request = kind.model_validate(fields).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as invalid:
         raise _in_words(invalid, kind) from invalid
-    for prompt in request["prompt"]:
-        _check_length(prompt, request.get("max_tokens") or 1, limits)
+    count, wanted = request.setdefault("n", 1), request.get("max_tokens", 1)
+    _check_choices(count, len(request["prompt"]), request.get("stream"), limits.most_choices)
+    tokens = [_tokens(prompt, wanted, limits) for prompt in request["prompt"]]
     for token in request.get("stop_token_ids", ()):
         _check_token(token, limits)
     for name in ("user", *ONLY):
         request.pop(name, None)
-    return _every_choice(request, limits.most_choices)
+    if "seed" in request:
+        request["seed"] = request["seed"] or SEED_OF_ZERO
+    return {"max_tokens": TOKENS} | request | {"prompt": [ids for ids in tokens for _ in range(count)]}
+
+
+def _check_known(fields: dict[str, Any], kind: type[BaseModel]) -> None:
+    """Refuse the first field that is not served; pydantic would make an error of each."""
+    for name in fields:
+        if name not in kind.model_fields:
+            known = ", ".join(field for field in kind.model_fields if field not in ONLY)
+            raise InvalidRequest(f"{name[:LONGEST_VALUE]} must be left out; the fields that are served are {known}")
 
 
 def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
@@ -126,9 +161,6 @@ def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest
     if not error["loc"]:
         return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
     name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
-    if error["type"] == "extra_forbidden":
-        known = f"the fields that are served are {', '.join(field for field in kind.model_fields if field not in ONLY)}"
-        return InvalidRequest(f"{name[:LONGEST_VALUE]} must be left out; {known}")
     message = f"{name} = {value} must be {kind.model_fields[name].description}"
     return InvalidRequest(message, 404 if name == "model" else 400)
 
@@ -138,27 +170,28 @@ def _check_token(token: int, limits: ModelLimits) -> None:
         raise InvalidRequest(f"token id {token} is not in the vocabulary of {limits.vocab_size} tokens")
 
 
-def _check_length(prompt: str | list[int], wanted: int, limits: ModelLimits) -> None:
-    """Refuse a prompt that leaves no room in the context for its continuation, or a token with no row in the table."""
+def _tokens(prompt: str | list[int], wanted: int, limits: ModelLimits) -> list[int]:
+    """Return a prompt's tokens. Refuse one that leaves no room in the context, or a token with no row in the table."""
+    size, most = len(prompt.encode()) if isinstance(prompt, str) else 0, limits.n_positions * limits.longest_token
+    if size > most:
+        raise InvalidRequest(
+            f"the prompt has {size:,} bytes; the model's context has room for {limits.n_positions} tokens, "
+            f"which are at most {most:,} bytes. Shorten the prompt"
+        )
     ids = limits.encode(prompt) if isinstance(prompt, str) else prompt
-    for token in ids:
-        _check_token(token, limits)
     if len(ids) + wanted > limits.n_positions:
         raise InvalidRequest(
             f"the prompt has {len(ids)} tokens and {wanted} more are asked for; "
             f"the model's context has {limits.n_positions}. Shorten the prompt, or lower max_tokens"
         )
+    for token in ids:
+        _check_token(token, limits)
+    return ids
 
 
-def _every_choice(request: dict[str, Any], most: int) -> dict[str, Any]:
-    """Express ``n`` and ``seed`` in a way that MAX follows: it ignores n, and seed 0."""
-    count, prompts = request.pop("n", None) or 1, request["prompt"]
-    choices = [prompt for prompt in prompts for _ in range(count)]
-    if len(choices) > most:
-        asked = f"{count} texts for each of {len(prompts)} prompts"
-        raise InvalidRequest(f"{asked} are more than {most}; split the request")
-    if len(choices) > 1 and request.get("stream"):
+def _check_choices(count: int, prompts: int, stream: bool | None, most: int) -> None:
+    """Refuse more texts than one request may ask for, or than one stream can have."""
+    if count * prompts > most:
+        raise InvalidRequest(f"{count} texts for each of {prompts} prompts are more than {most}; split the request")
+    if count * prompts > 1 and stream:
         raise InvalidRequest("one request streams one text; send a request for each")
-    if "seed" in request:
-        request["seed"] = request["seed"] or SEED_OF_ZERO
-    return request | {"prompt": choices if len(choices) > 1 else choices[0]}

@@ -8,6 +8,8 @@ gets ready, and after the process has ended.
 from __future__ import annotations
 
 import functools
+import gc
+import logging
 import multiprocessing
 import os
 import socket
@@ -15,13 +17,15 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import uvloop
 from max.driver import DeviceSpec, accelerator_count
 from max.serve.config import Settings
-from max.serve.telemetry.metrics import MaxMeasurement, MetricClient
+from max.serve.telemetry.metrics import SERVE_METRICS, MaxMeasurement, MetricClient
 from max.serve.telemetry.process_controller import ProcessMetricClient
+from opentelemetry.metrics import _Gauge as Gauge
+from prometheus_client import REGISTRY
 from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
@@ -32,7 +36,7 @@ from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live
 from play.serving.max.process import ModelProcess
 from play.serving.options import Options, Tell
-from play.serving.records import CURRENT
+from play.serving.records import write_as_json
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
 from play.tokens import load_tokenizer
@@ -50,32 +54,37 @@ ENVIRONMENT = {  # of this process and of those that MAX starts
 
 
 class Meter(MetricClient):
-    """What MAX hands its measurements to, which are its own figures: those at ``/metrics``, and those of requests.
+    """What MAX hands its measurements to, which are its own figures at ``/metrics``.
 
     That of the server's process commits them at once; the process that runs the model sends them there through a queue.
     """
 
     def __init__(self) -> None:
         self.queue: Any = multiprocessing.get_context("spawn").Queue()
-        threading.Thread(target=self._commit_batches, daemon=True).start()
+        self.gauges: dict[tuple[str, str], MaxMeasurement] = {}  # the last of each
+        threading.Thread(target=self._send_batches, daemon=True).start()
+        REGISTRY.register(self)  # before MAX's own reader, so a scrape asks this one first
 
-    def _commit_batches(self) -> None:
+    def _send_batches(self) -> None:
         while True:
             for measurement in self.queue.get():
-                measurement.commit()
+                self.send_measurement(measurement)
 
     def send_measurement(self, metric: MaxMeasurement) -> None:
-        """Take one measurement, and note in the record of its request how many tokens went in and came out."""
+        """Take one measurement."""
+        if isinstance(SERVE_METRICS[metric.instrument_name], Gauge):
+            self.gauges[metric.instrument_name, str(metric.attributes)] = metric
         metric.commit()
-        record, name = CURRENT.get(None), metric.instrument_name
-        if record and name == "maxserve.num_input_tokens":
-            record.prompt_tokens += int(metric.value)
-        elif record and name == "maxserve.num_output_tokens":
-            record.generated_tokens += int(metric.value)
+
+    def collect(self) -> tuple[()]:
+        """Set every gauge again, before MAX's reader is asked: it has only those that were set since it was asked."""
+        for metric in list(self.gauges.values()):
+            metric.commit()
+        return ()
 
     def cross_process_factory(self, settings: Settings) -> Callable[[], AbstractAsyncContextManager[MetricClient]]:
         """Return what makes the client of the process that runs the model."""
-        return functools.partial(_client_of_the_model, self.queue)
+        return functools.partial(_client_of_the_model, self.queue, settings.structured_logging)
 
 
 @functools.cache
@@ -84,8 +93,10 @@ def _meter() -> Any:
 
 
 @asynccontextmanager
-async def _client_of_the_model(queue: Any) -> AsyncIterator[MetricClient]:
-    """Make the client of the process that runs the model."""
+async def _client_of_the_model(queue: Any, log_json: bool) -> AsyncIterator[MetricClient]:
+    """Make the client of the process that runs the model, whose log lines are JSON if the server's are."""
+    if log_json:
+        write_as_json(logging.getLogger())
     yield ProcessMetricClient(queue)
 
 
@@ -109,9 +120,13 @@ class Served:
         self.name = self.folder.resolve().name if Path(options.model).is_dir() else str(options.model)
         config, tokenizer = read_config(self.folder), load_tokenizer(self.folder)
         most = min(MOST_CHOICES, options.batch + options.queue)
-        limits = ModelLimits(
-            self.name, config.n_positions, config.vocab_size, lambda text: tokenizer.encode(text).ids, most
-        )
+        longest = max(len(token.encode()) for token in tokenizer.get_vocab())
+
+        def encode(text: str) -> list[int]:
+            ids: list[int] = tokenizer.encode_batch_fast([text])[0].ids  # `encode` lets no other thread run meanwhile
+            return ids
+
+        limits = ModelLimits(self.name, config.n_positions, config.vocab_size, encode, longest, most)
         self.service = Service(options.batch, options.queue, options.time_limit)
         self.front = front(self.service, limits, keys)
         self.pipeline = self._pipeline()
@@ -152,6 +167,7 @@ class Served:
             app = api_server.fastapi_app(self.settings, self.pipeline)
             try:
                 async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
+                    gc.freeze()  # else Python scans every object of MAX's now and then, and answers nothing for a second
                     yield app
             except (SubprocessExit, RuntimeError, ExceptionGroup) as ended:  # the others if it was not ready yet
                 raise ModelEnded(str(ended)) from None
@@ -160,16 +176,20 @@ class Served:
 def prepare_server(options: Options) -> Any:
     """Change, in this process, what MAX's server has no argument for, and return its settings; call it once.
 
-    It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, starts the
-    model worker in a way of our own, and leaves it no time to end: it has nothing to save, and SIGTERM does not reach
-    it.
+    It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, puts our
+    writer of texts before MAX's, starts the model worker in a way of our own, and leaves it no time to end: it has
+    nothing to save, and SIGTERM does not reach it.
     """
     for variable, value in ENVIRONMENT.items():
         os.environ.setdefault(variable, value)
     from max.serve import api_server, process_control
     from max.serve.telemetry.common import configure_logging, configure_metrics
 
-    api_server.start_telemetry_consumer = lambda settings: _meter()
+    from play.serving.max.texts import Texts
+
+    changed = cast(Any, api_server)
+    changed.start_telemetry_consumer = lambda settings: _meter()
+    changed.TokenGeneratorPipeline = Texts
     process_control._DebugSpawnProcess = ModelProcess  # type: ignore[assignment, misc]
     process_control._SIGTERM_GRACE = 0.0
     settings = Settings(
@@ -179,6 +199,8 @@ def prepare_server(options: Options) -> Any:
         MODULAR_STRUCTURED_LOGGING=options.log_json,
     )
     configure_logging(settings)
+    if options.log_json:
+        write_as_json(logging.getLogger())
     configure_metrics(settings)
     return settings
 

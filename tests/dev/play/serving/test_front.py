@@ -7,13 +7,15 @@ import logging
 import os
 import signal
 import socket
+import threading
+from dataclasses import replace
 
 import httpx
 import pytest
 from prometheus_client import REGISTRY
 
 from checker.errors import UserError
-from play.serving import front
+from play.serving import connections, front
 from play.serving.keys import Keys, keys_of
 from play.serving.life import live
 from play.serving.options import LARGEST_BODY, Options
@@ -23,8 +25,16 @@ from play.serving.validation import ModelLimits
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
-LIMITS = ModelLimits("whale", 13, 37, encode=lambda text: [ord(letter) % 37 for letter in text], most_choices=5)
-TEXT = {"model": "whale", "prompt": "Call me"}
+
+def encode(text):
+    """A token for each letter, for texts that may fit."""
+    assert len(text.encode()) <= 13 * 4, "refused before it takes time"
+    return [ord(letter) % 37 for letter in text]
+
+
+LIMITS = ModelLimits("whale", 13, 37, encode, longest_token=4, most_choices=5)
+TEXT = {"model": "whale", "prompt": "Call me", "max_tokens": 2}
+SEEN = TEXT | {"prompt": [encode("Call me")]}
 KEY, OTHER = "whale-3f9c", "ahab-é-77"
 COMPLETE, WITH_KEY = "/v1/completions", {"authorization": f"Bearer {KEY}"}
 
@@ -32,11 +42,11 @@ COMPLETE, WITH_KEY = "/v1/completions", {"authorization": f"Bearer {KEY}"}
 class Server:
     """The front before a model that answers with the request, and waits for ``go`` before the end of its answer."""
 
-    def __init__(self, *, batch=2, queue=1, seconds=60.0, keys=None):
+    def __init__(self, *, batch=2, queue=1, seconds=60.0, keys=None, limits=LIMITS):
         self.service, self.asked, self.go = Service(batch, queue, seconds), [], asyncio.Event()
         self.go.set()
         self.service.app = self.model
-        self.app = front.front(self.service, LIMITS, keys)
+        self.app = front.front(self.service, limits, keys)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://here")
 
@@ -116,7 +126,7 @@ def fields(**changed):
     return body(json.dumps(TEXT | changed))
 
 
-PATHS = "/v1/completions, /v1/models, /version, /health, /ready, /metrics"
+PATHS = "/v1/completions, /v1/models, /v1/models/{model}, /version, /health, /ready, /metrics"
 KEYED = {"headers": WITH_KEY}
 HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("connection", "close")}
 
@@ -131,9 +141,12 @@ HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("co
         (("POST", "/v1/chat/completions", KEYED), 404, f"served at /v1/chat/completions; the paths are {PATHS}"),
         (("GET", "/" + "x" * 50_000, KEYED), 404, "nothing is served at /xxx"),
         (("POST", "/v1/models", KEYED), 405, "/v1/models takes GET, not POST"),
+        (("GET", "/v1/models/ahab", KEYED), 404, 'model = "ahab" must be "whale", which is served here'),
+        (("GET", "/v1/completions/", KEYED), 404, "nothing is served at /v1/completions/"),
         (body(zeros(5)), 413, "larger than 1,048,576 bytes"),
         (body(never()), 408, "within 0.05 s"),
         (body(b"{"), 400, "must be a JSON object"),
+        (body(b'["prompt"]'), 400, "must be a JSON object"),
         (body(b'{"prompt": ' + b"[" * 100_000), 400, "must be a JSON object"),
         (body(b'{"model": "whale", "prompt": %s}' % (b"[" * 190 + b"]" * 190)), 400, "prompt = "),
         (fields(model="x"), 404, 'model = "x" must be "whale", which is served here'),
@@ -145,8 +158,14 @@ HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("co
         (fields(prompt=["a", ""]), 400, 'prompt = "" must be'),
         (fields(prompt=[1, "a"]), 400, 'prompt = [1, "a"] must be a text, token ids'),
         (fields(prompt=["a", 5] + [{}] * 100_000), 400, "prompt = 5 must be a text, token ids"),
+        (fields(prompt=["a"] * 129), 400, "at most 128 of them"),
+        (
+            fields(prompt="é" * 27),
+            400,
+            "the prompt has 54 bytes; the model's context has room for 13 tokens, which are",
+        ),
         (fields(prompt=[36, 37]), 400, "token id 37 is not in the vocabulary of 37 tokens"),
-        (fields(prompt="a" * 13), 400, "the prompt has 13 tokens and 1 more are asked for"),
+        (fields(prompt="a" * 13, max_tokens=None), 400, "the prompt has 13 tokens and 1 more are asked for"),
         (fields(prompt=["a", "a" * 12], max_tokens=2), 400, "the prompt has 12 tokens and 2 more"),
         (fields(max_tokens=0), 400, "max_tokens = 0 must be a whole number from 1 to 13"),
         (fields(temperature=float("nan")), 400, "temperature = NaN must be a number from 0 to 2"),
@@ -156,6 +175,7 @@ HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("co
         (fields(n=2, stream=True), 400, "one request streams one text"),
         (fields(stream="yes"), 400, 'stream = "yes" must be true or false'),
         (fields(stream=True, stream_options={"other": True}), 400, 'stream_options = "other" must be {"include_usage"'),
+        (fields(stream_options={"include_usage": True, "other": True}), 400, "true}, or left out"),
         (fields(echo=True), 400, "echo = true must be left out; it is not offered here"),
         (fields(stop=[""]), 400, 'stop = [""] must be a text, or a list of at most 16 texts, each of 1 to'),
         (fields(stop=["b"] * 17), 400, "a list of at most 16 texts"),
@@ -178,23 +198,54 @@ async def test_what_is_not_served_is_refused_in_words(request_, status, sentence
     assert (server.asked, server.service.taken) == ([], 0)
 
 
-NULL = dict.fromkeys(["max_tokens", "stop", "top_p", "user", "stream_options", "seed", "logprobs"])
+NULL = dict.fromkeys(["stop", "top_p", "user", "stream_options", "seed", "logprobs"])
 WITHOUT_EFFECT = dict(presence_penalty=-0.0, repetition_penalty=1.0, min_tokens=0, user="Ahab", echo=False, best_of=1)
 
 
 @pytest.mark.parametrize(
     ("fields", "seen"),
     [
-        ({"prompt": "Call", "max_tokens": 9, "temperature": 0.5, "stop": ["."], "seed": 5}, None),
-        ({"prompt": ["a", [1, 2]]}, None),
+        ({"max_tokens": 6, "temperature": 0.5, "stop": ["."], "seed": 5}, None),
+        ({"prompt": ["a", [1, 2]]}, {"prompt": [encode("a"), [1, 2]]}),
         (NULL | WITHOUT_EFFECT | {"n": 1}, {}),
-        ({"prompt": ["a", "b"], "n": 2}, {"prompt": ["a", "a", "b", "b"]}),  # n and seed in words that MAX follows
+        ({"max_tokens": None}, {"max_tokens": 16}),
+        ({"prompt": ["a", "b"], "n": 2}, {"prompt": [encode(text) for text in "aabb"]}),
         ({"prompt": [1, 2], "n": 2}, {"prompt": [[1, 2], [1, 2]]}),
         ({"seed": 0}, {"seed": 1 << 62}),
     ],
 )
 async def test_a_valid_request_is_put_into_words_that_max_follows(fields, seen):
-    assert (await Server(batch=5).ask(**fields)).json() == TEXT | (fields if seen is None else seen)
+    """``max_tokens`` is 16 if it is left out, as at https://platform.openai.com/docs/api-reference/completions/create.
+
+    MAX ends a text whose context is full before, as vLLM does.
+    """
+    assert (await Server(batch=5).ask(**fields)).json() == SEEN | (fields if seen is None else seen)
+
+
+@pytest.mark.parametrize("name", ["whale", "melville/whale"])
+async def test_a_model_has_a_path_of_its_own(name):
+    """See https://platform.openai.com/docs/api-reference/models/retrieve; MAX's path is the name after the slash."""
+    server, paths = Server(limits=replace(LIMITS, name=name)), []
+
+    async def model(scope, receive, send):
+        paths.append(scope["path"])
+        await server.model(scope, receive, send)
+
+    server.service.app = model
+    for path in (f"/v1/models/{name}", f"/v1/models/{name.replace('/', '%2F')}"):
+        assert (await server.client.get(path)).status_code == 200
+    assert paths == ["/v1/models/whale"] * 2
+    assert (await server.client.get(f"/v1/models/{name}s")).status_code == 404
+
+
+async def test_a_server_that_turns_a_long_text_into_tokens_answers_others_meanwhile():
+    goes_on = threading.Event()
+    server = Server(limits=replace(LIMITS, encode=lambda text: [int(goes_on.wait(30))]))
+    asked = asyncio.create_task(server.ask())
+    assert await server.statuses("/health", "/ready", "/v1/models/whale") == [200] * 3
+    assert not asked.done()
+    goes_on.set()
+    assert (await asked).json()["prompt"] == [[1]]
 
 
 async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_record(file, records):
@@ -203,7 +254,7 @@ async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_re
     for key in (KEY.encode(), OTHER.encode()):
         sent = {"authorization": b"bearer  " + key, "x-request-id": "req-1.2_3:4=5+6/7"}
         answer = await server.client.post(COMPLETE, content=padded, headers=sent)
-        assert (answer.status_code, answer.json()) == (200, TEXT)
+        assert (answer.status_code, answer.json()) == (200, SEEN)
         assert answer.headers.get_list("x-request-id") == ["req-1.2_3:4=5+6/7"]
     expected = {"status": 200, "complete": True, "texts": 1, "generated_tokens": 7}
     assert vars(records()[-1]).items() >= expected.items()
@@ -221,14 +272,25 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
     for host, path, no_key in (("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", file, False)):
         assert (keys_of(Options("", host, api_key=path, no_key=no_key)) is None) == (path is None)
     (tmp_path / "empty").touch()
+    (tmp_path / "wide").write_text(KEY, encoding="utf-16")
+    (tmp_path / "marked").write_text(f"{KEY}\n", encoding="utf-8-sig")
+    assert Keys(tmp_path / "marked").read() == [KEY.encode()], "a byte order mark is no part of a key"
     for host, path, no_key, sentence in (
         ("0.0.0.0", None, False, "give --api-key FILE, a file with one key per line, or say --no-key"),
         ("127.0.0.1", file, True, "exclude each other"), ("127.0.0.1", tmp_path / "empty", False, "has no key"),
+        ("127.0.0.1", tmp_path / "wide", False, "is in UTF-16, as PowerShell writes it; save it as UTF-8"),
         ("127.0.0.1", tmp_path / "a-key-by-mistake", False, "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=sentence) as refusal:
             Keys.read(keys_of(Options("", host, api_key=path, no_key=no_key)))
         assert "mistake" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("limit", ["time_limit", "grace"])
+def test_a_limit_is_a_number(limit):
+    """No time is longer than NaN, so a limit of NaN would be none."""
+    with pytest.raises(UserError, match=f"--{limit.replace('_', '-')} nan is no number of seconds"):
+        Options("", **{limit: float("nan")})
 
 
 async def test_so_many_texts_run_so_many_wait_and_the_next_request_is_told_to_come_again(records):
@@ -277,9 +339,38 @@ async def test_a_request_that_is_ended_is_told_by_a_status_or_in_its_stream(why,
     assert (server.service.taken, server.service.runs) == (0, {})
 
 
+@pytest.mark.parametrize("stream", [True, False])
+async def test_a_client_that_leaves_is_a_499_with_its_tokens(stream, records):
+    """As nginx counts it; MAX ends the answer of a client that has left as if it were complete."""
+    server, body = Server(), json.dumps(TEXT | {"stream": stream}).encode()
+    received = iter([{"type": "http.request", "body": body}, {"type": "http.disconnect"}])
+
+    async def model(scope, receive, send):
+        await receive()
+        CURRENT.get().generated_tokens += 3
+        start = {"type": "http.response.start", "status": 200 if stream else 499, "headers": []}
+        if stream:
+            await send(start)
+        assert (await receive())["type"] == "http.disconnect"
+        if not stream:
+            await send(start)
+        await send({"type": "http.response.body", "body": b""})
+
+    async def receive():
+        return next(received)
+
+    async def send(message):
+        pass
+
+    server.service.app = model
+    await server.app({"type": "http", "method": "POST", "path": COMPLETE, "headers": []}, receive, send)
+    expected = {"status": 499, "error": 499, "complete": False, "generated_tokens": 3}
+    assert vars(records()[-1]).items() >= expected.items()
+
+
 @pytest.mark.parametrize("pieces", [[], [b"data: one\n\n"], [b"data: one\n\n", b"data: [DONE]\r\n\r\n"]])
 async def test_a_client_that_leaves_early_is_told_apart_from_one_that_has_everything(pieces, records):
-    """OpenAI's client hangs up on the last event."""
+    """OpenAI's client hangs up on the last event; nginx counts who hangs up before it as 499."""
     server = Server()
 
     async def streams(scope, receive, send):
@@ -290,7 +381,7 @@ async def test_a_client_that_leaves_early_is_told_apart_from_one_that_has_everyt
     server.service.app = streams
     with contextlib.suppress(AssertionError):  # the transport wants an end of the answer
         await server.ask()
-    assert records()[-1].complete == (len(pieces) == 2)
+    assert (records()[-1].complete, records()[-1].status) == ((True, 200) if len(pieces) == 2 else (False, 499))
     line = f'gpt2_requests_total{{path="/v1/completions",status="{200 if len(pieces) == 2 else 499}"}}'
     assert line in (await server.client.get("/metrics")).text
 
@@ -346,3 +437,56 @@ async def test_a_server_ends_with_its_model_or_by_a_signal_and_at_once_by_a_seco
                 assert (answer.status_code, how) in ((200, "idle"), (503, "running"))
         assert await asyncio.wait_for(living, 30) == status
     assert said[:1] == ([] if how == "ended" else ["ready"])
+
+
+@contextlib.asynccontextmanager
+async def listening(server):
+    """Open connections to a server on a port of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        living = asyncio.create_task(live(server.service, asyncio.sleep(60), server.app, taken, 0, [].append))
+        yield lambda: asyncio.open_connection(*taken.getsockname())
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert await asyncio.wait_for(living, 30) == 0
+
+
+GET, MANY = b"GET /health HTTP/1.1\r\nhost: here\r\n", b"one: of many\r\n" * 2000
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ([b""], b""),
+        ([GET], b""),
+        ([GET + b"large: " + b"x" * 10_000, b"x" * 10_000], b"400"),
+        ([GET + MANY], b"400"),
+        ([GET + b"content-length: 9\r\n\r\n", b"body", b"b"], b"200"),  # the body is never read, and never ends
+    ],
+)
+async def test_a_connection_is_closed_if_no_request_comes_of_it_in_time(sent, status, monkeypatch):
+    """As nginx closes it after ``client_header_timeout``: https://nginx.org/en/docs/http/ngx_http_core_module.html."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    async with listening(Server()) as connect:
+        reader, writer = await connect()
+        for piece in sent:
+            writer.write(piece)
+            await asyncio.sleep(0.02)
+        answer = await asyncio.wait_for(reader.read(), 10)  # up to its end
+        assert answer[9:12] == status
+        writer.close()
+
+
+async def test_a_connection_is_kept_while_it_is_answered_and_between_two_requests(monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    server, ask = Server(), GET.replace(b"/health", b"/version") + b"\r\n"
+    async with listening(server) as connect:
+        reader, writer = await connect()
+        for _ in range(2):
+            server.go.clear()
+            writer.write(ask[:20])
+            await asyncio.sleep(0.02)
+            writer.write(ask[20:])
+            await asyncio.sleep(0.3)
+            server.go.set()
+            assert b"200 OK" in await asyncio.wait_for(reader.readuntil(b"{}\r\n0\r\n\r\n"), 10)
+            await asyncio.sleep(0.3)
+        writer.close()
