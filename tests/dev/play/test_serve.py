@@ -86,6 +86,10 @@ class Server:
         """Everything that it has printed so far."""
         return os.pread(self.log.fileno(), 1 << 24, 0).decode()
 
+    def lines(self):
+        """The log so far, if it is JSON."""
+        return [json.loads(line) for line in self.output().splitlines() if line.startswith("{")]
+
     def get(self, path):
         return httpx.get(self.address + path, timeout=10)
 
@@ -158,8 +162,9 @@ def server(tmp_path_factory):
         os.killpg(server.process.pid, signal.SIGTERM)
         assert [part.choices[0].finish_reason for part in stream][-1] == "length", "what runs is finished"
         assert server.status() == 0
-        lines = [json.loads(line) for line in server.output().splitlines() if line.startswith("{")]
-        assert [line for line in lines if line["level"] != "INFO"] == []
+        lines = server.lines()
+        assert {line["level"] for line in lines} == {"INFO"}
+        assert all(line.keys() >= {"level", "message", "time"} for line in lines)
         last = {"message": "request", "status": 200, "generated_tokens": 250, "complete": True}
         assert lines[-1].items() >= last.items()
         assert KEY not in server.output()
@@ -186,9 +191,13 @@ def test_the_text_is_that_of_generate_streamed_or_not_and_of_many_clients_at_onc
 
 def test_the_options_of_a_request_have_their_effects(server):
     greedy = server.text("Call me", max_tokens=40)
-    choice = server.complete("Call me", max_tokens=40, stop=greedy[10:14]).choices[0]
-    assert choice.finish_reason == "stop"
-    assert greedy.startswith(choice.text) > (choice.text == greedy)
+    for stop in (greedy[10:14], greedy[3], greedy[30:32], [greedy[20:28], greedy[22:24]]):
+        first = min(greedy.find(one) for one in ([stop] if isinstance(stop, str) else stop))
+        choice = server.complete("Call me", max_tokens=40, stop=stop).choices[0]
+        assert (choice.finish_reason, choice.text) == ("stop", greedy[:first])
+        parts = [part.choices[0] for part in server.complete("Call me", max_tokens=40, stop=stop, stream=True)]
+        assert "".join(part.text for part in parts) == greedy[:first]
+        assert parts[-1].finish_reason == "stop"
     ids = server.complete("Call me", extra_body={"return_token_ids": True}).choices[0].token_ids
     choice = server.complete("Call me", extra_body={"stop_token_ids": [ids[5]]}).choices[0]
     assert (choice.finish_reason, greedy.startswith(choice.text)) == ("stop", True)
@@ -200,10 +209,18 @@ def test_the_options_of_a_request_have_their_effects(server):
     choices = server.complete(["Call me", "The whale"], n=3, temperature=1).choices
     assert [choice.index for choice in choices] == list(range(6))
     assert len({choice.text for choice in choices}) == 6
+    several = server.complete(["Call me", "The whale"], n=2, temperature=1, seed=5)
+    assert [choice.text for choice in several.choices] == [
+        server.text(prompt, temperature=1, seed=seed) for prompt in ("Call me", "The whale") for seed in (5, 6)
+    ], "as vLLM does: https://docs.vllm.ai/en/latest/api/vllm/v1/engine/parallel_sampling/"
+    once = server.complete(["Call me", "The whale"], max_tokens=1).usage.prompt_tokens
+    assert (several.usage.prompt_tokens, several.usage.completion_tokens) == (once, 4 * 16)
     filled = server.client.completions.create(model=MODEL, prompt=[5] * (CONTEXT - 16), temperature=0)
-    assert filled.usage.total_tokens == CONTEXT  # without max_tokens, too
+    assert filled.usage.total_tokens == CONTEXT
+    assert server.client.completions.create(model=MODEL, prompt="Call me", temperature=0).usage.completion_tokens == 16
     (model,) = server.client.models.list().data
     assert (model.id, model.max_model_len) == (MODEL, CONTEXT)
+    assert server.client.models.retrieve(MODEL).id == MODEL
 
 
 def test_what_a_request_may_have_at_most_is_answered_and_clients_that_leave_make_room(server):
@@ -219,6 +236,12 @@ def test_what_a_request_may_have_at_most_is_answered_and_clients_that_leave_make
     for _ in range(40):
         with server.complete("Call me", max_tokens=200, stream=True) as stream:
             next(iter(stream))
+
+    def left():
+        return [line for line in server.lines() if line.get("status") == 499]
+
+    server.wait_until(lambda: len(left()) == 40, 30)
+    assert all(line["prompt_tokens"] and 0 < line["generated_tokens"] < 200 for line in left())
     with ThreadPoolExecutor(6) as clients:
         requests = [clients.submit(server.complete, "Call me", n=96, max_tokens=20) for _ in range(6)]
     refusals = [request.exception() for request in requests if request.exception()]
@@ -228,7 +251,7 @@ def test_what_a_request_may_have_at_most_is_answered_and_clients_that_leave_make
 
 
 def test_the_figures_are_those_of_the_requests(server):
-    before, after = server.figures(), {}  # each has only the gauges that were set since the one before
+    before, after = server.figures(), {}
     server.complete(["Call me", "The whale, and"], max_tokens=20)
     list(server.complete("Call me", max_tokens=20, stream=True))
     expected = {
@@ -247,6 +270,7 @@ def test_the_figures_are_those_of_the_requests(server):
     server.wait_until(are_there, 30)  # the model's process sends its figures a moment later
     assert (after["gpt2_texts_running"], after["gpt2_texts_waiting"]) == (0, 0)
     assert after["maxserve_cache_num_total_blocks"] == 32 * CONTEXT // 128
+    assert server.figures().keys() >= after.keys(), "a figure stays, though nothing has changed it"
 
 
 def test_requests_are_told_when_the_models_process_is_killed_and_it_is_started_again(server):
