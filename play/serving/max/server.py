@@ -167,7 +167,7 @@ class Served:
             app = api_server.fastapi_app(self.settings, self.pipeline)
             try:
                 async with api_server.lifespan(app, self.settings, self.pipeline, app.state.zmq_endpoint_base):
-                    gc.freeze()  # else Python scans every object of MAX's now and then, and answers nothing for a second
+                    gc.freeze()  # else Python scans all objects of MAX now and then, and answers nothing for a second
                     yield app
             except (SubprocessExit, RuntimeError, ExceptionGroup) as ended:  # the others if it was not ready yet
                 raise ModelEnded(str(ended)) from None

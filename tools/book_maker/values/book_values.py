@@ -21,7 +21,7 @@ from checker.numeric.tolerance import TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
-from play.serving.options import BODY_SECONDS, LARGEST_BODY
+from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
@@ -88,6 +88,7 @@ serving = _json(f"{FIGURES}/serve.json")
 
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
 serve_defaults = {option.name: option.default for option in finished.serve.params}
+largest_head, head_seconds = LARGEST_HEAD, HEAD_SECONDS
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 
 #: The small model's configuration.
