@@ -13,6 +13,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from prometheus_client import REGISTRY
+from pydantic import ValidationError
 
 from checker.errors import UserError
 from play.serving import connections, front
@@ -21,7 +22,7 @@ from play.serving.life import live
 from play.serving.options import LARGEST_BODY, Options
 from play.serving.records import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, ModelEnded, Service
-from play.serving.validation import ModelLimits
+from play.serving.validation import ModelLimits, completion_request
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -222,6 +223,20 @@ async def test_a_valid_request_is_put_into_words_that_max_follows(fields, seen):
     assert (await Server(batch=5).ask(**fields)).json() == SEEN | (fields if seen is None else seen)
 
 
+MANY_OPTIONS = dict.fromkeys(map(str, range(1000)), True)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"stream_options": MANY_OPTIONS}, {"prompt": [{}] * 1000}, {"prompt": [["a"] * 1000] * 9}, {"stop": [1] * 1000}],
+)
+def test_a_request_with_many_errors_is_refused_at_the_first(fields):
+    """A megabyte of errors would take a second, in which nobody else is answered."""
+    with pytest.raises(ValidationError) as refused:
+        completion_request(LIMITS).model_validate(TEXT | fields)
+    assert refused.value.error_count() < 50
+
+
 @pytest.mark.parametrize("name", ["whale", "melville/whale"])
 async def test_a_model_has_a_path_of_its_own(name):
     """See https://platform.openai.com/docs/api-reference/models/retrieve; MAX's path is the name after the slash."""
@@ -239,9 +254,15 @@ async def test_a_model_has_a_path_of_its_own(name):
 
 
 async def test_a_server_that_turns_a_long_text_into_tokens_answers_others_meanwhile():
-    goes_on = threading.Event()
-    server = Server(limits=replace(LIMITS, encode=lambda text: [int(goes_on.wait(30))]))
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def slowly(text):
+        begun.set()
+        return [int(goes_on.wait(5))]
+
+    server = Server(limits=replace(LIMITS, encode=slowly))
     asked = asyncio.create_task(server.ask())
+    await until(begun.is_set)
     assert await server.statuses("/health", "/ready", "/v1/models/whale") == [200] * 3
     assert not asked.done()
     goes_on.set()
