@@ -10,6 +10,7 @@ import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -160,8 +161,8 @@ def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest
     error = invalid.errors(include_url=False)[0]
     if not error["loc"]:
         return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {error["msg"]}')
-    name, value = str(error["loc"][0]), json.dumps(error["input"])[:LONGEST_VALUE]
-    message = f"{name} = {value} must be {kind.model_fields[name].description}"
+    name, value = str(error["loc"][0]), islice(json.JSONEncoder().iterencode(error["input"]), LONGEST_VALUE)
+    message = f"{name} = {''.join(value)[:LONGEST_VALUE]} must be {kind.model_fields[name].description}"
     return InvalidRequest(message, 404 if name == "model" else 400)
 
 

@@ -38,6 +38,7 @@ ENDED_SECONDS = 5  # after a signal while the model is not ready
 SILENT_SECONDS = 3  # that ``/health`` may take while the model is started again, beside other tests
 MARK = "GPT2_TEST_SERVER"  # in the environment of a server and of all that comes of it
 MODEL, KEY = "moby-dick", "a-key-of-nobody-else"
+WITH_KEY = {"authorization": f"Bearer {KEY}"}
 CONFIG = json.loads((SMALL_MODEL / "config.json").read_text())
 CONTEXT, VOCABULARY = CONFIG["n_positions"], CONFIG["vocab_size"]
 LONG = "It was a clear steel-blue day. The firmaments of air and sea were hardly separable in that azure. " * 4
@@ -163,7 +164,7 @@ def server(tmp_path_factory):
         assert [part.choices[0].finish_reason for part in stream][-1] == "length", "what runs is finished"
         assert server.status() == 0
         lines = server.lines()
-        assert {line["level"] for line in lines} == {"INFO"}
+        assert {line["message"] for line in lines if line["level"] != "INFO"} <= {"Invalid HTTP request received."}
         assert all(line.keys() >= {"level", "message", "time"} for line in lines)
         last = {"message": "request", "status": 200, "generated_tokens": 250, "complete": True}
         assert lines[-1].items() >= last.items()
@@ -230,8 +231,7 @@ def test_what_a_request_may_have_at_most_is_answered_and_clients_that_leave_make
         ({"user": "z" * (20 * LARGEST_BODY)}, 413),  # sent before one reads
     ):
         request = {"model": MODEL, "prompt": "Call me", "max_tokens": 16} | fields
-        headers = {"authorization": f"Bearer {KEY}"}
-        answer = httpx.post(f"{server.address}/v1/completions", json=request, headers=headers, timeout=60)
+        answer = httpx.post(f"{server.address}/v1/completions", json=request, headers=WITH_KEY, timeout=60)
         assert (answer.status_code, '"error"' in answer.text) == (status, status != 200)
     for _ in range(40):
         with server.complete("Call me", max_tokens=200, stream=True) as stream:
@@ -248,6 +248,44 @@ def test_what_a_request_may_have_at_most_is_answered_and_clients_that_leave_make
     assert {type(refusal) for refusal in refusals} == {openai.RateLimitError}  # 32 texts run and 256 wait
     assert {len(request.result().choices) for request in requests if not request.exception()} == {96}
     assert server.text("Call me")
+
+
+#: Each is about as much as a body may be, and none of it can be answered.
+FLOODS = [{"prompt": "a " * 500_000}, {"prompt": ["a"] * 200_000}, {"prompt": [5] * 300_000}, {"stop": ["a"] * 200_000}]
+FLOODS += [{"stream_options": dict.fromkeys(map(str, range(60_000)), True)}, dict.fromkeys(map(str, range(60_000)), 1)]
+
+
+LARGE_HEAD = b"GET /version HTTP/1.1\r\nhost: here\r\nlarge: " + b"x" * 4_000_000
+
+
+@pytest.mark.parametrize("fields", [*FLOODS, None])
+def test_others_are_answered_within_200_ms_whatever_one_client_sends(server, fields):
+    content = json.dumps({"model": MODEL, "prompt": "Call me"} | (fields or {})).encode()
+    place = ("127.0.0.1", httpx.URL(server.address).port)
+
+    def flood():
+        if fields:
+            sent = httpx.post(f"{server.address}/v1/completions", content=content, headers=WITH_KEY, timeout=60)
+            return sent.status_code == 400
+        with (
+            suppress(ConnectionError),
+            socket.create_connection(place, timeout=10) as connection,
+        ):  # closed before the end
+            connection.sendall(LARGE_HEAD)
+            return b" 400 " in connection.recv(20)
+        return True
+
+    def longest_wait():
+        with ThreadPoolExecutor(1) as other, httpx.Client(timeout=60) as client:
+            flooding, waits = other.submit(flood), []
+            while not (waits and flooding.done()):
+                began = time.monotonic()
+                assert client.get(f"{server.address}/health").status_code == 200
+                waits.append(time.monotonic() - began)
+            assert flooding.result()
+        return max(waits)
+
+    assert any(longest_wait() < 0.2 for _ in range(9)), "at its best: the machine may have other work"
 
 
 def test_the_figures_are_those_of_the_requests(server):
