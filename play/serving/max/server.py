@@ -63,7 +63,7 @@ class Meter(MetricClient):
         self.queue: Any = multiprocessing.get_context("spawn").Queue()
         self.gauges: dict[tuple[str, str], MaxMeasurement] = {}  # the last of each
         threading.Thread(target=self._send_batches, daemon=True).start()
-        REGISTRY.register(self)  # before MAX's own reader, so a scrape asks this one first
+        REGISTRY.register(self)
 
     def _send_batches(self) -> None:
         while True:
@@ -77,7 +77,7 @@ class Meter(MetricClient):
         metric.commit()
 
     def collect(self) -> tuple[()]:
-        """Set every gauge again, before MAX's reader is asked: it has only those that were set since it was asked."""
+        """Set every gauge again, at each scrape: MAX's reader forgets a gauge once it was asked for it."""
         for metric in list(self.gauges.values()):
             metric.commit()
         return ()
