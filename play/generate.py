@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
-from play.own_steps import is_complete, is_refusal
+from play.chosen import is_complete
+from play.own_steps import is_refusal
 from play.preparing import in_utf8, prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports

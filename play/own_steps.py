@@ -1,4 +1,4 @@
-"""Choose the modules to run: the solutions, or the learner's own steps in their place."""
+"""Run a learner's files wherever solutions are imported, and tell which of them an error comes from."""
 
 from __future__ import annotations
 
@@ -12,19 +12,15 @@ import re
 import runpy
 import sys
 import traceback
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from checker.course.blanks import read_statically
-from checker.course.languages import Unreadable, functions
-from checker.course.progress import Standing, standing
-from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
+from checker.course.languages import functions
+from checker.course.progress import standing
+from checker.course.steps import Step, find_step
 from checker.errors import UserError
-
-IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
 
 PLACE = re.compile(r'File "(.+?)", line (\d+)')  # in a message of MAX's with MODULAR_DEBUG=source-tracebacks
 
@@ -32,14 +28,6 @@ COMPILING = {"max.engine.api", "checker.max_adapter.graph_store"}
 
 #: The learner's steps that stand in for solutions, by the path of their file.
 in_use: dict[str, Step] = {}
-
-
-def is_complete(step: Step) -> bool:
-    """Return whether the learner's file of a step is there, is Python, and has no blank to write."""
-    try:
-        return not read_statically(step, step.learner_file).to_write
-    except Unreadable:
-        return False
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -87,6 +75,14 @@ def as_later_steps_call_it(attention: Any, *, takes_mask: bool) -> Any:
     return Attention
 
 
+def stand_in(steps: Sequence[Step]) -> None:
+    """Let the import of these solutions import the learner's files; of those that are in use, again."""
+    if not {str(step.learner_file) for step in steps} <= in_use.keys():
+        loaded = [name for name in sys.modules if name.startswith("solutions.")]
+        assert not loaded, f"{loaded} were imported too early"
+        sys.meta_path.insert(0, _Mine(steps))
+
+
 class _Mine(importlib.abc.MetaPathFinder):
     """Finds the learner's file wherever a solution is imported."""
 
@@ -104,88 +100,7 @@ class _Mine(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_loader(fullname, _Loader(fullname, str(file)))
 
 
-def needed_by(*names: str) -> list[Step]:
-    """Return the steps of these names, and those whose solutions theirs import, directly or not."""
-    found, to_read = set[str](), [find_step(name).solution_file.stem for name in names]
-    while to_read:
-        module = to_read.pop()
-        if module not in found:
-            found.add(module)
-            to_read += IMPORTED.findall((SOLUTIONS / f"{module}.py").read_text("utf-8"))
-    return [step for step in all_steps() if step.solution_file.stem in found]
-
-
-def done() -> list[Step]:
-    """Return the learner's steps of the model that have passed as they are."""
-    return [step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done"]
-
-
-def use_steps(steps: Sequence[Step]) -> None:
-    """Let the import of these solutions import the learner's files. Call it before any solution is imported."""
-    loaded = [name for name in sys.modules if name.startswith("solutions.")]
-    assert not loaded, f"{loaded} were imported too early"
-    sys.meta_path.insert(0, _Mine(steps))
-
-
-def use_step(step: Step) -> str:
-    """Let the import of one solution import the learner's file, if that is complete; return what to say about it."""
-    if not is_complete(step):
-        return f"{relative_path(step.learner_file)} is not written yet, so the solution stands in"
-    sys.meta_path.insert(0, _Mine([step]))
-    return f"on {relative_path(step.learner_file)}; --solution runs it on the solution"
-
-
-def use_mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> list[str]:
-    """Let the import of a solution import the learner's step. Call it before any solution is imported.
-
-    Args:
-        needed: the names of the steps that are needed, with all that :func:`needed_by` finds.
-        fill_in: let the reference stand in for steps that are not complete.
-        anyway: also run steps whose last check failed.
-
-    Returns:
-        What to say first: for which steps the reference stands in, and which have not passed as they are.
-
-    Raises:
-        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
-    """
-    steps = needed_by("05", *needed)  # step 05 checks the tokens of every text
-    missing = [step for step in steps if not is_complete(step)]
-    if missing and not fill_in:
-        names = ", ".join(step.task for step in missing)
-        raise ValueError(
-            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
-        )
-    standings = [standing(step) for step in steps if step not in missing]
-    failed = [its.step.task for its in standings if its.refused]
-    if failed and not anyway:
-        raise ValueError(
-            f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
-            "Add --anyway to run them regardless"
-        )
-    use_steps([its.step for its in standings])
-    sentences = [f"the reference stands in for {step.task}" for step in missing]
-    if failed:
-        sentences.append(f"running {', '.join(failed)} in spite of a failed check, so expect wrong results")
-    sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
-    attention = find_step("07")
-    if attention not in missing and CACHED_MODEL in needed and not takes_mask(attention.learner_file):
-        sentences.append(
-            "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
-        )
-    return sentences
-
-
-def unchecked(standings: Sequence[Standing]) -> list[str]:
-    """Return what to say of steps that run though no check has passed them as they are."""
-    why = defaultdict[str, list[str]](list)
-    for its in standings:
-        words = its.words.partition(" (")[0]
-        why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
-    return [
-        f"running {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
-        for words, tasks in why.items()
-    ]
+# ---------------------------------------------------------------- which step is to blame
 
 
 def not_passed() -> list[Step]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from play.own_steps import use_mine
+from play import chosen
 from play.processor import instruction_sets
 
 CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has hidden
@@ -59,12 +59,14 @@ def prepared(
     """Choose whose steps run, and hook into MAX; while this is open, say what MAX compiles, and then any notice of it.
 
     Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
-    :func:`play.own_steps.use_mine`.
+    :func:`play.chosen.mine`.
 
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    for sentence in use_mine(needed, fill_in=fill_in, anyway=anyway) if mine else []:
+    own = chosen.mine(needed, fill_in=fill_in, anyway=anyway) if mine else chosen.Chosen()
+    own.install()
+    for sentence in own.sentences:
         tell(sentence)
     from checker.compiling import listeners
     from checker.max_adapter.hooks import install_hooks, notices

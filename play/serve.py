@@ -10,7 +10,7 @@ from typing import Any
 from checker.errors import UserError
 from play.preparing import check_bfloat16, usable_kernels
 from play.processes import end_at_once
-from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_modules
+from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_steps
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
     "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same
@@ -43,7 +43,10 @@ def serve(tell: Tell, **chosen: Any) -> int:
         records.log_as_json()
         tell = records.LOGGER.info
     pass_on(options, kernels=False)
-    for sentence in choose_modules():
+    own = choose_steps(options)
+    own.hand_on()
+    own.install()
+    for sentence in own.sentences:
         tell(sentence)
     from play.checkpoints import usable_checkpoint
 
@@ -68,7 +71,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
 
 def pass_on(options: Options, *, kernels: bool) -> None:
     """Let the processes that this one starts know the options that concern the model."""
-    names = ("mine", "fill_in", "anyway", "quantize", "dtype")
+    names = ("quantize", "dtype")
     os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})
 
 

@@ -19,7 +19,7 @@ from checker.course.progress import digest
 from checker.course.steps import ROOT, Step
 from checker.errors import UserError
 from checker.lines import Worker
-from play.own_steps import done
+from play.chosen import passed
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
@@ -54,7 +54,7 @@ class Model:
             return await run_in_threadpool(training)
         if what not in FIGURES_THAT_ASK:
             raise UserError("there is no such figure")
-        steps = await run_in_threadpool(done)
+        steps = await run_in_threadpool(lambda: [*passed().steps])
         answer = await run_in_threadpool(self._ask, steps, {**question, "what": what})
         if "error" in answer:
             raise UserError(str(answer["error"]))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from checker.course.steps import ROOT
-from play.own_steps import done, use_steps
+from play import chosen
 from play.preparing import prepared
 
 NAMES = """\
@@ -47,7 +47,8 @@ def open_prompt(tell: Callable[[str], None]) -> None:
 @cache
 def prepare_notebook() -> None:
     """Prepare MAX in the kernel of a notebook, once, and run the reader's steps that have passed."""
-    use_steps(own := done())
-    print("Your own steps that run here:", ", ".join(step.task for step in own) or "none has passed yet")
+    own = chosen.passed()
+    own.install()
+    print("Your own steps that run here:", ", ".join(step.task for step in own.steps) or "none has passed yet")
     warnings.filterwarnings("ignore", 'install "ipywidgets"')  # rich's, which then shows no moving line
     _until_the_kernel_ends.enter_context(prepared(print))

@@ -14,7 +14,7 @@ from checker.course.languages import PYTHON
 from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
-from play.own_steps import use_step
+from play import chosen
 from play.preparing import prepared
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 
@@ -36,7 +36,9 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
         if step.chapter == chapter and step.language is PYTHON and not solution:
-            tell(use_step(step))
+            own = chosen.only(step)
+            own.install()
+            tell(*own.sentences)
     os.chdir(ROOT)  # the paths in a chapter begin there
     sys.path.insert(0, str(ROOT))
     if not need_max(blocks):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib.metadata
 import json
 import math
@@ -15,7 +14,8 @@ from typing import Any
 from checker.course.installed import why_not_usable
 from checker.course.steps import MODEL, QUANTIZATION, SERVER
 from checker.errors import UserError
-from play.own_steps import use_mine
+from play import chosen
+from play.chosen import Chosen
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
 OF_THE_MODEL = "GPT2_SERVED"
@@ -86,15 +86,11 @@ def check_version() -> None:
         raise UserError("MAX's server is not installed; `./run serve` installs it") from error
 
 
-@functools.cache
-def choose_modules() -> list[str]:
-    """Let solutions mean the learner's steps if that was chosen; return what to tell the user about that.
-
-    Call it in every process of the server, before any solution is imported.
+def choose_steps(options: Options) -> Chosen:
+    """Return whose steps the server runs.
 
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    options = of_the_model()
-    needed = [MODEL, SERVER, *([QUANTIZATION] if options.get("quantize") else [])]
-    return use_mine(needed, fill_in=options["fill_in"], anyway=options["anyway"]) if options.get("mine") else []
+    needed = [MODEL, SERVER, *([QUANTIZATION] if options.quantize else [])]
+    return chosen.mine(needed, fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()

@@ -33,11 +33,12 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.steps import ROOT
+from play.chosen import HANDED_ON, handed_on
 from play.processes import temporary_folder
 from play.serving import records
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, finish, received_signals
-from play.serving.options import OF_THE_MODEL, Options, Tell, choose_modules
+from play.serving.options import OF_THE_MODEL, Options, Tell
 from play.serving.service import MODEL_ENDED, refusal
 
 NAME = "gpt2"  # of the application, and of its deployment
@@ -69,7 +70,7 @@ class Replica:
 
     # Ray awaits it
     async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
-        choose_modules()
+        handed_on().install()
         from play.serving.max.server import Served
 
         if ADDRESS == "local":
@@ -267,7 +268,7 @@ def _say(text: str) -> None:
 
 
 def _start(options: Options, keys: Keys | None, tell: Tell) -> None:
-    variables = {"PYTHONPATH": str(ROOT), OF_THE_MODEL: os.environ[OF_THE_MODEL]}
+    variables = {"PYTHONPATH": str(ROOT), OF_THE_MODEL: os.environ[OF_THE_MODEL], HANDED_ON: os.environ[HANDED_ON]}
     alone: Any = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": os.environ["TMPDIR"]}
     deployment: Any = serve.deployment(
         serve.ingress()(Replica),

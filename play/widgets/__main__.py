@@ -9,16 +9,15 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from checker.course.steps import all_steps
 from checker.lines import Employer, end_with_the_employer
-from play.own_steps import use_steps
+from play import chosen
 
 
 def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
     page = Employer()
     end_with_the_employer(page.descriptor)
-    use_steps([step for step in all_steps() if step.name in names])
+    chosen.named(names).install()
     from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader
 

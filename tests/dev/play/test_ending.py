@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from checker.course.progress import Standing
-from checker.course.steps import MODEL, ROOT, SAMPLING, TRAINING, find_step
+from checker.course.steps import ROOT, find_step
 from checker.interrupts import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from cli.finished import blaming
@@ -140,36 +140,3 @@ def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch
     assert words.endswith(
         "line 1: def compile(): raise TypeError('MAX compiles no such softmax.')\n`./run s08` checks this step"
     )
-
-
-def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
-    words = {"s03": "in progress (not checked)", "s07": "changed since its pass (not checked)"}
-    words |= {"s09": "done, but its check has changed since"}
-    states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
-
-    def standing(step):
-        return Standing(step, states.get(step.task, "done"), words.get(step.task, "done"))
-
-    used = []
-    monkeypatch.setattr(own_steps, "standing", standing)
-    monkeypatch.setattr(own_steps, "is_complete", lambda step: step.task != "s13")
-    monkeypatch.setattr(own_steps, "takes_mask", lambda file: True)
-    monkeypatch.setattr(own_steps, "use_steps", used.extend)
-    sentences = own_steps.use_mine([MODEL], fill_in=True, anyway=False)
-    running = "running {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
-    assert [step.task for step in used] == ["s01", "s03", "s04", "s05", "s06", "s02", "s07", "s08", "s09", "s10", "s11"]
-    assert sentences == [
-        "the reference stands in for s13",
-        running.format("s03", "no check has passed yet", "s03"),
-        running.format("s07", "changed since its pass", "s07"),
-        running.format("s09", words["s09"], "s09"),
-    ]
-    refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
-    monkeypatch.setattr(own_steps, "standing", refused)
-    with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
-        own_steps.use_mine([MODEL], fill_in=True, anyway=False)
-    sentences = own_steps.use_mine([MODEL], fill_in=True, anyway=True)
-    assert sentences[1] == "running s07 in spite of a failed check, so expect wrong results"
-    assert "s07" not in sentences[2]
-    training = {step.task for step in own_steps.needed_by(TRAINING, SAMPLING)}
-    assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}

@@ -1,0 +1,128 @@
+"""Whose steps run: the solutions, or the learner's own in their place. It is chosen once, and handed on."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from checker.course.blanks import read_statically
+from checker.course.languages import Unreadable
+from checker.course.progress import Standing, standing
+from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
+from play.own_steps import stand_in, takes_mask
+
+IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
+HANDED_ON = "COURSE_STEPS"  # the environment variable that names the chosen steps to processes which are started
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The learner's ``steps`` that stand in for solutions, and the ``sentences`` to say about them first."""
+
+    steps: tuple[Step, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+    def install(self) -> None:
+        """Let the import of these solutions import the learner's files. Call it before any solution is imported."""
+        stand_in(self.steps)
+
+    def hand_on(self) -> None:
+        """Tell the processes that this one starts: there, :func:`handed_on` is the same choice."""
+        os.environ[HANDED_ON] = " ".join(step.name for step in self.steps)
+
+
+def handed_on() -> Chosen:
+    """Return what the process chose that started this one."""
+    return named(os.environ.get(HANDED_ON, "").split())
+
+
+def named(names: Sequence[str]) -> Chosen:
+    """Return the learner's steps of these names, such as ``step_07``."""
+    return Chosen(tuple(step for step in all_steps() if step.name in names))
+
+
+def passed() -> Chosen:
+    """Return the learner's steps of the model that have passed as they are."""
+    return Chosen(tuple(step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done"))
+
+
+def only(step: Step) -> Chosen:
+    """Return the learner's file of one step, if it is complete."""
+    file = relative_path(step.learner_file)
+    if is_complete(step):
+        return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
+    return Chosen((), (f"{file} is not written yet, so the solution stands in",))
+
+
+def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
+    """Return the learner's steps that are needed.
+
+    Args:
+        needed: the names of the steps that are needed, with all that :func:`needed_by` finds.
+        fill_in: let the reference stand in for steps that are not complete.
+        anyway: also run steps whose last check failed.
+
+    Returns:
+        The choice; it says for which steps the reference stands in, and which have not passed as they are.
+
+    Raises:
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
+    """
+    steps = needed_by("05", *needed)  # step 05 checks the tokens of every text
+    missing = [step for step in steps if not is_complete(step)]
+    if missing and not fill_in:
+        names = ", ".join(step.task for step in missing)
+        raise ValueError(
+            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
+        )
+    standings = [standing(step) for step in steps if step not in missing]
+    failed = [its.step.task for its in standings if its.refused]
+    if failed and not anyway:
+        raise ValueError(
+            f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
+            "Add --anyway to run them regardless"
+        )
+    sentences = [f"the reference stands in for {step.task}" for step in missing]
+    if failed:
+        sentences.append(f"running {', '.join(failed)} in spite of a failed check, so expect wrong results")
+    sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
+    attention = find_step("07")
+    if attention not in missing and CACHED_MODEL in needed and not takes_mask(attention.learner_file):
+        sentences.append(
+            "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
+        )
+    return Chosen(tuple(its.step for its in standings), tuple(sentences))
+
+
+def is_complete(step: Step) -> bool:
+    """Return whether the learner's file of a step is there, is Python, and has no blank to write."""
+    try:
+        return not read_statically(step, step.learner_file).to_write
+    except Unreadable:
+        return False
+
+
+def needed_by(*names: str) -> list[Step]:
+    """Return the steps of these names, and those whose solutions theirs import, directly or not."""
+    found, to_read = set[str](), [find_step(name).solution_file.stem for name in names]
+    while to_read:
+        module = to_read.pop()
+        if module not in found:
+            found.add(module)
+            to_read += IMPORTED.findall((SOLUTIONS / f"{module}.py").read_text("utf-8"))
+    return [step for step in all_steps() if step.solution_file.stem in found]
+
+
+def unchecked(standings: Sequence[Standing]) -> list[str]:
+    """Return what to say of steps that run though no check has passed them as they are."""
+    why = defaultdict[str, list[str]](list)
+    for its in standings:
+        words = its.words.partition(" (")[0]
+        why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
+    return [
+        f"running {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
+        for words, tasks in why.items()
+    ]

@@ -1,0 +1,75 @@
+"""Whose steps run, what is said about it, and that processes which are started run the same."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from checker.course.progress import Standing
+from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
+from play import chosen, own_steps
+from play.chosen import Chosen
+
+
+def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
+    words = {"s03": "in progress (not checked)", "s07": "changed since its pass (not checked)"}
+    words |= {"s09": "done, but its check has changed since"}
+    states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
+
+    def standing(step):
+        return Standing(step, states.get(step.task, "done"), words.get(step.task, "done"))
+
+    monkeypatch.setattr(chosen, "standing", standing)
+    monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
+    monkeypatch.setattr(chosen, "takes_mask", lambda file: True)
+    own = chosen.mine([MODEL], fill_in=True, anyway=False)
+    running = "running {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
+    assert [step.task for step in own.steps] == [
+        "s01",
+        "s03",
+        "s04",
+        "s05",
+        "s06",
+        "s02",
+        "s07",
+        "s08",
+        "s09",
+        "s10",
+        "s11",
+    ]
+    assert [*own.sentences] == [
+        "the reference stands in for s13",
+        running.format("s03", "no check has passed yet", "s03"),
+        running.format("s07", "changed since its pass", "s07"),
+        running.format("s09", words["s09"], "s09"),
+    ]
+    refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
+    monkeypatch.setattr(chosen, "standing", refused)
+    with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
+        chosen.mine([MODEL], fill_in=True, anyway=False)
+    sentences = chosen.mine([MODEL], fill_in=True, anyway=True).sentences
+    assert sentences[1] == "running s07 in spite of a failed check, so expect wrong results"
+    assert "s07" not in sentences[2]
+    training = {step.task for step in chosen.needed_by(TRAINING, SAMPLING)}
+    assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}
+
+
+def test_a_process_that_is_started_runs_the_same_steps(monkeypatch):
+    monkeypatch.setenv(chosen.HANDED_ON, "")
+    assert chosen.handed_on() == Chosen()
+    own = Chosen((find_step("03"), find_step("07")))
+    own.hand_on()
+    assert chosen.handed_on() == own
+
+
+def test_steps_stand_in_before_a_solution_is_imported_and_not_twice(monkeypatch):
+    python = SimpleNamespace(meta_path=[], modules={})
+    monkeypatch.setattr(own_steps, "in_use", {})
+    monkeypatch.setattr(own_steps, "sys", python)
+    Chosen().install()
+    assert python.meta_path == []
+    for _ in range(2):
+        Chosen((find_step("07"),)).install()
+    assert len(python.meta_path) == 1
+    python.modules["solutions.solution_03"] = None
+    with pytest.raises(AssertionError, match="were imported too early"):
+        Chosen((find_step("08"),)).install()
