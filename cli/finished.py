@@ -18,8 +18,8 @@ from checker.course.steps import SMALL_MODEL, Step, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
 from play import own_steps
+from play.beginning import in_utf8, tell_stopped
 from play.ending import ending_soon
-from play.preparing import in_utf8, tell_stopped
 from play.serving.options import Options, Tell
 from play.training import plan
 

@@ -37,12 +37,12 @@ class Work:
     command: tuple[str, ...]
 
 
-FIRST = Work("the functions of MAX in Mojo", ("checker.claims.staging", "planning"))  # before others may import them
-KERNELS = Work("the kernels of the model's steps", ("checker.claims.staging", "kernels", "model"))
-LATER = Work("the kernels of the later steps", ("checker.claims.staging", "kernels", "later"))
-GRAPHS = Work("the graphs of the solutions", ("checker.claims.staging", "graphs"))
-WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.staging", device)) for device in ("cpu", "gpu"))
-SERVING = Work("the model that is served", ("play.staging", "serving"))
+FIRST = Work("the functions of MAX in Mojo", ("checker.claims.warming", "planning"))  # before others may import them
+KERNELS = Work("the kernels of the model's steps", ("checker.claims.warming", "kernels", "model"))
+LATER = Work("the kernels of the later steps", ("checker.claims.warming", "kernels", "later"))
+GRAPHS = Work("the graphs of the solutions", ("checker.claims.warming", "graphs"))
+WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
+SERVING = Work("the model that is served", ("play.warming", "serving"))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
@@ -116,7 +116,7 @@ def warm(named: Sequence[Step], device: str) -> int:
     Raises:
         UserError: there is no such device.
     """
-    if device == "gpu" and (asked := run_module("play.staging", "open", "gpu")) and asked.returncode:
+    if device == "gpu" and (asked := run_module("play.warming", "open", "gpu")) and asked.returncode:
         raise UserError(last_line(asked).removeprefix("ValueError: "))
     print("Ctrl-C stops it; the next run continues from there.")
     works = [] if named else all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]

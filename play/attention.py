@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.course.steps import MODEL
+from play.beginning import prepared
 from play.files import require_writable, write
-from play.preparing import prepared
 
 
 def show_attention(
@@ -28,7 +28,7 @@ def show_attention(
     Raises:
         OSError: a file cannot be written.
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
-            learner's steps cannot run: see :func:`play.preparing.prepared`, which ``own_steps`` are for.
+            learner's steps cannot run: see :func:`play.beginning.prepared`, which ``own_steps`` are for.
     """
     out = out or (None if text or png else Path("attention.html"))
     require_writable(out, png)

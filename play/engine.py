@@ -19,8 +19,8 @@ from tokenizers.decoders import DecodeStream
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device, tensor
+from play.beginning import check_bfloat16
 from play.kernels.modules import compile_with_kernels
-from play.preparing import check_bfloat16
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel

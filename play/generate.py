@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
+from play.beginning import in_utf8, prepared, usable_kernels
 from play.chosen import is_complete
 from play.own_steps import is_refusal
-from play.preparing import in_utf8, prepared, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.engine import Settings, Writer
@@ -41,7 +41,7 @@ def generate(
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
-            input to read prompts from; or the learner's steps cannot run: see :func:`play.preparing.prepared`, which
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.prepared`, which
             ``own_steps`` are for.
     """
     if prompt is None and sys.stdin is None:

@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from checker.errors import UserError
-from play.preparing import check_bfloat16, usable_kernels
+from play.beginning import check_bfloat16, usable_kernels
 from play.processes import end_at_once
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_steps
 
@@ -38,10 +38,10 @@ def serve(tell: Tell, **chosen: Any) -> int:
     if options.quantize and options.device != "cpu":
         raise UserError("--quantize runs on the CPU; leave --device gpu away")
     if options.log_json:
-        from play.serving import records
+        from play.serving import request_log
 
-        records.log_as_json()
-        tell = records.LOGGER.info
+        request_log.log_as_json()
+        tell = request_log.LOGGER.info
     pass_on(options, kernels=False)
     own = choose_steps(options)
     own.hand_on()

@@ -62,7 +62,7 @@ def bench(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
 @timed(rounds=5)
 def bench_loop(only: list[str], cold: bool, rounds: int, out: Path | None) -> None:
     """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
-    from tools.benchmarks.loop import run
+    from tools.benchmarks.learners_loop import run
 
     run(only, cold, rounds, out)
 

@@ -1,8 +1,8 @@
 """The graphs of the checks and of the small model, compiled together once per machine and loaded from a few files.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
-module take hardly longer than three of them one by one. ``checker.claims.staging`` compiles the graphs of the solutions
-this way, and ``play.staging`` those of the small model. Code that stages one of these graphs finds it (:class:`Part`),
+module take hardly longer than three of them one by one. ``checker.claims.warming`` compiles the graphs of the solutions
+this way, and ``play.warming`` those of the small model. Code that needs one of these graphs finds it (:class:`Part`),
 no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
 
 MAX sets up all graphs of a file or none, and needs weights for all. Those of graphs that nobody calls are zeros. That

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from checker.course.steps import MODEL
+from play.beginning import prepared
 from play.files import require_writable, write
-from play.preparing import prepared
 
 DIGITS = 6  # of the figures in the file
 
@@ -19,7 +19,7 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
     Raises:
         OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
-            :func:`play.preparing.prepared`, which ``own_steps`` are for.
+            :func:`play.beginning.prepared`, which ``own_steps`` are for.
     """
     require_writable(out)
     with prepared(tell, [MODEL], **own_steps):

@@ -12,7 +12,7 @@ from functools import cache
 
 from checker.course.steps import ROOT
 from play import chosen
-from play.preparing import prepared
+from play.beginning import prepared
 
 NAMES = """\
 import numpy as np

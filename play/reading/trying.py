@@ -15,7 +15,7 @@ from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 from play import chosen
-from play.preparing import prepared
+from play.beginning import prepared
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 
 

@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
-from play.serving.records import CLIENT_LEFT, CURRENT, ONE_MODEL, PATHS, PROBES, Recording
+from play.serving.request_log import CLIENT_LEFT, CURRENT, ONE_MODEL, PATHS, PROBES, Recording
 from play.serving.service import Service, refusal
 from play.serving.validation import LONGEST_VALUE, InvalidRequest, ModelLimits, validated
 

@@ -16,7 +16,7 @@ from starlette.requests import HTTPConnection
 
 from checker.errors import UserError
 from play.serving.options import Options
-from play.serving.records import PROBES
+from play.serving.request_log import PROBES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # where only this machine can ask
 WANTED = "the key is missing or is not one of this server's; send it as the header `Authorization: Bearer KEY`"

@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from checker.course.steps import ROOT
 from play.chosen import HANDED_ON, handed_on
 from play.processes import temporary_folder
-from play.serving import records
+from play.serving import request_log
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, finish, received_signals
 from play.serving.options import OF_THE_MODEL, Options, Tell
@@ -76,7 +76,7 @@ class Replica:
         if ADDRESS == "local":
             _bind_to_loopback()
         if options.log_json:
-            records.log_as_json()
+            request_log.log_as_json()
         served = Served(options, keys)
         self.service, self.front, self.grace = served.service, served.front, options.grace
         self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, "a replica is ready"))
@@ -92,7 +92,7 @@ class Replica:
 
             async def sending(message: Message) -> None:
                 if message["type"] == "http.response.start":
-                    del MutableHeaders(scope=message)[records.ID]
+                    del MutableHeaders(scope=message)[request_log.ID]
                 await send(message)
 
             await self.front(scope, receive, sending)
@@ -146,7 +146,7 @@ class Answering:
         await self.app(scope, receive, sending)
         if scope["type"] != "http" or ended:
             return
-        gone = refusal(503, MODEL_ENDED, {records.ID: Headers(scope=scope).get(records.ID, "")})
+        gone = refusal(503, MODEL_ENDED, {request_log.ID: Headers(scope=scope).get(request_log.ID, "")})
         if not kinds:
             await gone(scope, receive, send)
         elif kinds[0].startswith("text/event-stream"):
@@ -258,8 +258,8 @@ def drive() -> None:
 
 def _teller(options: Options) -> Tell:
     if options.log_json:
-        records.log_as_json()
-        return records.LOGGER.info
+        request_log.log_as_json()
+        return request_log.LOGGER.info
     return _say
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
+from play.beginning import prepared, tell_stopped
 from play.ending import ending_soon, put_off
-from play.preparing import prepared, tell_stopped
 from play.processor import processor_name
 from play.training.places import new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, in_words
@@ -43,7 +43,7 @@ def train(
 
     Raises:
         ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed; or the
-            learner's steps cannot run: see :func:`play.preparing.prepared`.
+            learner's steps cannot run: see :func:`play.beginning.prepared`.
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)

@@ -14,8 +14,8 @@ from pathlib import Path
 from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
 from tools.benchmarks.checkpoints import checkpoint_of
-from tools.benchmarks.comparison import COURSE, HUGGING_FACE, Answer, Way, compare, reference
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
+from tools.benchmarks.turns import COURSE, HUGGING_FACE, Answer, Way, compare, reference
 from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB

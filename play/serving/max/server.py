@@ -36,7 +36,7 @@ from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live
 from play.serving.max.process import ModelProcess
 from play.serving.options import Options, Tell
-from play.serving.records import write_as_json
+from play.serving.request_log import write_as_json
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
 from play.tokens import load_tokenizer

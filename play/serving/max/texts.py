@@ -10,7 +10,7 @@ from max.pipelines.context import GenerationStatus
 from max.pipelines.modeling.types import TextGenerationRequest
 from max.serve.pipelines.llm import TokenGeneratorOutput, TokenGeneratorPipeline
 
-from play.serving.records import CURRENT
+from play.serving.request_log import CURRENT
 from play.serving.stops import Stops
 from play.serving.validation import SEED_OF_ZERO
 

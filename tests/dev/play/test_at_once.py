@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
-from play import attention, files, generate, preparing, serve
+from play import attention, beginning, files, generate, serve
 from tests.dev.terminal import started
 from tools.course_copy import python
 
@@ -37,7 +37,7 @@ def test_text_that_is_not_utf_8_is_refused_in_any_locale(command):
 
 
 def test_what_a_locale_could_not_read_is_read_as_utf_8():
-    assert preparing.in_utf8("Call ü".encode().decode("ascii", "surrogateescape")) == "Call ü"
+    assert beginning.in_utf8("Call ü".encode().decode("ascii", "surrogateescape")) == "Call ü"
 
 
 def test_chat_needs_an_input(monkeypatch):

@@ -13,7 +13,7 @@ from checker.errors import UserError
 from play.processor import instruction_sets
 from tools.benchmarks import bench, comparison, harness, recorded
 from tools.benchmarks.checkpoints import checkpoint_of
-from tools.benchmarks.comparison import COURSE, Answer, Way, compare, difference, log_probabilities
+from tools.benchmarks.turns import COURSE, Answer, Way, compare, difference, log_probabilities
 from tools.benchmarks.workers import TEXT, Workload
 from tools.course_copy import python
 

@@ -1,4 +1,4 @@
 """The libraries that ``./run bench`` compares, a program for each: how it runs workloads on a checkpoint.
 
-In comes the folder of a job; into it go numbers and times. ``tools.benchmarks.comparison`` starts the programs.
+In comes the folder of a job; into it go numbers and times. ``tools.benchmarks.turns`` starts the programs.
 """

@@ -20,7 +20,7 @@ from play.serving import connections, front
 from play.serving.keys import Keys, keys_of
 from play.serving.life import live
 from play.serving.options import LARGEST_BODY, Options
-from play.serving.records import CURRENT
+from play.serving.request_log import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, ModelEnded, Service
 from play.serving.validation import ModelLimits, completion_request
 

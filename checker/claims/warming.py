@@ -1,4 +1,4 @@
-"""Compile what the checks of all solutions need: ``python -m checker.claims.staging kernels model``, ``… graphs``.
+"""Compile what the checks of all solutions need: ``python -m checker.claims.warming kernels model``, ``… graphs``.
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
 ones; another runs the compiled claims on every solution up to where MAX would compile a graph, and has the adapter
@@ -22,12 +22,12 @@ from checker.max_adapter import graph_store, hooks, kernel_store
 SET = "solutions"
 
 
-def stage() -> list[Graph]:
+def graphs() -> list[Graph]:
     """Return the graphs that the compiled claims on the solutions would have MAX compile for the CPU.
 
     Those that take long are left out: a learner needs them last, and no pass waits for them.
     """
-    graphs = list[Graph]()
+    found = list[Graph]()
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
@@ -35,8 +35,8 @@ def stage() -> list[Graph]:
         solution = {"solution": partial(load_source, f"solutions.{step.name}", source, path)}
         observation = Observation(step, solution, COLLECTING, device="cpu")
         observation.run()
-        graphs += observation.graphs
-    return graphs
+        found += observation.graphs
+    return found
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
         case ["kernels", group]:
             kernel_store.load_kernels(kernel_store.kernel_groups()[group])
         case ["graphs"]:
-            graph_store.compile_set(SET, stage())
+            graph_store.compile_set(SET, graphs())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compile what the finished model needs: ``python -m play.staging cpu``, ``… gpu``, ``… serving``.
+"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving``.
 
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` and
 ``chat`` need, with their cache and without, in one module; one compiles for the GPU what they need with their cache;
@@ -17,17 +17,17 @@ if TYPE_CHECKING:  # the process that starts the served model imports none of it
     from max.graph import Graph
 
 
-def stage() -> list[Graph]:
+def graphs() -> list[Graph]:
     """Return the graphs of the small model that the ways of writing need."""
     from checker.max_adapter.tracing import Mode, up_to_compiling
     from play.engine import Writer
 
-    graphs: list[Graph] = []
+    found: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
         with up_to_compiling(Mode.COLLECT) as left:
             Writer(cache=cache, kernels=kernels)
-        graphs += left
-    return graphs
+        found += left
+    return found
 
 
 async def serve() -> None:
@@ -54,7 +54,7 @@ def main() -> None:
             runtime.open_device(device)
         case ["cpu"]:
             install_hooks()
-            graph_store.compile_set("play", stage())
+            graph_store.compile_set("play", graphs())
         case ["gpu"]:
             from play.engine import Writer
 
