@@ -1,9 +1,9 @@
 """One check, from a learner's file to a sentence. It knows nothing about any single step.
 
-Data flows down this list: ``course`` (what a step is on disk, the static verdict)
-→ ``session`` (the parent: starts the child, hears its ``events``, decides the verdict, prints it) → ``claims`` (the
+Data flows down this list: ``course`` (what a step is on disk, and what a file says without being run)
+→ ``session`` (the parent: starts the child, hears its ``events``, decides, shows and keeps) → ``claims`` (the
 child, beside the learner's code; it compares by ``numeric`` and runs MAX by ``max_adapter``) → ``diagnosis`` (from
-an observation to a sentence).
+outcomes to a sentence).
 """
 
 import os

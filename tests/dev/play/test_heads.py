@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import prepare
+from checker.max_adapter.hooks import install_hooks
 from play import attention_weights
 from play.tokens import encode, load_tokenizer
 from play.training.texts import moby_dick
@@ -20,7 +20,7 @@ SENTENCE = heads.FIGURES["sentence"]
 
 def attention(text, length=None):  # -> [window, layer, head, seq, seq]
     """The weights of the small model's heads on a text, cut into windows."""
-    prepare()
+    install_hooks()
     model = load_pretrained(SMALL_MODEL)
     ids = encode(load_tokenizer(SMALL_MODEL), text, model.config)
     length = length or ids.shape[1]
