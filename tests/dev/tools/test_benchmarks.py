@@ -11,7 +11,7 @@ import pytest
 from checker.course.steps import ROOT
 from checker.errors import UserError
 from play.processor import instruction_sets
-from tools.benchmarks import bench, comparison, harness, recorded
+from tools.benchmarks import bench, harness, recorded, turns
 from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.turns import COURSE, Answer, Way, compare, difference, log_probabilities
 from tools.benchmarks.workers import TEXT, Workload
@@ -78,7 +78,7 @@ def ways(tmp_path, monkeypatch):
         file = package / f"{line[2].rpartition('.')[2]}.py"
         return begin([sys.executable, file, *line[3:]], env={"PYTHONPATH": str(ROOT)}, cwd=cwd, **more)
 
-    monkeypatch.setattr(comparison.subprocess, "run", run)
+    monkeypatch.setattr(turns.subprocess, "run", run)
     monkeypatch.setattr(harness, "PAUSE", 0)
     return [Way(how, "made_up", how=how) for how in ("fine", "fail", "wrong", "nan", "short")]
 
@@ -185,7 +185,7 @@ def test_gpt2_small_is_hugging_faces_at_its_full_size():
     pytest.importorskip("torch")
     plan = bench.Plan(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20)
     for part in ("forward", "generation"):
-        right = comparison.reference(bench.REFERENCE, plan.workloads(part), checkpoint_of())
+        right = turns.reference(bench.REFERENCE, plan.workloads(part), checkpoint_of())
         answers, _ = compare([OURS], right, checkpoint_of(), 1, 0.0)
         assert answers.keys() == {OURS}
 
