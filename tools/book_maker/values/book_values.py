@@ -96,7 +96,7 @@ _stored = _json("models/moby-dick/config.json")
 config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2Config) if field.name in _stored})
 
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
-loop_tables, recorded = _later("benchmarks.loop"), _later("benchmarks.recorded")
+loop_tables, recorded = _later("benchmarks.learners_loop"), _later("benchmarks.recorded")
 bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.serving")
 
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
