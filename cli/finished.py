@@ -213,6 +213,9 @@ def chat(**options: Any) -> None:
 @click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
+    from play.processes import end_at_once
+
+    end_at_once()
     from play.serve import serve
 
     with refusing(ValueError):

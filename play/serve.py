@@ -9,7 +9,6 @@ from typing import Any
 
 from checker.errors import UserError
 from play.beginning import check_bfloat16, usable_kernels
-from play.processes import end_at_once
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_steps
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
@@ -32,7 +31,6 @@ def serve(tell: Tell, **chosen: Any) -> int:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it; or the checkpoint
             cannot be found or read.
     """
-    end_at_once()
     check_version()
     options = Options(**chosen)
     if options.quantize and options.device != "cpu":
