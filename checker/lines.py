@@ -85,7 +85,7 @@ class Worker:
 
     def kill(self) -> None:
         """End it and whatever it started, from any thread."""
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self) -> None:

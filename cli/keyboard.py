@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
 SEQUENCE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)")  # an arrow, say: none of its characters was meant as a letter
+GONE = "\x04"  # Ctrl-D, or the terminal is no longer there
 
 
 @contextlib.contextmanager
@@ -34,7 +35,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
         with contextlib.suppress(OSError):
             if keys := os.read(terminal, 1024).decode(errors="replace"):
                 return SEQUENCE.sub("", keys)
-        return "q"  # the terminal is gone
+        return GONE
 
     tty.setcbreak(terminal)
     try:

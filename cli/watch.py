@@ -22,9 +22,8 @@ from checker.events import Options
 from checker.interrupts import INTERRUPTED, exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
-from checker.session.state import Verdict
-from checker.session.verdict import PASSED
-from cli import hint
+from checker.session.state import PASSED, Verdict
+from cli import hint, keyboard
 from cli.checking import Came, Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.editor import open_in_editor
@@ -129,6 +128,8 @@ class Watch:
                     self.follow_saves(steps)
                 case _, Heard(check, came):
                     self.hear(check, came)
+                case _, Key(keyboard.GONE):
+                    self.is_over = True
                 case Seeking(text), Key(letter):
                     self.seek(text, letter)
                 case Offering(action), Key("y"):
@@ -182,7 +183,8 @@ class Watch:
             self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
 
     def go_on(self, *, has_passed: bool) -> None:
-        """Say what can be done now."""
+        """Say what can be done now; whatever keys meant before, they are commands again."""
+        self.mode = Watching()
         if has_passed:
             coming = self.step_after()
             on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."

@@ -64,6 +64,8 @@ class Graded:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
         device = self.job.device or "cpu"
         outcomes = self.run(TRACING, device=device)
+        if any(outcome.mark == FAIL for outcome in outcomes.values()):
+            return  # nobody waits for a compiler to hear that
         if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
             outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
         from checker.max_adapter.runtime import devices

@@ -13,8 +13,8 @@ from dataclasses import replace
 from checker import events
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation
-from checker.session.state import Effect, Kept, Phase, Row, State, Verdict, Words, said
-from checker.session.verdict import PASSED, decide
+from checker.session.state import PASSED, WAS_PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, said
+from checker.session.verdict import decide
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -50,6 +50,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
             return replace(state, unusable=event.why), []
         case events.Tick() if event.seconds > COMPILING_IS_LONG:
             return _compiling_for_long(state)
+        case events.Unloadable() if state.verdict:  # of what follows on a GPU
+            return state, [said(event.sentence)]
         case events.Unloadable() if event.of_file:
             line = state.line_of("", event.location)
             return replace(state, end=event), [Row(FAIL, "", state.plan.language.loads, line)]
@@ -99,10 +101,9 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         state, effects = _rows(state, [claim])
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([said(only)] if claim.mark == FAIL else [])
-    if claim.mark == FAIL:
-        state = replace(state, phase=Phase.FAILING)
-    if state.phase is Phase.FAILING:
-        return replace(state, held=(*state.held, claim.claim)), []
+    if state.has_failed:
+        taken_back = claim.mark == FAIL and state.phase in WAS_PASSED and state.plan.is_kept
+        return replace(state, held=(*state.held, claim.claim)), [Kept(passed=False)] * taken_back
     return _rows(state, [claim])
 
 
@@ -151,7 +152,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
 def _compiling_for_long(state: State) -> Advanced:
     """Show what was held; say that the learner may go on, if the file has passed."""
     state, effects = _held(state)
-    if state.phase is not Phase.COMPILING:
+    if state.phase is not Phase.COMPILING or state.has_failed:
         return state, effects
     again = f"You may go on: {state.plan.stopping} keeps the pass."
     return replace(state, phase=Phase.GOING_ON), [
@@ -170,7 +171,7 @@ def _ended(state: State, event: Event, seconds: float) -> Advanced:
         end = state.end or event  # a file that cannot be loaded has ended before
         return _decided(replace(state, end=end), Phase.OVER, seconds)
     words = "The GPU's part did not come to its end. The pass stands."
-    is_cut_short = state.phase is Phase.AFTER and isinstance(event, events.Late | events.Died)
+    is_cut_short = state.has_passed and isinstance(event, events.Late | events.Died)
     return replace(state, phase=Phase.OVER), [said(words)] * is_cut_short
 
 
@@ -193,7 +194,7 @@ def _said_of(state: State, verdict: Verdict) -> list[Effect]:
     """Return what is said of a failure besides its explanations, and the numbers that were asked for."""
     effects = list[Effect]()
     task, options = state.plan.task, state.plan.options
-    if state.has_failed and COMPILED in state.stages:
+    if state.has_failed and state.phase in WAS_PASSED:
         effects.append(said(_taken_back(state)))
     if state.drawn_failed:
         again = f"`./run {task} --seed {options.seed}` draws these again."

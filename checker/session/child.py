@@ -70,7 +70,10 @@ class Child:
             for source in (said, printed):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
             while said.lines.is_open:
-                for key, _ in selector.select(timeout=TICK_SECONDS):
+                ready = selector.select(timeout=TICK_SECONDS)
+                if not ready and not self.worker.is_alive:
+                    break  # what it has started may hold the pipe
+                for key, _ in ready:
                     for event in key.data.events():
                         pace.hear(event)
                         if isinstance(event, Ended):

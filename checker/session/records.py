@@ -14,8 +14,7 @@ from checker.events import FAIL, PASS, Explanation
 from checker.interrupts import INTERRUPTED
 from checker.session.advance import COMPILING_IS_LONG
 from checker.session.printer import View
-from checker.session.state import Item, Row, Words
-from checker.session.verdict import PASSED
+from checker.session.state import PASSED, Item, Row, Words
 
 if TYPE_CHECKING:
     from checker.session.session import Session

@@ -10,20 +10,21 @@ from typing import ClassVar
 from checker.course.languages import Language, Location
 from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Event, Explanation, Options, Shown
 
+PASSED, FAILED = 0, 1  # exit statuses
+
 
 class Phase(Enum):
     """Where a check is. It goes on in this order, and may leave some out."""
 
     UNREAD = auto()  # nothing is known of the file
-    TRYING = auto()  # claims are tried, and none has failed
-    FAILING = auto()  # a claim has failed; rows are held until it is known why
-    COMPILING = auto()  # it has passed, and only MAX's compiler could take that back
+    TRYING = auto()  # claims are tried
+    COMPILING = auto()  # the file has passed, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     AFTER = auto()  # the verdict is out, and the claims on a GPU follow
     OVER = auto()
 
 
-HAS_PASSED = (Phase.COMPILING, Phase.GOING_ON)
+WAS_PASSED = (Phase.COMPILING, Phase.GOING_ON)  # what passed was kept; a claim that fails now takes it back
 
 
 # ---------------------------------------------------------------- what follows from an event
@@ -183,6 +184,13 @@ class State:
     def has_failed(self) -> bool:
         """Whether a claim has failed."""
         return FAIL in self.marks
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether a pass is kept: as the verdict, or until the compiler takes it back."""
+        if self.verdict:
+            return self.verdict.status == PASSED
+        return self.phase in WAS_PASSED and not self.has_failed
 
     @property
     def numbers_are_right(self) -> bool:

@@ -10,9 +10,7 @@ from checker.course.languages import Language, Location
 from checker.events import FAIL, TRACED, WAITS, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, STARTING, WAITING
-from checker.session.state import HAS_PASSED, State, Verdict
-
-PASSED, FAILED = 0, 1  # exit statuses
+from checker.session.state import FAILED, PASSED, WAS_PASSED, State, Verdict
 
 
 def decide(state: State) -> Verdict:
@@ -66,16 +64,18 @@ def _all_to_write(state: State, opened: events.Opened) -> str:
 
 def _interrupted(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
-    if state.phase in HAS_PASSED:
+    if state.has_passed:
         kept = "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."
         return Verdict(PASSED, words=(kept,))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
+    if state.phase in WAS_PASSED:
+        known = "once compiled, a claim does not hold, and the pass is taken back"
     return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))
 
 
 def _stopped(state: State, why: Explanation) -> Verdict:
     """Return the verdict on a file that cannot be judged to the end."""
-    kept = ("The pass is kept, as `pass, not compiled`.",) if state.phase in HAS_PASSED else ()
+    kept = ("The pass is kept, as `pass, not compiled`.",) if state.has_passed else ()
     return Verdict(FAILED, (why,), kept)
 
 

@@ -222,7 +222,8 @@ class Book:
                     tell({"event": "verdict", **verdict_record(check.session)})
                 case Came.ENDED:
                     why = "Stopped." if check is self.stopped else "A newer check has ended this one."
-                    tell({"event": "ended", "text": f"{why} The pass is kept." if check.goes_on else why})
+                    kept = " The pass is kept." * check.session.state.has_passed
+                    tell({"event": "ended", "text": f"{why}{kept}"})
 
         if self.newest:
             self.newest.end()
