@@ -12,6 +12,7 @@ from checker.course.steps import find_step
 from checker.errors import UserError
 from cli.page import model
 from cli.page.model import Model
+from play.chosen import Chosen
 
 pytestmark = pytest.mark.slow  # needs Starlette
 
@@ -31,7 +32,7 @@ BAD = {
 
 def model_of(monkeypatch, program, names=(), **options):
     """Return a model that asks a program, where the steps of these names have passed."""
-    monkeypatch.setattr(model, "done", lambda: [find_step(name) for name in names])
+    monkeypatch.setattr(model, "passed", lambda: Chosen(tuple(find_step(name) for name in names)))
     return Model((sys.executable, "-c", program), **options)
 
 
