@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
@@ -142,8 +143,12 @@ class OfFunctions:
     """
 
     def __init__(self, file: File, known: KnownMistakes, restored: Collection[str]) -> None:
-        self.file, self.known, self.functions = file, known, file.functions
-        self.alone = Alone(file, restored)
+        self.file, self.known, self.restored, self.functions = file, known, restored, file.functions
+
+    @cached_property
+    def alone(self) -> Alone:
+        """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
+        return Alone(self.file, self.restored)
 
     def explain(self, outcomes: Outcomes) -> Diagnosis:
         """Return the cause of each failure."""
@@ -226,7 +231,7 @@ class OfFunctions:
         """
         last, agreeing = list(outcomes.values())[-1].about, list[str]()
         for name, answers in self.known.answers.items():
-            if self.known.lies_in[name] & self.alone.missing:
+            if self.known.lies_in[name] & {*self.file.to_write}:
                 continue
             own = self.known.lies_in[name] | {last}
             telling = {

@@ -94,7 +94,7 @@ class Session:
 
     def hear(self, event: Event) -> None:
         """Take in one event, and have what follows from it shown and kept."""
-        if self._is_first_failure(event) and uses_max(self.step):
+        if self._may_come_from_another_max(event) and uses_max(self.step):
             from checker.course.installed import why_not_usable  # which a pass does without
 
             self.state, _ = advance(self.state, events.Unusable(why_not_usable()))
@@ -107,8 +107,8 @@ class Session:
         if isinstance(event, Compiling | Tick):
             self.view.progress(event)
 
-    def _is_first_failure(self, event: Event) -> bool:
-        """Return whether an event is the first that may come from another MAX than the course is written for."""
+    def _may_come_from_another_max(self, event: Event) -> bool:
+        """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough."""
         match event:
             case Claimed(mark=events.FAIL):
                 return not self.state.has_failed
