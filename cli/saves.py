@@ -1,4 +1,4 @@
-"""Which of some files were saved: whoever asks looks at them, several times a second."""
+"""Which steps' files were saved since the last look; ``watch`` looks several times a second."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ SET = "solutions"
 def graphs() -> list[Graph]:
     """Return the graphs that the compiled claims on the solutions would have MAX compile for the CPU.
 
-    Those that take long are left out: a learner needs them last, and no pass waits for them.
+    It leaves out the steps whose graphs take minutes; no pass waits for those.
     """
     found = list[Graph]()
     for step in filter(uses_max, all_steps()):

@@ -1,6 +1,6 @@
 """What one claim says of one subject, and when two claims say the same.
 
-What was observed is numbers, words or an error. Numbers are kept as a sketch: an array in a few numbers, enough to tell
+A claim observes numbers, words, or an error. Numbers are kept as a sketch: an array in a few numbers, enough to tell
 it from others, and the same after rounding differently. An array of more than :data:`GROUPS` elements is drawn into
 that many groups, and every group is added up with random signs. A single element that differs changes one sum by as
 much, and rounding errors cancel out. This is the "count sketch" of Charikar, Chen and Farach-Colton, "Finding frequent

@@ -130,7 +130,7 @@ class _Pace:
         self.computed_before: float | None = None
 
     def hear(self, event: Event) -> None:
-        """Take in an event of the child; what it prints is none."""
+        """Take in an event. What the file prints doesn't count: a loop may print without end."""
         match event:
             case Printed():
                 return
