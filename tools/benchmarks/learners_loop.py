@@ -20,8 +20,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-import pexpect
-
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import edited
@@ -106,6 +104,8 @@ def watched(course: Path) -> Iterator[SaveAndCheck]:
     """Have ``watch`` follow step 07 in a terminal; yield what saves a text and waits for words."""
     learners = os.environ | {"PYTHONPATH": str(course), "TERM": "xterm", "NO_COLOR": "1"}
     line, settings = [*task_arguments("watch"), STEP.task], {"dimensions": (50, 200), "timeout": 600}
+    import pexpect  # which measures; the book only shows what was measured
+
     terminal = pexpect.spawn(sys.executable, line, cwd=str(course), env=learners, **settings)
 
     def save(source: str, words: str) -> float:

@@ -3,6 +3,8 @@
 import html
 import io
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -244,3 +246,11 @@ def test_a_matrix_colors_by_share_and_grays_what_is_masked(draw):
     colors = [("heat", "1"), ("cool", "0.52"), ("fill-masked", ""), ("cool", "0.03")]
     assert re.findall(r'"cell ([\w-]+)".*?(?: fill-opacity="(.+)")?/>', draw.svg()) == colors
     assert re.findall(r">(\S+)</text>", draw.svg().replace(svg.MINUS, "-")) == ["1.00", "-0.50", "-∞", "0.00"]
+
+
+def test_the_book_needs_nothing_that_only_maintainers_install():
+    absent = "import sys; sys.modules.update(dict.fromkeys(['pexpect', 'torch', 'ray', 'playwright']));"
+    shown = (
+        "from tools.book_maker.values.book_values import *; bench_tables(), loop_tables(), recorded(), serving_tables()"
+    )
+    subprocess.run([sys.executable, "-c", f"{absent} {shown}"], cwd=ROOT, check=True)
