@@ -191,9 +191,9 @@ def test_count_is_of_the_real_arrays(step, W_qkv, W_o):
 @about("multi_head_attention")
 def test_other_numbers(step, answer, draw):
     """Random sizes, numbers, matrices and masks are right as well."""
-    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
+    batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     n_head = draw.whole("n_head", 1, 5)
-    width = n_head * draw.whole("head_dim", 1, 6)
+    width = n_head * draw.whole("head_dim", 1, 6, times=n_head)
     shapes = (batch, length, width), (width, 3 * width), (width, width)
     x, W_qkv, W_o = (draw.array(*shape, dtype=np.float64) for shape in shapes)
     for mask in (None, draw.coins(length, length) | np.eye(length, dtype=bool)):

@@ -440,7 +440,7 @@ def test_other_logits(step, answer, draw):
 def test_other_numbers(step, answer, draw):
     """Random sizes, queries, keys and values are right as well."""
     lead = draw.whole("batch", 1, 3), draw.whole("head", 1, 4)
-    length, d_k, d_v = draw.whole("seq", 1, 9), draw.whole("d_k", 1, 9), draw.whole("d_v", 1, 9)
+    length, d_k, d_v = draw.whole("seq", 2, 9), draw.whole("d_k", 1, 9), draw.whole("d_v", 1, 9)
     query, key = (draw.array(*lead, length, d_k, dtype=np.float64) for _ in range(2))
     grad, value = (draw.array(*lead, length, d_v, dtype=np.float64) for _ in range(2))
     weights = recorded_weights(query, key)

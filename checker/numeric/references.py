@@ -53,7 +53,8 @@ class Draw:
 
     Args:
         seed: what it draws from.
-        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording.
+        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording: an answer
+            that has one of them written into it would be right with it.
 
     Attributes:
         drawn: the sizes and numbers drawn so far, by name.
@@ -73,10 +74,11 @@ class Draw:
         """What was drawn, such as ``batch = 3, n_embd = 28``."""
         return ", ".join(f"{name} = {value:.4g}" for name, value in self.drawn.items())
 
-    def whole(self, name: str, low: int, high: int) -> int:
-        """Return a whole number from ``low`` to ``high``, both included."""
+    def whole(self, name: str, low: int, high: int, *, times: int = 1) -> int:
+        """Return a whole number from ``low`` to ``high``, both included; neither it nor ``times`` it is avoided."""
         every = range(low, high + 1)
-        value = int(self._random.choice([size for size in every if size not in self.avoided] or every))
+        others = [size for size in every if self.avoided.isdisjoint((size, times * size))]
+        value = int(self._random.choice(others or every))
         self.drawn[name] = value
         return value
 
@@ -111,7 +113,7 @@ class Draw:
                 they are, so gradients through it are rounding alone.
         """
         heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
-        width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8)
+        width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8, times=heads)
         del self.drawn["n_embd / n_head"]
         self.drawn["n_embd"] = width
         return {
