@@ -13,6 +13,7 @@ import compileall
 import datetime
 import functools
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known."""
+    """Make the markers known, and take SIGHUP as in a terminal: `nohup` ignores it, here and in what a test starts."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     config.option.all |= config.option.nightly or config.option.rest
