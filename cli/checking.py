@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
@@ -59,6 +60,10 @@ class Came(Enum):
     GOES_ON = auto()  # the step has passed, and only compiling is left
     OVER = auto()  # it has a verdict
     ENDED = auto()  # somebody has ended it
+    BROKEN = auto()  # a fault of the check itself has, which is printed where the command runs
+
+
+FAULT = "The check itself failed, and not your file: please report what is printed in the terminal."
 
 
 class Check(threading.Thread):
@@ -82,6 +87,7 @@ class Check(threading.Thread):
         self.session, self.ready, self.hear = session, ready, hear
         self.limits = limits_of(compiling=compiling)
         self.was_ended = threading.Event()
+        self.has_gone_on = False
         self.job = session.open()
         self.child = ready.take(session.step) if self.job else None
         self.start()
@@ -92,20 +98,29 @@ class Check(threading.Thread):
         return self.session.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
-        """Carry it out."""
-        goes_on = False
+        """Carry it out, and say what it has come to."""
         try:
             for event in self._events():
-                self.session.hear(event)
-                if event == StageEnded(DRAWN):  # from now on this child only compiles
-                    self.ready.start_spare(self.session.step)
-                if self.goes_on and not goes_on:
-                    goes_on = True
-                    self._go_on()
-        finally:
-            self.hear(self, Came.ENDED if self.was_ended.is_set() else Came.OVER)
-        if not goes_on and not self.was_ended.is_set():
+                self._take_in(event)
+            came = Came.OVER
+        except Exception:
+            traceback.print_exc()
+            came = Came.BROKEN
+        if self.was_ended.is_set():
+            came = Came.ENDED
+        self.hear(self, came)
+        if came is not Came.ENDED and not self.has_gone_on:
             self.ready.start_spare(self.session.step)
+
+    def _take_in(self, event: Event) -> None:
+        self.session.hear(event)
+        if event == StageEnded(DRAWN):  # from now on this child only compiles
+            self.ready.start_spare(self.session.step)
+        if self.goes_on and not self.has_gone_on:
+            self.has_gone_on = True
+            assert self.child
+            self.child.lower_priority()
+            self.hear(self, Came.GOES_ON)
 
     def _events(self) -> Iterator[Event]:
         """Yield what the child says, until somebody ends it; a pass was kept when it was heard."""
@@ -115,11 +130,6 @@ class Check(threading.Thread):
                     if self.was_ended.is_set():
                         return
                     yield event
-
-    def _go_on(self) -> None:
-        assert self.child
-        self.child.lower_priority()
-        self.hear(self, Came.GOES_ON)
 
     def end(self) -> None:
         """End it, from any thread."""

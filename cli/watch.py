@@ -24,7 +24,7 @@ from checker.session.printer import Printer, View
 from checker.session.session import Session
 from checker.session.state import PASSED, Verdict
 from cli import hint, keyboard
-from cli.checking import Came, Check, ReadyChild
+from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.editor import open_in_editor
 from cli.keyboard import BACKSPACE, ESC, keys_of_terminal
@@ -178,6 +178,10 @@ class Watch:
             self.running = None
             self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
             self.go_on(has_passed=verdict.status == PASSED)
+        elif came is Came.BROKEN and check is self.running:
+            self.running = None
+            self.printer.line(f"\n{FAULT}")
+            self.go_on(has_passed=False)
         elif verdict and check is self.compiling.get(step):
             del self.compiling[step]
             self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")

@@ -77,7 +77,7 @@ class Draw:
     def whole(self, name: str, low: int, high: int, *, times: int = 1) -> int:
         """Return a whole number from ``low`` to ``high``, both included; neither it nor ``times`` it is avoided."""
         every = range(low, high + 1)
-        others = [size for size in every if self.avoided.isdisjoint((size, times * size))]
+        others = [size for size in every if {size, times * size}.isdisjoint(self.avoided)]
         value = int(self._random.choice(others or every))
         self.drawn[name] = value
         return value

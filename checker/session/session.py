@@ -99,11 +99,13 @@ class Session:
 
             self.state, _ = advance(self.state, events.Unusable(why_not_usable()))
         self.state, effects = advance(self.state, event, self.seconds())
-        for effect in effects:
+        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept)]
+        for effect in effects:  # before anything is shown, which Ctrl-C may break off
             if isinstance(effect, Kept):
-                self._keep(effect)
-            else:
-                self._show(effect)
+                items += self._keep(effect)
+        for item in items:
+            self.items.append(item)
+            self.view.show(item)
         if isinstance(event, Compiling | Tick):
             self.view.progress(event)
 
@@ -116,8 +118,8 @@ class Session:
                 return True
         return False
 
-    def _keep(self, kept: Kept) -> None:
-        """Write down what came out, if that is possible."""
+    def _keep(self, kept: Kept) -> list[Item]:
+        """Write down what came out; return what is to be said if that is impossible."""
         try:
             if kept.passed:
                 progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
@@ -125,12 +127,8 @@ class Session:
                 progress.note_failure(self.step, self.state.source)
         except OSError as error:
             file = relative_path(progress.FILE)
-            words = f"(Progress was not saved: {file} cannot be written, {error.strerror}.)"
-            self._show(said(words, aside=True))
-
-    def _show(self, item: Item) -> None:
-        self.items.append(item)
-        self.view.show(item)
+            return [said(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
+        return []
 
 
 def plan_of(step: Step, options: Options, view: View) -> Plan:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from checker import events
 from checker.course.languages import Language, Location
-from checker.events import FAIL, TRACED, WAITS, Explanation, Late
+from checker.events import FAIL, PASS, TRACED, WAITS, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, WAS_PASSED, State, Verdict
@@ -31,6 +31,8 @@ def _decide(state: State) -> Verdict:
             return _interrupted(state)
         case events.Opened():
             return Verdict(FAILED, words=(_all_to_write(state, state.end),))
+        case events.Unloadable() if state.has_failed:  # the check itself is at fault, while it explained why
+            return Verdict(FAILED, tuple(explain(state)), (state.end.sentence,))
         case events.Unloadable():
             return _stopped(state, Explanation(state.end.sentence, location=state.end.location))
         case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
@@ -40,7 +42,7 @@ def _decide(state: State) -> Verdict:
         return Verdict(FAILED, explanations)
     if state.to_write or WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(FAILED, explanations, (now if state.claims else "Nothing could be tried yet.",))
+        return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
     if missing := sorted(state.plan.required - tried):
         not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"

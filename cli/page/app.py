@@ -40,7 +40,7 @@ from checker.session.records import Record, Records, verdict_record
 from checker.session.session import Session
 from checker.session.state import Item, Row
 from cli import compare, hint, reset
-from cli.checking import Came, Check, ReadyChild
+from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.page import versions
 from cli.page.model import Model
 
@@ -220,6 +220,8 @@ class Book:
                     tell({"event": "passed"})
                 case Came.OVER:
                     tell({"event": "verdict", **verdict_record(check.session)})
+                case Came.BROKEN:
+                    tell({"event": "ended", "text": FAULT})
                 case Came.ENDED:
                     why = "Stopped." if check is self.stopped else "A newer check has ended this one."
                     kept = " The pass is kept." * check.session.state.has_passed

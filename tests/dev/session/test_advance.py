@@ -185,6 +185,10 @@ CHECKS = {
         [Opened(Reading(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
     ),
+    "everything waits": (
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=WAITS, reason="…"), Ended()],
+        ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
+    ),
     "a function is not there": (
         [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
         [
@@ -220,6 +224,10 @@ CHECKS = {
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
         ["fail one: One is right.", "one: It is off.", "kept: fail"],
+    ),
+    "the check breaks while it explains a failure": (
+        [OPENED, ONE_FAILS, Unloadable("No verdict: the check failed.", of_file=False), Ended()],
+        ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "kept: fail"],
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died()],
