@@ -16,13 +16,13 @@ from checker.max_adapter.runtime import tensor
 from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer
 from play.training.texts import moby_dick_corpus
+from play.training.windows import NOT_COUNTED, total_nats
 from solutions.checkpoint import checkpoint_folder
 from solutions.solution_01 import GPT2Config
 from solutions.solution_13 import load_pretrained
 
 STRIDE = 64  # tokens that each window predicts, after the first window of a chapter
 BATCH = 16  # windows that run at once
-NOT_COUNTED = -1  # in place of a token that an earlier window has predicted
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int
             end = min(config.n_positions if done == 0 else done + stride, len(ids) - 1)
             start = max(0, end - config.n_positions)
             targets = ids[start + 1 : end + 1].copy()
-            targets[: done - start] = NOT_COUNTED
+            targets[: done - start] = NOT_COUNTED  # an earlier window has predicted these
             by_length.setdefault(end - start, []).append((ids[start:end], targets))
             done = end
     batches = [rows[at : at + BATCH] for rows in by_length.values() for at in range(0, len(rows), BATCH)]
@@ -84,10 +84,10 @@ class Measure:
 
     def bits_per_byte(self, switches: Switches) -> float:
         """Return the bits that the model needs for the text, per byte in UTF-8."""
-        nats = 0.0
-        for ids, targets in self.text.windows:
+
+        def log_probabilities(ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
             on = {name: tensor(array) for name, array in inputs(switches, ids.shape[-1]).items()}
-            log_probabilities = np.from_dlpack(self.graph(tensor(ids), on))  # [batch, seq, vocab]
-            chosen = np.take_along_axis(log_probabilities, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
-            nats -= float(chosen[targets != NOT_COUNTED].astype(np.float64).sum())
+            return np.from_dlpack(self.graph(tensor(ids), on))
+
+        nats, _ = total_nats(log_probabilities, self.text.windows)
         return nats / float(np.log(2)) / self.text.bytes

@@ -21,7 +21,7 @@ from checker.compiling import compiling
 from checker.max_adapter.runtime import tensor
 from play.training.memory import Shared, tensors, types
 from play.training.plan import Plan
-from play.training.windows import NOT_COUNTED
+from play.training.windows import Batches, total_nats
 from solutions.checkpoint import Weights
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
@@ -31,7 +31,6 @@ from solutions.training import Batch, TrainingState, check_finite, initialize, m
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
 Groups = dict[str, Weights]  # weights, means and squares: step 20's m and v
-Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of inputs and targets, two times [batch, seq]
 
 
 class Logits(Module[..., Tensor]):
@@ -104,19 +103,18 @@ class Trainer:
             raise FloatingPointError(f"after step {self.step} some logits are not finite")
         return logits
 
+    def log_probabilities(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
+        """Return the logarithm of the probability of every token, by the weights as they are now."""
+        logits = self.logits(input_ids)
+        return logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
+
     def loss(self, batches: Batches) -> tuple[float, int]:
         """Return the mean loss in nats over all targets that count, and how many they are.
 
         Raises:
             FloatingPointError: a logit, or the loss, is not finite.
         """
-        nats, count = 0.0, 0
-        for input_ids, targets in batches:
-            logits, counts = self.logits(input_ids), targets != NOT_COUNTED
-            chosen = np.take_along_axis(logits, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]
-            losses = np.logaddexp.reduce(logits, axis=-1) - chosen  # [batch, seq]
-            nats += float(losses[counts].sum(dtype=np.float64))
-            count += int(counts.sum())
+        nats, count = total_nats(self.log_probabilities, batches)
         check_finite(self.step, "validation loss", nats)
         return nats / count, count
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,9 @@ from play.training.plan import Plan
 from play.training.texts import read_corpus
 
 VALIDATION_WINDOWS = 128  # at most; in a longer text, this many are spread evenly
-NOT_COUNTED = -100
+NOT_COUNTED = -100  # in place of a token that is not to be predicted
+
+Batches = Iterable[tuple[np.ndarray, np.ndarray]]  # of windows and of what each place predicts, two times [batch, seq]
 
 
 def learn_tokenizer(texts: list[str], vocab: int) -> Tokenizer:
@@ -135,6 +137,23 @@ def validation_windows(tokens: np.ndarray, plan: Plan) -> list[tuple[np.ndarray,
         targets[row, : len(part) - 1] = part[1:]
     cut = range(0, len(inputs), plan.batch)
     return [(inputs[at : at + plan.batch], targets[at : at + plan.batch]) for at in cut]
+
+
+def total_nats(log_probabilities: Callable[[np.ndarray], np.ndarray], batches: Batches) -> tuple[float, int]:
+    """Return how many nats a model needs for all targets that count, and how many targets that are.
+
+    Args:
+        log_probabilities: the model: token ids ``[batch, seq]`` to ``[batch, seq, vocab]``.
+        batches: the windows.
+    """
+    nats, count = 0.0, 0
+    for input_ids, targets in batches:
+        counts = targets != NOT_COUNTED
+        every = log_probabilities(input_ids)
+        of_targets = np.take_along_axis(every, np.maximum(targets, 0)[..., None], axis=-1)[..., 0]  # [batch, seq]
+        nats -= float(of_targets[counts].sum(dtype=np.float64))
+        count += int(counts.sum())
+    return nats, count
 
 
 def count_bytes(tokenizer: Tokenizer, batches: list[tuple[np.ndarray, np.ndarray]]) -> int:

@@ -125,7 +125,8 @@ def test_a_random_head_has_the_size_of_the_tied_one_and_every_part_has_its_figur
 
 @pytest.mark.parametrize("stride", [1, 3, 7])
 def test_every_token_is_predicted_once_from_as_much_as_there_is(stride):
-    from play.ablation.measuring import NOT_COUNTED, read
+    from play.ablation.measuring import read
+    from play.training.windows import NOT_COUNTED
     from solutions.solution_01 import GPT2Config
 
     tokenizer, config = load_tokenizer(SMALL_MODEL), GPT2Config(vocab_size=4096, n_positions=7, n_embd=6, n_head=2)
