@@ -31,6 +31,7 @@ DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is 
 LEARN = "learn"  # what every task needs
 FOR_LEARNERS = ("book", "notebook", "pictures", "serve")  # what some of a learner's tasks add; the rest is maintainers'
 SIZE_GB = 0.8  # of what every task needs
+LARGEST_GB = 3.0  # of what an environment adds, while it is unpacked
 ON_DEBIAN = f"On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
 
 Command = Sequence[str | Path]
@@ -164,8 +165,10 @@ def install_list(environment: str, lock: int, *options: str) -> None:
     """
     if not succeeds([*installer(lock), *options, "--requirement", requirements(environment)], lock):
         free = shutil.disk_usage(ROOT).free / 1e9
-        why = "Is there a network?" if free > SIZE_GB else f"The disk has only {free:.1f} GB left."
-        raise UserError(f"the packages could not be installed. {why} The same command goes on from here.")
+        room = "" if free > LARGEST_GB else f" The disk has {free:.1f} GB left."
+        raise UserError(
+            f"the packages could not be installed. Is there a network?{room} The same command goes on from here."
+        )
     shutil.copy(requirements(environment), stamp(environment))
 
 

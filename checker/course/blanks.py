@@ -137,10 +137,19 @@ class Reading:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a file, without waiting on a pipe or the like in its place.
+    """Return the text of a file, with plain line ends.
 
     Raises:
         Unreadable: there is no such file, or it is not text.
+    """
+    return as_text(read_bytes(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file, without waiting on a pipe or the like in its place.
+
+    Raises:
+        Unreadable: there is no such file, or it is too large.
     """
     try:
         status = path.stat()
@@ -150,15 +159,25 @@ def read_text(path: Path) -> str:
         if status.st_size > MOST_BYTES:
             size = f"{status.st_size:,} bytes, and a step has a few thousand"
             raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
-        return path.read_text(encoding="utf-8-sig")  # some editors begin a file with a byte order mark
+        return path.read_bytes()
     except FileNotFoundError:
         raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
-    except UnicodeDecodeError as error:
-        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
     except OSError as error:  # a circular link, a file that may not be read
         why = (error.strerror or str(error)).lower()
         raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
+
+
+def as_text(data: bytes) -> str:
+    """Return the text that bytes are in UTF-8, with plain line ends; some editors begin it with a byte order mark.
+
+    Raises:
+        Unreadable: it is not text.
+    """
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
 
 
 def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Reading:

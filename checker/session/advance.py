@@ -94,7 +94,7 @@ def _printed(state: State, text: str) -> Advanced:
 
 def _claimed(state: State, claim: Claimed) -> Advanced:
     """Show a claim; from the first failure on it is held, since its explanation may say that it waits for another."""
-    state = replace(state, claims={**state.claims, claim.claim: claim})
+    state = replace(state, claims={**state.claims, claim.claim: claim}, running="")
     if claim.mark == TRACED:
         return state, []
     if state.phase is Phase.AFTER:
@@ -150,13 +150,11 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
 
 
 def _compiling_for_long(state: State) -> Advanced:
-    """Show what was held; say that the learner may go on, if the file has passed."""
-    state, effects = _held(state)
+    """Say that the learner may go on, if the file has passed."""
     if state.phase is not Phase.COMPILING or state.has_failed:
-        return state, effects
+        return state, []
     again = f"You may go on: {state.plan.stopping} keeps the pass."
     return replace(state, phase=Phase.GOING_ON), [
-        *effects,
         said("Shape check passed: this step is complete.", aside=True),
         said(f"MAX now compiles your module for this machine. {again}", aside=True),
     ]

@@ -149,7 +149,7 @@ class State:
         claims: what the child said of each claim last.
         explained: why claims fail.
         stages: those that have ended.
-        running: the claim that is being tried, in words.
+        running: the claim that is being tried, in words; nothing between two.
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
@@ -194,8 +194,8 @@ class State:
 
     @property
     def numbers_are_right(self) -> bool:
-        """Whether every claim about numbers was made, and holds."""
-        return DRAWN in self.stages and self.marks <= {PASS, TRACED}
+        """Whether everything is written, and every claim about numbers was made, and holds."""
+        return not self.to_write and DRAWN in self.stages and self.marks <= {PASS, TRACED}
 
     @property
     def drawn_failed(self) -> bool:

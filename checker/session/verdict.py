@@ -90,7 +90,7 @@ def why_stopped(state: State, end: events.Late | events.Died) -> Explanation:
     if isinstance(end, Late):
         return _why_late(state, end, language)
     if not state.crash:
-        return _no_verdict(state, "the process ended", language.look_for_end)
+        return _no_verdict(state, "the process ended", _of_a_solution(state) or language.look_for_end)
     line, reason = state.crash
     lines = state.source.splitlines()
     location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
@@ -111,14 +111,19 @@ def _why_late(state: State, late: Late, language: Language) -> Explanation:
         happened, advice = f"after {seconds}, it still waits for something", "Look for input(), sleep, or a lock."
     else:
         happened, advice = f"timed out after {seconds}", language.look_for_loop if late.location else ""
-    if state.plan.options.solution:  # which has no endless loop
-        advice = "Run it again when the machine has less to do; if that does not help, please report it."
-    return _no_verdict(state, happened, f"{advice} {crowd}".strip(), late.location)
+    return _no_verdict(state, happened, f"{_of_a_solution(state) or advice} {crowd}".strip(), late.location)
+
+
+def _of_a_solution(state: State) -> str:
+    """Return what to do about a solution, which has neither an endless loop nor an end of its own; else nothing."""
+    again = "Run it again when the machine has less to do; if that does not help, please report it."
+    return again if state.plan.options.solution else ""
 
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
     """Return the explanation of a check that did not finish."""
-    during = f"during this claim: {state.running}" if state.running else "while the file was loaded."
+    between = "between two claims." if state.claims else "while the file was loaded."
+    during = f"during this claim: {state.running}" if state.running else between
     return Explanation(f"No verdict: {happened} {during} {advice}".rstrip(), location=location)
 
 

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.blanks import Missing, Unreadable, read_text
+from checker.course.blanks import Missing, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path, replacing
 from checker.errors import UserError
 
@@ -40,7 +40,8 @@ def read(step: Step) -> File:
     """
     path = step.learner_file
     try:
-        return File(read_text(path).replace("\r\n", "\n"), progress.digest(path.read_bytes()))
+        data = read_bytes(path)  # once: a save may come between two
+        return File(as_text(data), progress.digest(data))
     except Missing:
         return File("", NONE)
     except Unreadable as error:

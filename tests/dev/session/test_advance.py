@@ -189,6 +189,22 @@ CHECKS = {
         [Opened(Reading(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
+    "a blank is left, and all holds": (  # a name may be given another function afterwards
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(COMPILED), Ended()],
+        [
+            *["todo other: line 6: Return it. (1 line)", ROWS[0], "pass g: G."],
+            "Right so far. Still to write: other.",
+        ],
+    ),
+    "explaining takes long": (
+        [
+            *[OPENED, ONE_FAILS, replace(OTHER, mark=FAIL, reason="No."), LONG],
+            Explanation("It waits.", "other", claim="test_other", mark=WAITS),
+            Explanation("Off.", "one", claim="test_one"),
+            Ended(),
+        ],
+        ["fail one: One is right.", "waits other: It waits.", "one: Off.", "kept: fail"],
+    ),
     "a function is not there": (
         [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
         [
@@ -233,7 +249,7 @@ CHECKS = {
         [*TO_COMPILE, Died()],
         [
             *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
-            "No verdict: the process ended while the file was loaded. Look for os._exit, a kill, or a crash.",
+            "No verdict: the process ended between two claims. Look for os._exit, a kill, or a crash.",
         ],
     ),
     "it ends without a claim": (
