@@ -90,7 +90,7 @@ def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> 
     """Grade a step and print the verdict; only a pass is 0."""
     from checker.session.child import Child
 
-    with Child() as child:  # it imports pytest and MAX, most of the time until a verdict, while this imports the rest
+    with Child() as child:  # it imports pytest while this imports the rest
         from checker.course.blanks import blanks_of
         from checker.events import Options
         from checker.session.printer import Printer, View

@@ -34,6 +34,7 @@ from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
+SEEK = "Type a part of a title. Esc leaves, Enter goes to the first step: "
 
 
 @dataclass(frozen=True)
@@ -189,8 +190,9 @@ class Watch:
             self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
 
     def go_on(self, *, has_passed: bool) -> None:
-        """Say what can be done now; whatever keys meant before, they are commands again."""
-        self.mode = Watching()
+        """Say what can be done now; what is being sought in the list is sought on."""
+        if not isinstance(self.mode, Seeking):
+            self.mode = Watching()
         if has_passed:
             coming = self.step_after()
             on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
@@ -200,7 +202,10 @@ class Watch:
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
+        if isinstance(self.mode, Seeking):
+            self.printer.line(f"{SEEK}{self.mode.text}")
+        else:
+            self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
 
     def close(self) -> None:
         """End all checks."""
@@ -271,7 +276,7 @@ class Watch:
         self.mode = Seeking(sought)
         self.printer.console.clear()
         list_all(self.printer, self.step, sought)
-        self.printer.line(f"\nType a part of a title. Esc leaves, Enter goes to the first step: {sought}")
+        self.printer.line(f"\n{SEEK}{sought}")
 
     def seek(self, sought: str, letter: str) -> None:
         """List the steps that a further letter leaves, go to the first of them, or leave the list."""

@@ -238,6 +238,10 @@ def main() -> None:
         tell(events.Unloadable(f"No verdict: {in_words(error)}", of_file=False))
         tell(events.Ended())
         return
+    except Exception as error:
+        tell(events.Unloadable(own_fault(error), of_file=False))
+        tell(events.Ended())
+        return
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=True)  # LLVM takes SIGUSR1 and SIGUSR2
     tell(events.Busy())
     try:

@@ -70,9 +70,10 @@ class Child:
             for source in (said, printed):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
             while said.lines.is_open:
+                has_ended = not self.worker.is_alive
                 ready = selector.select(timeout=TICK_SECONDS)
-                if not ready and not self.worker.is_alive:
-                    break  # what it has started may hold the pipe
+                if has_ended and not any(key.data is said for key, _ in ready):
+                    break  # what it has started may hold the pipe, and print
                 for key, _ in ready:
                     for event in key.data.events():
                         pace.hear(event)

@@ -98,11 +98,12 @@ class Session:
             from checker.course.installed import why_not_usable  # which a pass does without
 
             self.state, _ = advance(self.state, events.Unusable(why_not_usable()))
-        self.state, effects = advance(self.state, event, self.seconds())
+        state, effects = advance(self.state, event, self.seconds())
         items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept)]
-        for effect in effects:  # before anything is shown, which Ctrl-C may break off
+        for effect in effects:  # before it is known, and shown: Ctrl-C may come at any time
             if isinstance(effect, Kept):
                 items += self._keep(effect)
+        self.state = state
         for item in items:
             self.items.append(item)
             self.view.show(item)

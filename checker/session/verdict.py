@@ -122,8 +122,12 @@ def _of_a_solution(state: State) -> str:
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
     """Return the explanation of a check that did not finish."""
-    between = "between two claims." if state.claims else "while the file was loaded."
-    during = f"during this claim: {state.running}" if state.running else between
+    if state.running:
+        during = f"during this claim: {state.running}"
+    elif state.phase in WAS_PASSED:
+        during = "while MAX was compiling."
+    else:
+        during = "between two claims." if state.claims else "while the file was loaded."
     return Explanation(f"No verdict: {happened} {during} {advice}".rstrip(), location=location)
 
 

@@ -237,6 +237,10 @@ CHECKS = {
         [OPENED, Started("One is right."), Died()],
         ["No verdict: the process ended during this claim: One is right. Look for os._exit, a kill, or a crash."],
     ),
+    "it dies after a claim": (
+        [OPENED, Started("One is right."), ONE, Died()],
+        [ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, a kill, or a crash."],
+    ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
         ["fail one: One is right.", "one: It is off.", "kept: fail"],
@@ -249,7 +253,7 @@ CHECKS = {
         [*TO_COMPILE, Died()],
         [
             *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
-            "No verdict: the process ended between two claims. Look for os._exit, a kill, or a crash.",
+            "No verdict: the process ended while MAX was compiling. Look for os._exit, a kill, or a crash.",
         ],
     ),
     "it ends without a claim": (
