@@ -21,7 +21,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 
-Attend = Callable[..., Tensor]  # query, key, value and, unless the module makes it there, the mask
+Weigh = Callable[[Tensor, Tensor, Tensor], Tensor]  # query, key and mask -> weights
 
 
 @dataclass(frozen=True)
@@ -38,55 +38,35 @@ class Attention:
     scores: np.ndarray  # [layer, head, seq, seq], float32
 
 
-def weights_of(attend: Attend, query: Tensor, key: Tensor, value: Tensor, *mask: Tensor) -> list[Tensor]:
-    """Return the attention weights behind ``attend``, in pieces ``[batch, head, seq, head_dim]`` side by side.
-
-    Attention returns weights times value. With rows of the identity as the value, it returns the weights themselves, no
-    matter who wrote it and what it does inside. The identity comes head_dim columns at a time, because some take the
-    scale from the value's width.
-    """
-    batch, heads, length, head_dim = (int(size) for size in value.shape)
-    pieces = []
-    for start in range(0, length, head_dim):
-        columns = np.eye(length, head_dim, -start, dtype=np.float32)
-        identity = tensor(np.broadcast_to(columns, (batch, heads, length, head_dim))).to(value.device)
-        pieces.append(attend(query, key, identity, *mask))
-    return pieces
-
-
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
     """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
-    seen: list[tuple[list[Tensor], Tensor]] = []
+    seen: list[tuple[Tensor, Tensor]] = []
 
-    def watch(attend: Attend) -> Attend:
-        def attend_and_keep(query: Tensor, key: Tensor, value: Tensor, *mask: Tensor) -> Tensor:
-            scores = query @ key.transpose(-2, -1) / math.sqrt(int(query.shape[-1]))  # before the mask
-            seen.append((weights_of(attend, query, key, value, *mask), scores))
-            return attend(query, key, value, *mask)
+    def watch(weigh: Weigh) -> Weigh:
+        def weigh_and_keep(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+            weights = weigh(query, key, mask)
+            seen.append((weights, query @ key.T / math.sqrt(int(query.shape[-1]))))
+            return weights
 
-        return attend_and_keep
+        return weigh_and_keep
 
     for module in modules:
-        object.__setattr__(module, "_attn", watch(module._attn))
+        object.__setattr__(module, "_attention_weights", watch(module._attention_weights))
     try:
         yield seen
     finally:
         for module in modules:
-            object.__delattr__(module, "_attn")
+            object.__delattr__(module, "_attention_weights")
 
 
 def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and scores of all heads from one forward pass, ``[1, seq] -> [layer, head, seq, seq]``."""
+    """Return weights and scores of all heads from one forward pass, ``[1, seq] -> 2 x [layer, head, seq, seq]``."""
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
         model(tensor(input_ids).to(model.lm_head.weight.device))
-    length = input_ids.shape[1]
-    weights = [np.concatenate([piece.to_numpy() for piece in pieces], axis=-1) for pieces, _ in seen]
-    return (
-        np.stack([layer[0, :, :, :length] for layer in weights]),
-        np.stack([scores.to_numpy()[0] for _, scores in seen]),
-    )
+    weights, scores = (np.stack([layer.to_numpy()[0] for layer in layers]) for layers in zip(*seen, strict=True))
+    return weights, scores
 
 
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> Attention:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import read_statically
+from checker.course.blanks import read_statically, read_text
+from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing, standing
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
-from play.own_steps import stand_in, takes_mask
+from play.own_steps import stand_in
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
 HANDED_ON = "COURSE_STEPS"  # the environment variable that names the chosen steps to processes which are started
@@ -45,8 +46,9 @@ def named(names: Sequence[str]) -> Chosen:
 
 
 def passed() -> Chosen:
-    """Return the learner's steps of the model that have passed as they are."""
-    return Chosen(tuple(step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done"))
+    """Return the learner's steps of the model that have passed as they are, and fit together."""
+    done = (step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done")
+    return Chosen(tuple(step for step in done if not forms_of(step)))
 
 
 def only(step: Step) -> Chosen:
@@ -78,6 +80,10 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         raise ValueError(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
         )
+    others = {step: forms for step in steps if step not in missing and (forms := forms_of(step))}
+    if others and not fill_in:
+        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the reference stand in")
+    missing += others
     standings = [standing(step) for step in steps if step not in missing]
     failed = [its.step.task for its in standings if its.refused]
     if failed and not anyway:
@@ -89,11 +95,6 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     if failed:
         sentences.append(f"running {', '.join(failed)} in spite of a failed check, so expect wrong results")
     sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
-    attention = find_step("07")
-    if attention not in missing and CACHED_MODEL in needed and not takes_mask(attention.learner_file):
-        sentences.append(
-            "_attn of s07 takes no mask: where there is a cache, the reference's runs; generate --no-cache runs yours"
-        )
     return Chosen(tuple(its.step for its in standings), tuple(sentences))
 
 
@@ -103,6 +104,20 @@ def is_complete(step: Step) -> bool:
         return not read_statically(step, step.learner_file).to_write
     except Unreadable:
         return False
+
+
+def forms_of(step: Step) -> dict[str, str]:
+    """Return the functions in the learner's file of a step that later steps cannot call, with the right parameters."""
+    return other_forms(step, read_text(step.learner_file))
+
+
+def to_fit(others: Mapping[Step, Mapping[str, str]]) -> str:
+    """Return what to change in some steps, so that later ones can call their functions, as they call the solution's."""
+    changes = (
+        f"{', '.join(name + parameters for name, parameters in forms.items())} in {relative_path(step.learner_file)}"
+        for step, forms in others.items()
+    )
+    return f"later steps call your functions as the skeletons have them: write {'; '.join(changes)}"
 
 
 def needed_by(*names: str) -> list[Step]:

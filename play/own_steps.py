@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import dis
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import inspect
 import re
-import runpy
 import sys
 import traceback
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-from checker.course.languages import functions
 from checker.course.progress import standing
-from checker.course.steps import Step, find_step
+from checker.course.steps import Step
 from checker.errors import UserError
 
 PLACE = re.compile(r'File "(.+?)", line (\d+)')  # in a message of MAX's with MODULAR_DEBUG=source-tracebacks
@@ -28,51 +22,6 @@ COMPILING = {"max.engine.api", "checker.max_adapter.graph_store"}
 
 #: The learner's steps that stand in for solutions, by the path of their file.
 in_use: dict[str, Step] = {}
-
-
-class _Loader(importlib.machinery.SourceFileLoader):
-    """Loads a learner's file; later steps call the attention of step 07 as they call the solution's."""
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the file."""
-        super().exec_module(module)
-        if self.name == "solutions.solution_07":
-            mine: Any = module
-            attention = mine.GPT2MultiHeadAttention
-            mine.GPT2MultiHeadAttention = as_later_steps_call_it(attention, takes_mask=takes_mask(Path(self.path)))
-
-
-def takes_mask(file: Path) -> bool:
-    """Return whether ``_attn`` in a file of step 07 has a parameter for the mask that step 14 gives."""
-    own = functions(ast.parse(file.read_bytes())).get("GPT2MultiHeadAttention._attn")
-    return own is not None and len(own.args.args) > 4  # self, query, key and value
-
-
-def as_later_steps_call_it(attention: Any, *, takes_mask: bool) -> Any:
-    """Return a learner's attention with the solution's sizes, and with helpers that need no more than the tensor.
-
-    The source tutorial gives both numbers at every call: ``_split_heads(x, num_heads, attn_head_size)``. Its ``_attn``
-    takes no mask, so under that of step 14 the solution's runs.
-    """
-    own = attention._attn
-    masked = own if takes_mask else runpy.run_path(str(find_step("07").solution_file))[attention.__name__]._attn
-
-    def of_the_tensor(method: Any) -> Any:
-        left_out = len(inspect.signature(method).parameters) - 2  # of self, the tensor and the numbers
-        return lambda self, x, *numbers: method(self, x, *(numbers or (self.num_heads, self.head_dim)[:left_out]))
-
-    class Attention(attention):
-        _split_heads, _merge_heads = map(of_the_tensor, (attention._split_heads, attention._merge_heads))
-
-        def __init__(self, config: Any) -> None:
-            super().__init__(config)
-            self.num_heads, self.head_dim = config.n_head, config.head_dim
-            self.embed_dim = self.split_size = config.n_embd  # by the names of the source tutorial
-
-        def _attn(self, query: Any, key: Any, value: Any, *mask: Any) -> Any:
-            return (masked if mask else own)(self, query, key, value, *mask)
-
-    return Attention
 
 
 def stand_in(steps: Sequence[Step]) -> None:
@@ -97,7 +46,7 @@ class _Mine(importlib.abc.MetaPathFinder):
         file = self.files.get(fullname)
         if file is None:
             return None
-        return importlib.util.spec_from_loader(fullname, _Loader(fullname, str(file)))
+        return importlib.util.spec_from_file_location(fullname, file)
 
 
 # ---------------------------------------------------------------- which step is to blame

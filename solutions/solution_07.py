@@ -35,24 +35,34 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])
 
+    def _qkv(
+        self, hidden_states: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+        """Return the query, the key and the value of every token, split into heads."""
+        # Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
+        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
+        return self._split_heads(query), self._split_heads(key), self._split_heads(value)
+
+    def _attention_weights(
+        self, query: Tensor, key: Tensor, mask: Tensor
+    ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
+        """Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq."""
+        # Scale the scores, mask them, and make weights of them. (2 lines)
+        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]
+        return F.softmax(scores + mask)
+
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], 2 x [..., total, head_dim], [..., seq, total] -> [..., seq, head_dim]
-        """Compute scaled dot-product attention; the mask is added to the scores. Without a cache, total is seq."""
-        # Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
-        scores = query @ key.transpose(-2, -1)  # [..., seq, total]
-        scores = scores / math.sqrt(self.head_dim)
-        scores = scores + mask
-        weights = F.softmax(scores)
-        return weights @ value
+        """Compute scaled dot-product attention; the mask is added to the scores."""
+        # Give every query its weighted average of the values. (1 line)
+        return self._attention_weights(query, key, mask) @ value
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Let every token gather from the tokens up to itself."""
-        mask = causal_mask(hidden_states.shape[-2], 0, dtype=hidden_states.dtype, device=hidden_states.device)
-        # Project, split into query, key and value, split heads, attend, merge heads, project. (6 lines)
-        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
-        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
-        query, key, value = map(self._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]
-        attn_output = self._attn(query, key, value, mask)
-        attn_output = self._merge_heads(attn_output)
+        mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
+        # Attend in all heads, put their outputs side by side, and mix them with c_proj. (3 lines)
+        query, key, value = self._qkv(hidden_states)
+        attn_output = self._merge_heads(self._attn(query, key, value, mask))
         return self.c_proj(attn_output)

@@ -12,7 +12,7 @@ from max.experimental.tensor import Tensor
 from max.graph import BufferType, DeviceRef, Dim, DimLike, TensorType, TensorValue
 
 from solutions.caching import CachedModel, KVCache, on_arrays
-from solutions.solution_02 import causal_mask
+from solutions.solution_06 import position_ids
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
@@ -31,14 +31,13 @@ def store(
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The causal
-    mask gets its two new axes one at a time: with both in one sum, MAX 26.7 may lose it.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at.
     """
     total = padding_mask.shape[-1]
-    causal = causal_mask(total, 0, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # Keep the new tokens' rows of causal; add padding_mask with a new axis 1; give the sum another. (3 lines)
-    mask = causal[total - sequence_length :]  # [seq, total]
-    mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
+    keys = position_ids(total, device=padding_mask.device)  # [total]
+    # Hide the keys that come after each query; all others are as padding_mask has them. (3 lines)
+    queries = keys[total - sequence_length :].unsqueeze(-1)  # [seq, 1]
+    mask = F.where(keys > queries, float("-inf"), padding_mask.unsqueeze(1))  # [batch, seq, total]
     return mask.unsqueeze(1)
 
 
@@ -56,9 +55,7 @@ def cached_attention(
     """
     total = mask.shape[-1]
     past = total - hidden_states.shape[-2]
-    qkv = attention.c_attn(hidden_states)  # [batch, seq, 3 * embd]
-    query, key, value = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)  # 3 x [batch, seq, embd]
-    query, key, value = map(attention._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]
+    query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
     # Store key and value; _attn of query and the first total slots; merge the heads, project. (5 lines)
     store(keys, key, past)
     store(values, value, past)

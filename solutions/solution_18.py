@@ -19,7 +19,7 @@ def attention_weights(
     # As in step 07: compute scores, divide by sqrt(head_dim), add the causal mask, take the softmax. (4 lines)
     scores = query @ key.transpose(-2, -1)  # [batch, head, seq, seq]
     scores = scores / math.sqrt(int(query.shape[-1]))
-    mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)  # [seq, seq]
+    mask = causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)  # [seq, seq]
     return F.softmax(scores + mask)
 
 

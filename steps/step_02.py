@@ -6,22 +6,18 @@ from max.driver import Device
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
-from max.graph import Dim, DimLike
+from max.graph import DimLike
 
 
-def causal_mask(
-    sequence_length: DimLike, num_tokens: int, *, dtype: DType, device: Device
-) -> Tensor:  # -> [seq, seq + num_tokens]
+def causal_mask(sequence_length: DimLike, *, dtype: DType, device: Device) -> Tensor:  # -> [seq, seq]
     """Return a mask to add to attention scores: 0 where a token may look, -inf where it may not.
 
-    Row ``i`` is the token at position ``num_tokens + i``, because ``num_tokens`` earlier tokens come
-    before this sequence. It may look at columns ``0`` to ``num_tokens + i``, and at nothing to the right.
+    Row ``i`` is the token at position ``i``. It may look at columns ``0`` to ``i``, and at nothing to the right.
 
     Args:
-        sequence_length: the number of rows; a number, or a symbolic dimension while MAX compiles.
-        num_tokens: how many earlier tokens there are; 0 if the sequence is the whole text. A number, never a symbol.
+        sequence_length: how many tokens there are; a number, or a symbolic dimension while MAX compiles.
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """
-    # TODO: Broadcast one -inf to the whole shape; F.band_part with exclude=True keeps what is outside a band. (3 lines)
+    # TODO: Fill a square with -inf; clear all that a row may look at, with F.band_part and exclude=True. (2 lines)
     raise NotImplementedError

@@ -32,15 +32,29 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # TODO: Bring seq back in front of head, then join the last two axes into one. (2 lines)
         raise NotImplementedError
 
+    def _qkv(
+        self, hidden_states: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+        """Return the query, the key and the value of every token, split into heads."""
+        # TODO: Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
+        raise NotImplementedError
+
+    def _attention_weights(
+        self, query: Tensor, key: Tensor, mask: Tensor
+    ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
+        """Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq."""
+        # TODO: Scale the scores, mask them, and make weights of them. (2 lines)
+        raise NotImplementedError
+
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], 2 x [..., total, head_dim], [..., seq, total] -> [..., seq, head_dim]
-        """Compute scaled dot-product attention; the mask is added to the scores. Without a cache, total is seq."""
-        # TODO: Compute scores, divide by sqrt(head_dim), add the mask, take the softmax, multiply by value. (5 lines)
+        """Compute scaled dot-product attention; the mask is added to the scores."""
+        # TODO: Give every query its weighted average of the values. (1 line)
         raise NotImplementedError
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Let every token gather from the tokens up to itself."""
-        mask = causal_mask(hidden_states.shape[-2], 0, dtype=hidden_states.dtype, device=hidden_states.device)
-        # TODO: Project, split into query, key and value, split heads, attend, merge heads, project. (6 lines)
+        mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
+        # TODO: Attend in all heads, put their outputs side by side, and mix them with c_proj. (3 lines)
         raise NotImplementedError

@@ -4,6 +4,7 @@ The effect of a mask is what a softmax makes of some scores when the mask is add
 column weighs nothing, and the others share the weight as if the blocked ones were not there.
 """
 
+import inspect
 import re
 
 import numpy as np
@@ -19,13 +20,12 @@ from checker.max_adapter.runtime import open_device
 
 LENGTHS = (5, 2, 1)
 LONG = 300  # more rows than int8 and uint8 can count
-CACHED = (4, 1, 0)
 COUNTS = re.compile(r"\b(?:range|cumsum)\b")  # in a graph, the operations that count
 
 
-def scores(rows, columns):
+def scores(length):
     """Random attention scores, so small that every column that is looked at has a weight to be seen."""
-    return np.random.RandomState(rows + 100 * columns).uniform(-3, 3, (rows, columns)).astype(np.float32)
+    return np.random.RandomState(101 * length).uniform(-3, 3, (length, length)).astype(np.float32)
 
 
 def softmax(values):
@@ -34,44 +34,50 @@ def softmax(values):
         return powers / powers.sum(axis=-1, keepdims=True)
 
 
-def expected_weights(rows, cached):
+def expected_weights(length):
     """Every row shares its weight among the columns that it may look at."""
-    values = scores(rows, rows + cached).astype(np.float64)
+    values = scores(length).astype(np.float64)
     weights = np.zeros_like(values)
-    for row in range(rows):
-        weights[row, : cached + row + 1] = softmax(values[row : row + 1, : cached + row + 1])[0]
+    for row in range(length):
+        weights[row, : row + 1] = softmax(values[row : row + 1, : row + 1])[0]
     return weights.astype(np.float32)
 
 
 def weights_under(mask):
     with np.errstate(invalid="ignore"):
-        return softmax(scores(*mask.shape).astype(np.float64) + mask).astype(np.float32)
+        return softmax(scores(len(mask)).astype(np.float64) + mask).astype(np.float32)
 
 
-def mask_of(step, rows, cached=0, dtype=DType.float32):
-    return run(lambda: step.causal_mask(rows, cached, dtype=dtype, device=CPU()))
+def causal_mask(step, length, **options):
+    """The learner's mask. The source tutorial's takes a second number, of earlier tokens: there are none."""
+    parameters = inspect.signature(step.causal_mask).parameters.values()
+    positional = [each for each in parameters if each.kind is not each.KEYWORD_ONLY]
+    return step.causal_mask(length, *[0] * (len(positional) - 1), **options)
+
+
+def mask_of(step, length, dtype=DType.float32):
+    return run(lambda: causal_mask(step, length, dtype=dtype, device=CPU()))
 
 
 @about("causal_mask")
 def test_shape(step):
-    """The mask is [seq, seq + num_tokens]."""
-    for rows in LENGTHS:
-        for cached in CACHED:
-            shape = [int(size) for size in mask_of(step, rows, cached).shape]
-            wanted = [rows, rows + cached]
-            require(shape == wanted, f"causal_mask({rows}, {cached}) has the shape {shape}, and must have {wanted}.")
+    """The mask is [seq, seq]."""
+    for length in LENGTHS:
+        shape = [int(size) for size in mask_of(step, length).shape]
+        wanted = [length, length]
+        require(shape == wanted, f"The mask of {length} tokens has the shape {shape}, and must have {wanted}.")
 
 
 @about("causal_mask")
 def test_dtype_and_device(step):
     """It has the dtype and the device that were asked for, those of the scores, not MAX's defaults."""
-    mask = mask_of(step, 3, cached=8, dtype=DType.float64)  # sizes that no other claim asks for
+    mask = mask_of(step, 11, DType.float64)  # a size that no other claim asks for
     require(mask.dtype == DType.float64, f"dtype=float64 was asked for, and the mask is {mask.dtype.name}.")
     for dtype in (DType.float32, DType.float64):
-        mask, kept = mask_of(step, 3, cached=8, dtype=dtype), "the mask of an earlier call with these sizes comes back"
+        mask, kept = mask_of(step, 11, dtype), "the mask of an earlier call with this size comes back"
         require(mask.dtype == dtype, f"dtype={dtype.name} was asked for, and {kept}: {mask.dtype.name}.")
     try:
-        step.causal_mask(2, 0, dtype=DType.float32, device=object())
+        causal_mask(step, 2, dtype=DType.float32, device=object())
     except NotImplementedError:
         raise
     except Exception:  # where there is one device, another can only be seen to be refused
@@ -82,25 +88,22 @@ def test_dtype_and_device(step):
 @about("causal_mask")
 def test_no_nan(step):
     """It has no NaN, which would spread to everything that it is added to."""
-    for rows in LENGTHS:
-        wrong = int(np.isnan(np.from_dlpack(mask_of(step, rows))).sum())
-        sentence = f"causal_mask({rows}, 0) has {wrong} values of {rows * rows} that are NaN."
+    for length in LENGTHS:
+        wrong = int(np.isnan(np.from_dlpack(mask_of(step, length))).sum())
+        sentence = f"The mask of {length} tokens has {wrong} values of {length * length} that are NaN."
         require(not wrong, sentence)
 
 
 @about("causal_mask")
 def test_no_token_sees_the_future(step):
-    """Without earlier tokens, every token looks at itself and at those before it."""
-    for rows in LENGTHS:
-        equal(
-            weights_under(np.from_dlpack(mask_of(step, rows))),
-            expected_weights(rows, 0),
-            what=f"softmax(scores + causal_mask({rows}, 0))",
-            whose="the right weight",
-        )
+    """Every token looks at itself and at those before it, and at none after it."""
+    for length in LENGTHS:
+        mask = np.from_dlpack(mask_of(step, length))
+        what = f"softmax(scores + mask) of {length} tokens"
+        equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")
     shares = np.tri(LONG, dtype=np.float32) / np.arange(1, LONG + 1, dtype=np.float32)[:, None]
     mask = np.from_dlpack(mask_of(step, LONG))
-    equal(softmax(mask), shares, what=f"softmax(causal_mask({LONG}, 0))", whose="the right weight")
+    equal(softmax(mask), shares, what=f"softmax(mask) of {LONG} tokens", whose="the right weight")
 
 
 @about("causal_mask")
@@ -109,7 +112,7 @@ def test_counts(step):
 
     class Masked(Module):
         def forward(self, scores):
-            return step.causal_mask(scores.shape[0], 4, dtype=DType.bfloat16, device=CPU())
+            return causal_mask(step, scores.shape[0], dtype=DType.bfloat16, device=CPU())
 
     with default_dtype(DType.bfloat16):
         graph = str(Masked().trace(TensorType(DType.bfloat16, ["seq", "seq"], device=CPU())))
@@ -122,27 +125,13 @@ def test_counts(step):
 
 
 @about("causal_mask")
-def test_earlier_tokens_are_seen(step):
-    """With num_tokens earlier tokens in front, every row looks at all of those as well."""
-    for rows in LENGTHS:
-        for cached in CACHED:
-            mask = np.from_dlpack(mask_of(step, rows, cached))
-            equal(
-                weights_under(mask),
-                expected_weights(rows, cached),
-                what=f"softmax(scores + causal_mask({rows}, {cached}))",
-                whose="the right weight",
-            )
-
-
-@about("causal_mask")
 def test_large_scores(step):
     """A blocked token has no weight even if its score is 1,000 larger, as outliers in a trained model can make it."""
-    values = scores(5, 5) + np.triu(np.full((5, 5), 1000), 1)
+    values = scores(5) + np.triu(np.full((5, 5), 1000), 1)
     weights = softmax(values.astype(np.float64) + np.from_dlpack(mask_of(step, 5)))
     shares = softmax(np.where(np.tri(5, dtype=bool), values, -np.inf))
     # A mask of -1e4 leaves at most exp(-8994) = 0 to a blocked column, and -100 all of the weight: 0 and 1.
-    what = "the softmax of scores that differ by 1000, plus causal_mask(5, 0)"
+    what = "the softmax of scores that differ by 1000, plus the mask of 5 tokens"
     equal(weights.astype(np.float32), shares.astype(np.float32), what=what, whose="the right weight")
 
 
@@ -150,29 +139,22 @@ def test_large_scores(step):
 @about("causal_mask")
 def test_other_numbers(step, draw):
     """New random lengths are right as well."""
-    rows, cached = draw.whole("seq", 1, 20), draw.whole("num_tokens", 0, 12)
-    mask = np.from_dlpack(mask_of(step, rows, cached))
-    what = f"softmax(scores + causal_mask({rows}, {cached}))"
-    equal(weights_under(mask), expected_weights(rows, cached), what=what, whose="the right weight")
+    length = draw.whole("seq", 1, 20)
+    mask, what = np.from_dlpack(mask_of(step, length)), f"softmax(scores + mask) of {length} tokens"
+    equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")
 
 
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(step, device):
-    """It can be compiled once for every length: the number of rows may be symbolic, earlier tokens in front or not."""
+    """It can be compiled once for every length: the number of tokens may be symbolic."""
 
     class Masked(Module):
         def forward(self, scores):
-            options = {"dtype": scores.dtype, "device": open_device(device)}
-            alone, behind = (step.causal_mask(scores.shape[0], past, **options) for past in (0, CACHED[0]))
-            return scores + alone, behind
+            return scores + causal_mask(step, scores.shape[0], dtype=scores.dtype, device=open_device(device))
 
     graph = compiled(Masked(), ["seq", "seq"], device=device)
-    for rows in LENGTHS:
-        zeros = np.zeros((rows, rows), np.float32)
-        for past, mask in zip((0, CACHED[0]), graph(zeros), strict=True):
-            weights, what = (
-                weights_under(np.from_dlpack(mask)),
-                f"the compiled mask of {rows} rows, {past} tokens before",
-            )
-            equal(weights, expected_weights(rows, past), what=what, whose="the right weight")
+    for length in LENGTHS:
+        mask = np.from_dlpack(graph(np.zeros((length, length), np.float32)))
+        what = f"softmax(scores + the compiled mask) of {length} tokens"
+        equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")

@@ -10,12 +10,16 @@ import numpy as np
 import pytest
 
 from checker.claims import about, equal, require
-from checker.claims.modules import build, compiled, has_only, past_stays, run
+from checker.claims.modules import build, compiled, has_only, past_stays, run, unwanted
 from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
 
 HEADS, HEAD_DIM, WIDTH = 3, 5, 15
 HEAD_AXES = ("batch", "head", "token", "channel")
+WEIGHT_AXES = ("batch", "head", "query", "key")
+
+#: The blanks that a file may do without: in the source tutorial's form, forward and _attn do what these do here.
+OPTIONAL = {"_qkv", "_attention_weights"}
 
 
 @pytest.fixture
@@ -30,6 +34,11 @@ def attention(step, config, reference):
     return build(step.GPT2MultiHeadAttention, config, weights=reference.weights)
 
 
+def causal(seq, first=0):
+    """The mask of the tokens from ``first`` on."""
+    return np.where(np.tri(seq, dtype=bool), 0, -np.inf).astype(np.float32)[first:]
+
+
 @pytest.fixture
 def attend(bare):
     """``_attn`` for the tokens from ``first`` on. The source tutorial's takes no mask: it makes its own."""
@@ -38,10 +47,46 @@ def attend(bare):
     def call(query, key, value, first=0):
         if not takes_mask:
             return run(bare._attn, query, key, value)[:, :, first:]
-        mask = np.where(np.tri(query.shape[-2], dtype=bool), 0, -np.inf).astype(np.float32)
-        return run(bare._attn, query[:, :, first:], key, value, mask[first:])
+        return run(bare._attn, query[:, :, first:], key, value, causal(query.shape[-2], first))
 
     return call
+
+
+@pytest.fixture
+def weigh(bare, request):
+    """``_attention_weights`` for the tokens from ``first`` on, or how ``_attn`` mixes values that are 1 in one token.
+
+    Such values come ``head_dim`` at a time, because some take the scale from their width.
+    """
+
+    def call(query, key, first=0):
+        if hasattr(bare, "_attention_weights"):
+            return run(bare._attention_weights, query[:, :, first:], key, causal(query.shape[-2], first))
+        attend, seq = request.getfixturevalue("attend"), key.shape[-2]
+        ones = [np.eye(seq, HEAD_DIM, -start, dtype=np.float32) for start in range(0, seq, HEAD_DIM)]
+        mixed = [attend(query, key, np.broadcast_to(some, key.shape).copy(), first) for some in ones]
+        return np.concatenate([np.from_dlpack(part) for part in mixed], axis=-1)[..., :seq]
+
+    return call
+
+
+@pytest.fixture
+def project(attention):
+    """``_qkv`` of a text or, of a file without it, what ``forward`` gives to ``_attn``."""
+
+    def parts(x):
+        if hasattr(attention, "_qkv"):
+            result = attention._qkv(x)
+            if not isinstance(result, tuple | list) or len(result) != 3:
+                raise unwanted(attention._qkv, result, "query, key and value")
+            return result
+        given, attend = [], attention._attn
+        object.__setattr__(attention, "_attn", lambda *some: given.extend(some) or attend(*some))
+        attention(x)
+        require(len(given) > 2, "forward does not give query, key and value to _attn.")
+        return given
+
+    return lambda x, at: run(lambda x: parts(x)[at], x)
 
 
 def with_heads(method):
@@ -73,6 +118,41 @@ def test_merge_heads(bare, reference):
         equal(merged, reference["merged"][:batch, :seq], what=f"_merge_heads of [{batch}, 3, {seq}, 5]")
 
 
+@about("_qkv")
+def test_qkv(project, reference):
+    """Query, key and value of every token are Hugging Face's, split into heads."""
+    for at, name in enumerate(("query", "key", "value")):
+        equal(project(reference["input"], at), reference[name], HEAD_AXES, what=f"the {name}")
+
+
+def right_weights(query, key):
+    """The attention weights of a text, from one whole row of scores at a time."""
+    scores = query.astype(np.float64) @ key.swapaxes(-2, -1) / np.sqrt(HEAD_DIM) + causal(query.shape[-2])
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+
+@about("_attention_weights")
+def test_attention_weights(weigh, reference):
+    """Given query, key and mask, every row has the right weights, for the last tokens alone as well."""
+    right = right_weights(reference["query"], reference["key"])
+    for first, of in ((0, "7 tokens"), (4, "the last 3 of 7 tokens")):
+        weights = weigh(reference["query"], reference["key"], first)
+        equal(weights, right[:, :, first:], WEIGHT_AXES, what=f"the weights of {of}", whose="the right weight")
+
+
+@about("_attention_weights")
+def test_large_scores(weigh, reference):
+    """A query of outliers, 100 times as long, has scores of hundreds: every row is right, the future hidden."""
+    query, key = reference["query"].copy(), reference["key"]
+    query[:, :, 3] *= 100  # in some heads, a later token's score is more than 100 above those of all earlier ones
+    # The right answers are off by at most 1e-5 (1,000 draws), a mask of -100 by 0.9; the others have NaN.
+    what = "the weights with one large query"
+    equal(
+        weigh(query, key), right_weights(query, key), WEIGHT_AXES, what=what, tolerance=1e-3, whose="the right weight"
+    )
+
+
 @about("_attn")
 def test_attn(attend, reference):
     """Given query, key, value and mask, it returns what Hugging Face returns, for the last tokens alone as well."""
@@ -86,19 +166,6 @@ def test_first_token_sees_only_itself(attend, reference):
     """A token that is alone looks at itself, so it returns its own value."""
     output = attend(reference["query"][:, :, :1], reference["key"][:, :, :1], reference["value"][:, :, :1])
     equal(output, reference["value"][:, :, :1], HEAD_AXES, what="_attn of one token")
-
-
-@about("_attn")
-def test_large_scores(attend, reference):
-    """A query of outliers, 100 times as long, has scores of hundreds: every row is right, the future hidden."""
-    query, key, value = (reference[name].astype(np.float64) for name in ("query", "key", "value"))
-    query[:, :, 3] *= 100  # in some heads, a later token's score is more than 100 above those of all earlier ones
-    scores = np.where(np.tri(7, dtype=bool), query @ key.swapaxes(-2, -1) / np.sqrt(HEAD_DIM), -np.inf)
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    right = (powers / powers.sum(axis=-1, keepdims=True) @ value).astype(np.float32)
-    output = attend(query.astype(np.float32), reference["key"], reference["value"])
-    # The right answers are off by at most 1e-5 (1,000 draws), a mask of -100 by 0.9; the others have NaN.
-    equal(output, right, HEAD_AXES, what="_attn with one large query", tolerance=1e-3, whose="the right number")
 
 
 @about("forward")

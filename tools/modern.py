@@ -102,10 +102,10 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
     },
     "07": {
         "import causal_mask\n": "import causal_mask\nfrom solutions.solution_06 import position_ids, rotate\n",
-        "        attn_output = self._attn(": """\
+        "        attn_output = self._merge_heads(": """\
         positions = position_ids(hidden_states.shape[-2], device=hidden_states.device)
         query, key = rotate(query, positions), rotate(key, positions)
-        attn_output = self._attn(""",
+        attn_output = self._merge_heads(""",
     },
     "10": {
         "import check_length, position_ids": "import check_length",
@@ -114,8 +114,7 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
         "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
     },
     "14": {
-        "from solutions.solution_07": """from solutions.solution_06 import position_ids, rotate
-from solutions.solution_07""",
+        "import position_ids\n": "import position_ids, rotate\n",
         "    store(keys, key, past)\n": """\
     positions = position_ids(total, device=hidden_states.device)[past:]
     query = rotate(query, positions)
@@ -149,7 +148,7 @@ GROUPED_QUERY: dict[str, Edits] = {
 """,
         "3 * self.embed_dim": "sum(self.split_sizes)",
         "3 * embd]": "embd + 2 * kv_size]",
-        "    def _attn(": SHARE + "    def _attn(",
+        "    def _attention_weights(": SHARE + "    def _attention_weights(",
         "[self.embed_dim] * 3, axis=-1": "self.split_sizes, axis=-1",
         "[*x.shape[:-1], self.num_heads, self.head_dim]": "[*x.shape[:-1], -1, self.head_dim]",
         "self._attn(query, key, value, mask)": "self._attn(query, self._share(key), self._share(value), mask)",
@@ -157,7 +156,6 @@ GROUPED_QUERY: dict[str, Edits] = {
     GIVEN: {"(batch_size, config.n_head,": "(batch_size, config.n_kv_head,"},
     "14": {
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
-        "[hidden_states.shape[-1]] * 3": "attention.split_sizes",
         "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
         "    attn_output = attention._attn(": (
             "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"

@@ -26,7 +26,7 @@ from checker.claims.loading import load_code, load_step
 from checker.claims.observation import Observation, Tell, own_fault
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
-from checker.course.steps import Step, claims_of, uses_max
+from checker.course.steps import Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
@@ -106,7 +106,8 @@ class Graded:
 
     def find_missing(self, module: ModuleType) -> None:
         """Report the functions with a blank that a file lacks, although it has run."""
-        blanks = [blank.function for blank in blanks_of(self.step)]
+        optional = optional_in(self.step)
+        blanks = [blank.function for blank in blanks_of(self.step) if blank.label not in optional]
         if not self.step.language.is_run or {*blanks} <= functions(ast.parse(self.job.source)).keys():
             return
         from checker.claims.missing import missing_from  # most files define all of them by def

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from checker.course.blanks import Missing, read_statically, skeleton
+from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.steps import ROOT, Step, replacing
 
@@ -140,7 +141,8 @@ def standing(step: Step) -> Standing:
     code = digest_of_code(step, static.source)
     if passed and passed["code"] == code:
         if passed["check"] != digest_of_check(step):
-            return Standing(step, "changed", "done, but its check has changed since")
+            other = ", ".join(name.rpartition(".")[2] for name in other_forms(step, static.source))
+            return Standing(step, "changed", f"done, but its check has changed since{other and f' (see {other})'}")
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code

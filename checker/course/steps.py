@@ -186,6 +186,12 @@ def claims_of(step: Step) -> dict[str, str]:
     return claims
 
 
+def optional_in(step: Step) -> set[str]:
+    """Return the labels of the blanks that a file may do without: ``OPTIONAL`` in the step's check file."""
+    values = {ast.unparse(node.targets[0]): node.value for node in _statements(step) if isinstance(node, ast.Assign)}
+    return ast.literal_eval(values["OPTIONAL"]) if "OPTIONAL" in values else set()
+
+
 def relative_path(path: Path) -> str:
     """Return ``path`` as it is printed: relative to the repository if it is inside."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)

@@ -75,9 +75,9 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         ),
     },
     r"(Symbol|Algebra)icDim|only supported for static dims": {
-        r"causal_mask|total|past": (
+        r"total|past": (
             f"{A_SYMBOL} Give it to MAX's functions as it is and cut what they return, as in "
-            "causal_mask(total, 0)[total - sequence_length:]."
+            "position_ids(total)[total - sequence_length:]."
         ),
         r"": f"{A_SYMBOL} Give it to MAX's functions as it is.",
     },
@@ -217,9 +217,7 @@ REWRITES = {
     r"dims to index into a list": ("math.sqrt(n) => math.sqrt(int(n))", "np.sqrt(n) => np.sqrt(int(n))"),
     r"\*\* or pow\(\): 'StaticDim'": ("x ** p => int(x) ** p",),
     r"can not be created directly from a 'int'": ("F.gather(x, n, i) => F.gather(x, i, axis=n)",),
-    r"'<' not supported between instances of 'AlgebraicDim'": (
-        "causal_mask(n, t - n, *a, **k) => causal_mask(t, 0, *a, **k)[t - n :]",
-    ),
+    r"causal_mask\(\) takes 1 positional": ("causal_mask(n, m, **k) => causal_mask(n, **k)",),
     r"value add\(.*neither equivalent nor broadcastable": ("~x[-n:] => x[x.shape[0] - n :]",),
     r"Unsupported slice inputs dim=.* index=slice": (
         "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",

@@ -134,7 +134,7 @@ def gather(
     attention: GPT2MultiHeadAttention, x: Tensor, mask: Tensor, factor: Tensor, heads: Tensor
 ) -> Tensor:  # [batch, seq, embd], [seq, seq], [1], [head] -> [batch, seq, embd]
     """Apply step 07's attention, with a factor for the scores and one for the result of each head."""
-    query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(x), 3, axis=-1))
+    query, key, value = attention._qkv(x)
     values = attention._attn(factor * query, key, value, mask) * heads.reshape([-1, 1, 1])
     return attention.c_proj(attention._merge_heads(values))
 

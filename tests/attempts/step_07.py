@@ -6,100 +6,141 @@ SPLIT = """\
 MERGE = """\
         x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])"""
-SCALE = "scores / math.sqrt(self.head_dim)"
-ADDED = "scores + mask"
-MASK = f"        scores = {ADDED}\n"
-OWN_MASK = "causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
-SIZED_MASK = "causal_mask(hidden_states.shape[-2], 0,"
-MASK_CALL = f"{SIZED_MASK} dtype=hidden_states.dtype, device=hidden_states.device)"
-SPLIT_QKV = "F.split(qkv, [self.embed_dim] * 3, axis=-1)"
-QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [batch, seq, embd]"
-HEADS_OF = (
-    "        query, key, value = map(self._split_heads, (query, key, value))  # 3 x [batch, head, seq, head_dim]\n"
-)
-SOFTMAX = "F.softmax(scores)"
-WEIGHTED = "return weights @ value"
-ATTEND = "attn_output = self._attn(query, key, value, mask)"
-MERGED = "self._merge_heads(attn_output)"
 CUT = "x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])"
 JOINED = "return x.reshape([*x.shape[:-2], self.embed_dim])"
+SPLIT_QKV = "F.split(qkv, [self.embed_dim] * 3, axis=-1)"
+QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [batch, seq, embd]"
+OF_HEADS = "return self._split_heads(query), self._split_heads(key), self._split_heads(value)"
+SCALE = " / math.sqrt(self.head_dim)"
+SCORES = f"        scores = query @ key.T{SCALE}  # [..., seq, total]\n"
+SOFTMAX = "return F.softmax(scores + mask)"
+OWN_MASK = "causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)"
+WEIGHTS = "self._attention_weights(query, key, mask)"
+WEIGHTED = f"return {WEIGHTS} @ value"
+SIZED_MASK = "causal_mask(hidden_states.shape[-2],"
+MASK_CALL = f"{SIZED_MASK} dtype=hidden_states.dtype, device=hidden_states.device)"
+ATTEND = "self._attn(query, key, value, mask)"
+MERGED = f"self._merge_heads({ATTEND})"
 
 FINITE_MASK = (
     "F.band_part(F.broadcast_to(Tensor({value}, dtype=hidden_states.dtype, device=hidden_states.device), "
     "[hidden_states.shape[-2]] * 2), num_lower=None, num_upper=0, exclude=True)"
 )
 
+
+def larger(mask: str) -> str:
+    """A mask of one more token, to be cut."""
+    return mask.replace("-2]", "-2] + 1")
+
+
+TWO_METHODS = """\
+    def _qkv(
+        self, hidden_states: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+        \"""Return the query, the key and the value of every token, split into heads.\"""
+        # Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
+        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
+        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
+        return self._split_heads(query), self._split_heads(key), self._split_heads(value)
+
+    def _attention_weights(
+        self, query: Tensor, key: Tensor, mask: Tensor
+    ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
+        \"""Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq.\"""
+        # Scale the scores, mask them, and make weights of them. (2 lines)
+        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]
+        return F.softmax(scores + mask)
+
+"""
+
+#: As one would write it without _qkv and _attention_weights.
+ALL_IN_TWO = {
+    TWO_METHODS: "",
+    WEIGHTED: f"{SCORES.strip()}\n        weights = F.softmax(scores + mask)\n        return weights @ value",
+    "query, key, value = self._qkv(hidden_states)": (
+        f"qkv = self.c_attn(hidden_states)\n        {QKV}\n"
+        "        query, key, value = map(self._split_heads, (query, key, value))"
+    ),
+}
+
 MISTAKES = {
-    "The scores are not scaled: divide query @ key by the square root of head_dim.": {SCALE: "scores"},
+    "The scores are not scaled: divide query @ key.T by the square root of head_dim.": {SCALE: ""},
     "The scores are divided by the square root of n_embd; divide by that of head_dim, the width of one head.": {
-        SCALE: "scores / math.sqrt(self.embed_dim)"
+        SCALE: " / math.sqrt(self.embed_dim)"
     },
-    "The scores are divided by head_dim itself; divide by its square root.": {SCALE: "scores / self.head_dim"},
+    "The scores are divided by head_dim itself; divide by its square root.": {SCALE: " / self.head_dim"},
     "The root of head_dim is cut to a whole number: it is math.sqrt, not math.isqrt.": {
         SCALE: SCALE.replace("sqrt", "isqrt")
     },
-    "The scores are multiplied by the square root of head_dim; divide by it.": {
-        SCALE: "scores * math.sqrt(self.head_dim)"
-    },
+    "The scores are multiplied by the square root of head_dim; divide by it.": {SCALE: " * math.sqrt(self.head_dim)"},
     "The scores are divided by the square root of the sequence length; divide by that of head_dim.": {
-        SCALE: "scores / math.sqrt(int(query.shape[-2]))"
+        SCALE: " / math.sqrt(int(query.shape[-2]))"
     },
     "The mask is as wide as there are heads: axis 1 of query is head, axis 2 is seq; take query.shape[-2].": {
-        ADDED: f"scores + {OWN_MASK.replace('-2', '1')}"
+        SOFTMAX: SOFTMAX.replace("mask", OWN_MASK.replace("-2", "1"))
     },
     "The future gets the weight 0 after the softmax, so a row's weights do not add up to 1; add the mask to the "
-    "scores, before the softmax.": {MASK: "", SOFTMAX: f"F.band_part({SOFTMAX}, num_lower=None, num_upper=0)"},
-    "The mask that is given is not used: add it, instead of a mask made here.": {ADDED: f"scores + {OWN_MASK}"},
-    "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {MASK: ""},
-    "The mask is added after the softmax; add it to the scores, before.": {MASK: "", SOFTMAX: f"{SOFTMAX} + mask"},
+    "scores, before the softmax.": {SOFTMAX: "return F.band_part(F.softmax(scores), num_lower=None, num_upper=0)"},
+    "The mask that is given is not used: add it, instead of a mask made here.": {
+        SOFTMAX: SOFTMAX.replace("mask", OWN_MASK)
+    },
+    "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {
+        SOFTMAX: "return F.softmax(scores)"
+    },
+    "The mask is added after the softmax; add it to the scores, before.": {SOFTMAX: "return F.softmax(scores) + mask"},
     "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask first.": {
-        ADDED: "scores - F.max(scores, axis=-1) + mask",
-        SOFTMAX: "F.exp(scores) / F.sum(F.exp(scores), axis=-1)",
+        SOFTMAX: "scores = scores - F.max(scores, axis=-1) + mask\n"
+        "        return F.exp(scores) / F.sum(F.exp(scores), axis=-1)"
     },
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
-        ADDED: f"scores + {OWN_MASK}.transpose(-2, -1)"
+        SOFTMAX: SOFTMAX.replace("mask", f"{OWN_MASK}.T")
     },
     "The mask is off by one: every token also looks at the one right after it.": {
-        ADDED: f"scores + {OWN_MASK.replace('0', '1')}[:, :-1]"
+        SOFTMAX: SOFTMAX.replace("mask", f"{larger(OWN_MASK)}[1:, :-1]")
     },
     "The mask blocks the token itself, which leaves the first token nothing to look at: 0/0 is NaN.": {
-        ADDED: f"scores + {OWN_MASK.replace('-2]', '-2] + 1')}[:-1, 1:]"
+        SOFTMAX: SOFTMAX.replace("mask", f"{larger(OWN_MASK)}[:-1, 1:]")
     },
-    "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {ADDED: "scores - mask"},
-    "The scores are multiplied by the mask, which makes 0 of those that count; add the mask.": {ADDED: "scores * mask"},
+    "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {
+        SOFTMAX: "return F.softmax(scores - mask)"
+    },
+    "The scores are multiplied by the mask, which makes 0 of those that count; add the mask.": {
+        SOFTMAX: "return F.softmax(scores * mask)"
+    },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        SOFTMAX: "F.softmax(scores, axis=-2)"
+        SOFTMAX: "return F.softmax(scores + mask, axis=-2)"
     },
     "The softmax runs over the heads; it must run over the keys, the last axis.": {
-        SOFTMAX: "F.softmax(scores, axis=1)"
+        SOFTMAX: "return F.softmax(scores + mask, axis=1)"
     },
-    "The softmax is taken twice.": {SOFTMAX: "F.softmax(F.softmax(scores))"},
+    "The softmax is taken twice.": {SOFTMAX: "return F.softmax(F.softmax(scores + mask))"},
     "The scale comes after the softmax; divide the scores, before the mask and the softmax.": {
-        SCALE: "scores",
-        SOFTMAX: "F.softmax(scores) / math.sqrt(self.head_dim)",
+        SCALE: "",
+        SOFTMAX: f"{SOFTMAX}{SCALE}",
     },
-    "The weights are multiplied with the keys; return weights @ value.": {WEIGHTED: "return weights @ key"},
-    "The operands are in the wrong order: it is weights @ value, since every query weighs all values.": {
-        WEIGHTED: "return value @ weights"
+    "The weights are multiplied with the keys; return the weights @ value.": {WEIGHTED: f"return {WEIGHTS} @ key"},
+    "The operands are in the wrong order: it is the weights @ value, since every query weighs all values.": {
+        WEIGHTED: f"return value @ {WEIGHTS}"
     },
     "The query is used as the key as well: split each of query, key and value.": {
-        HEADS_OF: HEADS_OF.replace("(query, key, value)", "(query, query, value)"),
+        OF_HEADS: OF_HEADS.replace("key", "query"),
     },
     "Large scores overflow: exp of a score above 88 is infinite in float32, and the row becomes NaN. Subtract the "
     "row's largest score first, or use F.softmax.": {
-        SOFTMAX: "F.exp(scores)\n        weights = weights / F.sum(weights, axis=-1)"
+        SOFTMAX: "weights = F.exp(scores + mask)\n        return weights / F.sum(weights, axis=-1)"
     },
     "The largest score of the whole batch is subtracted; a row that lies 104 below it becomes 0 / 0. Subtract each "
     "row's own largest score.": {
-        SOFTMAX: "F.exp(scores - F.max(scores, axis=None))\n        weights = weights / F.sum(weights, axis=-1)"
+        SOFTMAX: "scores = scores + mask\n        weights = F.exp(scores - F.max(scores, axis=None))\n"
+        "        return weights / F.sum(weights, axis=-1)"
     },
     "The mask is -100, so a later token still gets weight where its score is 100 larger: use minus infinity.": {
-        ADDED: "scores + F.where(mask < 0, -100.0, mask)"
+        SOFTMAX: "return F.softmax(scores + F.where(mask < 0, -100.0, mask))"
     },
-    "There is no softmax: the masked scores themselves are used as weights.": {SOFTMAX: "scores"},
-    "Attention returns the weights; it must return weights @ value.": {WEIGHTED: "return weights"},
-    "Query and key are swapped in the scores.": {"query @ key.transpose(-2, -1)": "key @ query.transpose(-2, -1)"},
-    "The values are weighted by the transposed weights.": {WEIGHTED: "return weights.transpose(-2, -1) @ value"},
+    "There is no softmax: the masked scores themselves are used as weights.": {SOFTMAX: "return scores + mask"},
+    "Attention returns the weights; it must return the weights @ value.": {WEIGHTED: f"return {WEIGHTS}"},
+    "Query and key are swapped in the scores.": {"query @ key.T": "key @ query.T"},
+    "The values are weighted by the transposed weights.": {WEIGHTED: f"return {WEIGHTS}.T @ value"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
     "then a transpose.": {SPLIT: "        return x.reshape([x.shape[0], self.num_heads, x.shape[1], self.head_dim])"},
     "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
@@ -139,17 +180,18 @@ MISTAKES = {
     "The heads are split from the input, before the projection: c_attn must see the whole embedding.": {
         "self.c_attn(hidden_states)": "self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape))"
     },
+    "Query, key and value are not split into heads: call _split_heads on each.": {OF_HEADS: "return query, key, value"},
     "12 heads are written into the code, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
         "= config.n_head\n": "= 12\n"
     },
     "There is one head over the whole width: query, key and value are not split into heads.": {
-        HEADS_OF: "        query, key, value = (part.unsqueeze(1) for part in (query, key, value))\n",
-        MERGED: "attn_output.squeeze(1)",
+        OF_HEADS: "return query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)",
+        MERGED: f"{ATTEND}.squeeze(1)",
     },
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return self.c_proj(attn_output)": "return attn_output"
     },
-    "The heads are not merged before c_proj: call _merge_heads on what _attn returns.": {MERGED: "attn_output"},
+    "The heads are not merged before c_proj: call _merge_heads on what _attn returns.": {MERGED: ATTEND},
     "The mask of the first call is kept, and another length needs another one: make it in every call.": {
         f"mask = {MASK_CALL}": f"if not hasattr(self, 'mask'):\n            self.mask = {MASK_CALL}\n"
         "        mask = self.mask"
@@ -158,17 +200,17 @@ MISTAKES = {
     "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {
         ATTEND: ATTEND.replace("mask", "0")
     },
-    "The mask that is passed is not [seq, seq]: give causal_mask hidden_states.shape[-2] and 0.": {
+    "The mask that is passed is not [seq, seq]: give causal_mask hidden_states.shape[-2].": {
         SIZED_MASK: SIZED_MASK.replace("-2", "-1")
     },
     "The mask that is passed is transposed: every token looks at itself and the tokens after it instead of before.": {
-        MASK_CALL: f"{MASK_CALL}.transpose(-2, -1)"
+        MASK_CALL: f"{MASK_CALL}.T"
     },
     "The mask that is passed is off by one: every token also looks at the one right after it.": {
-        MASK_CALL: f"{MASK_CALL.replace('0', '1')}[:, :-1]"
+        MASK_CALL: f"{larger(MASK_CALL)}[1:, :-1]"
     },
     "The mask that is passed blocks the token itself, which leaves the first token nothing to look at: 0/0 is NaN.": {
-        MASK_CALL: f"{MASK_CALL.replace('-2]', '-2] + 1')}[:-1, 1:]"
+        MASK_CALL: f"{larger(MASK_CALL)}[:-1, 1:]"
     },
     "The mask that is passed is -100, so a token still gets weight if its score is 100 larger: use minus infinity.": {
         MASK_CALL: FINITE_MASK.format(value="-100.0")
@@ -199,6 +241,7 @@ ALTERNATIVES = {
         "        query, key, value = (qkv[:, :, part * width : (part + 1) * width] for part in range(3))"
     },
     "one size, axis 2": {"[self.embed_dim] * 3, axis=-1": "self.embed_dim, axis=2"},
+    "a list of all three": {OF_HEADS: "return [self._split_heads(part) for part in (query, key, value)]"},
     "permute": {
         SPLIT: f"        return {CUT}.permute([0, 2, 1, 3])",
         MERGE: "        x = x.permute([0, 2, 1, 3])\n"
@@ -206,32 +249,35 @@ ALTERNATIVES = {
     },
     "transpose(1, 2)": {"return x.transpose(-3, -2)": "return x.transpose(1, 2)"},
     "one reshape and one permute for all three": {
-        QKV: "qkv = qkv.reshape([*qkv.shape[:2], 3, self.num_heads, self.head_dim]).permute([2, 0, 3, 1, 4])\n"
-        "        query, key, value = qkv[0], qkv[1], qkv[2]",
-        HEADS_OF: "",
+        QKV: "qkv = qkv.reshape([*qkv.shape[:2], 3, self.num_heads, self.head_dim]).permute([2, 0, 3, 1, 4])",
+        OF_HEADS: "return qkv[0], qkv[1], qkv[2]",
     },
+    "the axes named in transpose": {"key.T": "key.transpose(-2, -1)"},
     "the scale folded into the query": {
-        SCALE: "scores",
-        "scores = query @ key": "scores = (query * int(value.shape[-1]) ** -0.5) @ key",
+        SCALE: "",
+        "scores = query @ key": "scores = (query * int(query.shape[-1]) ** -0.5) @ key",
     },
-    "multiplied by the inverse square root": {SCALE: "scores * self.head_dim**-0.5"},
+    "multiplied by the inverse square root": {SCALE: " * self.head_dim**-0.5"},
     "-1e9 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e9")},
     "-1e5 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e5")},
     "mask before the scale": {
-        f"        scores = {SCALE}\n": "",
-        SOFTMAX: "F.softmax(scores / math.sqrt(self.head_dim))",
+        SCALE: " + mask",
+        SOFTMAX: "return F.softmax(scores / math.sqrt(self.head_dim))",
     },
-    "softmax with its axis": {SOFTMAX: "F.softmax(scores, axis=-1)"},
+    "softmax with its axis": {SOFTMAX: "return F.softmax(scores + mask, axis=-1)"},
     "softmax by hand": {
-        SOFTMAX: "F.exp(scores - F.max(scores, axis=-1))\n        weights = weights / F.sum(weights, axis=-1)"
+        SOFTMAX: "scores = scores + mask\n        weights = F.exp(scores - F.max(scores, axis=-1))\n"
+        "        return weights / F.sum(weights, axis=-1)"
     },
-    "the mask by F.where": {MASK: "        scores = F.where(mask < 0, mask, scores)\n"},
+    "the mask by F.where": {SOFTMAX: "return F.softmax(F.where(mask < 0, mask, scores))"},
     "an optional mask": {
-        "mask: Tensor\n": "mask: Tensor | None = None\n",
-        ADDED: f"scores + ({OWN_MASK} if mask is None else mask)",
+        "value: Tensor, mask: Tensor\n": "value: Tensor, mask: Tensor | None = None\n",
+        WEIGHTED: f"mask = {OWN_MASK} if mask is None else mask\n        {WEIGHTED}",
         ATTEND: ATTEND.replace(", mask", ""),
     },
+    "all in forward and _attn": ALL_IN_TWO,
     "the source tutorial's signatures": {
+        **ALL_IN_TWO,
         "def _split_heads(self, x: Tensor)": "def _split_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
         "def _merge_heads(self, x: Tensor)": "def _merge_heads(self, x: Tensor, num_heads: int, attn_head_size: int)",
         "self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor": (
@@ -239,18 +285,18 @@ ALTERNATIVES = {
         ),
         SPLIT: SPLIT.replace("self.num_heads, self.head_dim", "num_heads, attn_head_size"),
         JOINED: JOINED.replace("self.embed_dim", "num_heads * attn_head_size"),
-        ADDED: f"scores + {OWN_MASK}",
-        f"        mask = {MASK_CALL}\n": "",
-        HEADS_OF: "        sizes = self.num_heads, self.head_dim\n"
-        "        query, key, value = (self._split_heads(part, *sizes) for part in (query, key, value))\n",
-        ATTEND: ATTEND.replace(", mask", ""),
-        MERGED: MERGED.replace(")", ", *sizes)"),
+        SCALE: " / math.sqrt(int(value.shape[-1]))",
+        "scores + mask": f"scores + {OWN_MASK}",
+        f"        mask = {MASK_CALL}\n": "        sizes = self.num_heads, self.head_dim\n",
+        "map(self._split_heads, (query, key, value))": "(\n"
+        "            self._split_heads(part, *sizes) for part in (query, key, value)\n        )",
+        MERGED: f"{MERGED.replace(', mask', '')[:-1]}, *sizes)",
     },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "a mask as an index": {"scores = scores + mask": "scores[mask < 0] = -1e9"},
+    "a mask as an index": {SOFTMAX: "scores[mask < 0] = -1e9\n        return F.softmax(scores)"},
     "nn.Linear": {"self.c_attn = Linear(": "self.c_attn = nn.Linear("},
     "view": {CUT: ("x.view(*x.shape[:-1], self.num_heads, self.head_dim)")},
     "view with a list": {CUT: ("x.view([*x.shape[:-1], self.num_heads, self.head_dim])")},
@@ -261,19 +307,21 @@ HABITS = {
     "a transpose that orders all axes": {"return x.transpose(-3, -2)": "return x.transpose(0, 2, 1, 3)"},
     "contiguous": {JOINED: ("return x.contiguous().reshape([*x.shape[:-2], self.embed_dim])")},
     "contiguous and view": {JOINED: ("return x.contiguous().view(*x.shape[:-2], self.embed_dim)")},
-    "softmax with a dim": {SOFTMAX: "F.softmax(scores, dim=-1)"},
-    "softmax as a method": {SOFTMAX: "scores.softmax(dim=-1)"},
-    "torch.softmax": {SOFTMAX: "torch.softmax(scores, dim=-1)"},
-    "softmax without its module": {SOFTMAX: "softmax(scores)"},
-    "torch.matmul": {"query @ key.transpose(-2, -1)": "torch.matmul(query, key.transpose(-2, -1))"},
-    "matmul as a method": {WEIGHTED: "return weights.matmul(value)"},
-    "mT": {"query @ key.transpose(-2, -1)": "query @ key.mT"},
-    "sqrt of a size": {"math.sqrt(self.head_dim)": "math.sqrt(value.size(-1))"},
-    "a power of a size": {"math.sqrt(self.head_dim)": "value.shape[-1] ** 0.5"},
+    "softmax with a dim": {SOFTMAX: "return F.softmax(scores + mask, dim=-1)"},
+    "softmax as a method": {SOFTMAX: "return (scores + mask).softmax(dim=-1)"},
+    "torch.softmax": {SOFTMAX: "return torch.softmax(scores + mask, dim=-1)"},
+    "softmax without its module": {SOFTMAX: "return softmax(scores + mask)"},
+    "torch.matmul": {"query @ key.T": "torch.matmul(query, key.transpose(-2, -1))"},
+    "matmul as a method": {WEIGHTED: f"return {WEIGHTS}.matmul(value)"},
+    "mT": {"query @ key.T": "query @ key.mT"},
+    "sqrt of a size": {"math.sqrt(self.head_dim)": "math.sqrt(query.size(-1))"},
+    "a power of a size": {"math.sqrt(self.head_dim)": "query.shape[-1] ** 0.5"},
     "chunk as a method": {SPLIT_QKV: "qkv.chunk(3, dim=-1)"},
     "split with a dim": {SPLIT_QKV: "qkv.split(self.embed_dim, dim=2)"},
-    "dropout": {SOFTMAX: "F.dropout(F.softmax(scores), 0.1)"},
+    "dropout": {SOFTMAX: "return F.dropout(F.softmax(scores + mask), 0.1)"},
     "a mask by masked_fill": {
-        "scores = scores + mask": ('scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))')
+        SOFTMAX: 'scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))\n'
+        "        return F.softmax(scores)"
     },
+    "the number of earlier tokens, as the source tutorial gives it": {SIZED_MASK: f"{SIZED_MASK} 0,"},
 }

@@ -1,8 +1,8 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
-ROWS = "mask = causal[total - sequence_length :]"
-ADDED = "mask = mask + padding_mask.unsqueeze(1)"
+QUERIES = "queries = keys[total - sequence_length :].unsqueeze(-1)"
+HIDDEN = 'mask = F.where(keys > queries, float("-inf"), padding_mask.unsqueeze(1))'
 STORE_KEY = "store(keys, key, past)"
 STORE_VALUE = "store(values, value, past)"
 ATTEND = "attention._attn(query, keys[:, :, :total], values[:, :, :total], mask)"
@@ -30,21 +30,29 @@ MISTAKES = {
     "The slots are taken on the axis of the heads; they are axis 2.": {
         STORE: "cache[:, (slice(first, end), sequence_length)] = new"
     },
-    "The mask is cut on the wrong side: the new tokens are the last rows of the causal mask, not the first.": {
-        ROWS: "mask = causal[:sequence_length]"
+    "The queries are taken from the wrong end: the new tokens are the last of all tokens, not the first.": {
+        QUERIES: "queries = keys[:sequence_length].unsqueeze(-1)"
     },
     "The mask is that of the new tokens alone; it needs a column for every token in the cache too.": {
-        "causal = causal_mask(total, 0,": "causal = causal_mask(sequence_length, 0,",
-        ROWS: "mask = causal",
+        QUERIES: "keys = keys[total - sequence_length :]\n    queries = keys.unsqueeze(-1)"
     },
-    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own "
-    "row.": {ROWS: "mask = causal[total - 1 :]"},
-    "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
-        ROWS: "mask = causal"
+    "New tokens look at the tokens after them: nothing is hidden, or one row holds for all. Each has its own row.": {
+        QUERIES: "queries = keys[total - 1 :].unsqueeze(-1)"
     },
-    "The padding is not masked: add padding_mask.": {ADDED: "mask = mask.unsqueeze(0)"},
-    "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
-        ADDED: "mask = mask - padding_mask.unsqueeze(1)"
+    "There is a row for every token, old and new, and only the new ones ask: take the last seq positions.": {
+        QUERIES: "queries = keys.unsqueeze(-1)"
+    },
+    "A token does not look at itself: hide the keys after the query, not the query's own.": {
+        HIDDEN: HIDDEN.replace("keys > queries", "keys >= queries")
+    },
+    "The past is hidden and the future open: hide the keys after the query, not those before.": {
+        HIDDEN: HIDDEN.replace("keys > queries", "keys < queries")
+    },
+    "The padding is not masked: where a key is not hidden, take padding_mask.": {
+        HIDDEN: HIDDEN.replace("padding_mask", "0 * padding_mask")
+    },
+    "The padding mask has its sign turned, so that everybody looks at the padding; take it as it is.": {
+        HIDDEN: HIDDEN.replace("padding_mask", "-padding_mask")
     },
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store "
     "_split_heads(key).": {
@@ -119,14 +127,17 @@ ALTERNATIVES = {
     },
     "an ellipsis": {STORE: "cache[..., (slice(first, end), sequence_length), :] = new"},
     "padding_mask with both axes": {
-        ADDED: "mask = mask + padding_mask.unsqueeze(1).unsqueeze(1)",
+        HIDDEN: HIDDEN.replace(".unsqueeze(1)", ".unsqueeze(1).unsqueeze(1)"),
         "return mask.unsqueeze(1)": "return mask",
     },
-    "the masks added first": {
-        ROWS: "mask = causal + padding_mask.unsqueeze(1)",
-        ADDED: "mask = mask[:, total - sequence_length :]",
+    "the last rows of step 02's mask": {
+        "from solutions.solution_06": "from solutions.solution_02 import causal_mask\nfrom solutions.solution_06",
+        QUERIES: "causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)",
+        HIDDEN: "mask = causal[total - sequence_length :] + padding_mask.unsqueeze(1)",
     },
-    "the mask by F.where": {ADDED: "mask = F.where(mask < 0, mask, padding_mask.unsqueeze(1))"},
+    "the masks added": {
+        HIDDEN: "hidden = F.where(keys > queries, -1e9, 0.0)\n    mask = hidden + padding_mask.unsqueeze(1)"
+    },
     "the old slots and the new keys, joined": {
         ATTEND: "attention._attn(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
         "        F.concat([values[:, :, :past], value], axis=2),\n        mask,\n    )"
@@ -152,11 +163,7 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "unsqueeze with a dim": {"padding_mask.unsqueeze(1)": "padding_mask.unsqueeze(dim=1)"},
-    "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
-    "the mask as step 02 promises it": {
-        ROWS: "dtype, device = padding_mask.dtype, padding_mask.device\n"
-        "    mask = causal_mask(sequence_length, total - sequence_length, dtype=dtype, device=device)"
-    },
+    "a negative symbol": {"keys[total - sequence_length :]": "keys[-sequence_length:]"},
     "a store with a plain slice": {
         "cache[:, :, (slice(first, end), sequence_length)] = new": "cache[:, :, past : past + sequence_length] = new",
     },

@@ -3,7 +3,7 @@
 ROOT = "math.sqrt(int(query.shape[-1]))"
 SCORES = "scores = query @ key.transpose(-2, -1)"
 SCALED = f"scores = scores / {ROOT}"
-MASK = "mask = causal_mask(query.shape[-2], 0, dtype=query.dtype, device=query.device)"
+MASK = "mask = causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)"
 WEIGHTS = "return F.softmax(scores + mask)"
 SOFTMAX = "return weights * (grad - F.sum(weights * grad, axis=-1))"
 BY_VALUE = "grad_value = weights.transpose(-2, -1) @ grad"

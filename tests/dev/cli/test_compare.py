@@ -9,8 +9,7 @@ from tests.dev.commands import run
 pytestmark = pytest.mark.slow
 
 OWN_WAY = {
-    "weights = F.softmax(scores)": "weights = F.softmax(scores, axis=-1)",
-    "scores = query @ key.transpose(-2, -1)  # [..., seq, total]\n": "scores = my_scores(query, key)\n",
+    "scores = query @ key.T / math": "scores = my_scores(query, key) / math",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
 }
 
@@ -26,19 +25,19 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     course.write("s07", edits=OWN_WAY)
     shown = run(course, "compare", "07", "--anyway")
     for words in (
-        f"GPT2MultiHeadAttention._attn, line {course.line_of('s07', 'def _attn')}\n",
-        "  -     weights = F.softmax(scores, axis=-1)\n",
-        "  +     weights = F.softmax(scores)\n",
-        "        scores = scores / math.sqrt(self.head_dim)\n",  # equal lines have no mark
-        "1 of 5 blanks is written differently.",
+        f"GPT2MultiHeadAttention._attention_weights, line {course.line_of('s07', 'def _attention_weights')}\n",
+        "  -     scores = my_scores(query, key) / math.sqrt(self.head_dim)  # [..., seq, total]\n",
+        "  +     scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]\n",
+        "        return F.softmax(scores + mask)\n",  # equal lines have no mark
+        "1 of 7 blanks is written differently.",
     ):
         assert words in shown
-    assert "def _attn" not in shown
-    assert "    def _attn" in run(course, "compare", "07", "--anyway", "--whole")
-    spaced = find_step("s07").solution_file.read_text().replace("softmax(scores)", "softmax( scores )")
+    assert "def _attention_weights" not in shown
+    assert "    def _attention_weights" in run(course, "compare", "07", "--anyway", "--whole")
+    spaced = find_step("s07").solution_file.read_text().replace("softmax(scores", "softmax( scores")
     for source, status, words in (
-        (spaced, 0, "All 5 blanks are written as in the solution."),
-        (expected(find_step("s07")), 0, "5 of 5 blanks are written differently."),
+        (spaced, 0, "All 7 blanks are written as in the solution."),
+        (expected(find_step("s07")), 0, "7 of 7 blanks are written differently."),
         ("x = 1\n", 0, "_attn, not in your file"),
         ("x = (\n", 2, "compare: Line 1: '(' was never closed"),
     ):

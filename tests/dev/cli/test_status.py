@@ -28,7 +28,7 @@ def test_every_state_of_a_step(course):
     wanted = {
         "w01": "done",
         "w02": r"in progress \(1 of \d blanks\)",
-        "s07": r"in progress \(2 of 5 blanks\)",
+        "s07": r"in progress \(2 of 7 blanks\)",
         "s02": r"in progress \(line \d+: not Python\)",
         "s03": "missing: `./run skeletons` writes it anew",
         "s04": r"in progress \(not UTF-8 text\)",

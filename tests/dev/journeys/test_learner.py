@@ -25,18 +25,18 @@ def test_a_learner_takes_step_07(course):
     assert "Hint 1 of 3" in run("hint", "07")
     course.fill("s07", "_split_heads")
     assert "pass" in run("s07", status=1)
-    assert "1 of 5 blanks" in run("status")
+    assert "1 of 7 blanks" in run("status")
     course.write("s07", edits=SCALE)
     shown = " ".join(run("s07", status=1).split())
     assert MISTAKE in shown
     verdict = record("s07", status=1)
     (why,) = verdict["explanations"]
-    assert (verdict["verdict"], why["about"], why["numbers"]) == ("fail", "_attn", True)
+    assert (verdict["verdict"], why["about"], why["numbers"]) == ("fail", "_attention_weights", True)
     assert why["sentence"].startswith(MISTAKE)
-    assert why["line"] == course.line_of("s07", "def _attn(")
+    assert why["line"] == course.line_of("s07", "def _attention_weights(")
     assert all(f"{row['verdict']} {row['about']} {row['sentence']}" in shown for row in verdict["rows"])
     assert f"steps/step_07.py:{why['line']}: error: " in run("step", "step_07", "--problems", status=1)
-    assert record("s07", "--show", "_attn", status=1)["shown"]
+    assert record("s07", "--show", "_attention_weights", status=1)["shown"]
     run("compare", "07", status=1)
     course.write("s07")
     verdict = record("s07", "--no-compile", "--seed", "1")

@@ -12,9 +12,9 @@ from checker.diagnosis.mistakes import load_attempts
 MESSAGES = {
     "a syntax error": (
         "s07",
-        {"return weights @ value": "return weights @ (value"},
+        {"key, mask) @ value": "key, mask) @ (value"},
         set(),
-        ["Line {line}: '(' was never closed.", "return weights @ (value ^"],
+        ["Line {line}: '(' was never closed.", "key, mask) @ (value ^"],
     ),
     "wrong arguments, after which one failure is enough": (
         "s09",
@@ -48,7 +48,7 @@ MESSAGES = {
     ),
     "a mistake in a function whose own claims hold": (
         "s07",
-        {"= config.n_head\n": "= 12\n", "return weights @ value": "return weights @ key"},
+        {"= config.n_head\n": "= 12\n", "key, mask) @ value": "key, mask) @ key"},
         {"_attn", "_split_heads"},
         ["_attn: The weights are multiplied with the keys", "write: self.num_heads = config.n_head"],
     ),
@@ -56,7 +56,7 @@ MESSAGES = {
         "s07",
         {
             **load_attempts(find_step("07")).alternatives["the source tutorial's signatures"],
-            "F.softmax(scores)": "scores",
+            "weights = F.softmax(scores + ": "weights = (scores + ",
         },
         {"_attn"},
         ["_attn: There is no softmax", "waits forward waits until _attn works"],

@@ -101,5 +101,5 @@ def test_mine_shows_the_learners_own_heads(course):
         course.write(step.task)
     expected = attention(course, "The cat sat", "--text").stdout
     assert attention(course, "The cat sat", "--text", "--mine").stdout == expected
-    course.write("s07", edits={"scores = scores / math": "scores = scores * math"})
+    course.write("s07", edits={"key.T / math": "key.T * math"})
     assert attention(course, "The cat sat", "--text", "--mine").stdout != expected

@@ -20,7 +20,7 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
 
     monkeypatch.setattr(chosen, "standing", standing)
     monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
-    monkeypatch.setattr(chosen, "takes_mask", lambda file: True)
+    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
     own = chosen.mine([MODEL], fill_in=True, anyway=False)
     running = "running {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert [step.task for step in own.steps] == [

@@ -153,15 +153,19 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     for step in steps_up_to(SERVER):
         course.write(step.task)
     course.write("s07", edits=load_attempts(find_step("07")).alternatives["the source tutorial's signatures"])
+    unlike = mine(status=2).stderr
+    assert "write GPT2MultiHeadAttention._split_heads(x), " in unlike
+    assert ", GPT2MultiHeadAttention._attn(query, key, value, mask) in steps/step_07.py, or add --fill-in" in unlike
+    assert "stands in for s07" in mine("--fill-in").stderr
+    course.write("s07")
     solved = mine()
-    assert "_attn of s07 takes no mask" in solved.stderr
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
-    course.write("s07", edits={"key.transpose(-2, -1)": "key"})
+    course.write("s07", edits={"key.T": "key"})
     wrong = mine(status=2).stderr
     assert "generate: steps/step_07.py: ValueError: Matmul: Matrix multiplication input lhs (shape [batch, 4" in wrong
     assert f"line {course.line_of('s07', 'query @ key')}: scores = query @ key" in wrong
     assert "`./run s07` checks this step" in wrong
-    course.write("s07", edits={"F.softmax(scores)": "F.softmax(scores, axis=-2)"})
+    course.write("s07", edits={"F.softmax(scores + mask)": "F.softmax(scores + mask, axis=-2)"})
     assert "your steps do not run together. TypeError: MAX compiles no softmax over" in mine(status=2).stderr
     course.write("s07")
     course.write("s12", edits={"sampling.choose(logits": "sampling.choose(-logits"})  # the model's graph stays as it is
@@ -173,7 +177,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
 
 @pytest.mark.nightly
 def test_a_wrong_attention_changes_the_text_but_with_the_kernels_it_does_not_run(course):
-    course.write("s07", edits={"scores = scores / math.sqrt(": "scores = scores * math.sqrt("})
+    course.write("s07", edits={"key.T / math": "key.T * math"})
     sentence = "The whale struck the ship, and it sank."  # more tokens than the kernel for few rows takes
     options = (sentence, "--seed", "1", "--max-new-tokens", "10")
     text, mine = run(*options).stdout, (*options, "--mine", "--fill-in", "--anyway")

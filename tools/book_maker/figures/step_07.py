@@ -94,6 +94,11 @@ def module(draw: Drawing) -> None:
         note(y + 16, shape)
         return drawn.bottom
 
+    frames = ((4.0, 52.0, 392, 162, "_qkv"), (4, 222, 392, 262, "_attn"), (12, 244, 276, 190, "_attention_\nweights"))
+    for x, y, width, height, name in frames:
+        draw.box(x, y, width, height, dashed=True, kind="muted")
+        for line, text in enumerate(name.splitlines()):
+            draw.text(x + 10, y + 13 + 16 * line, text, "start", mono=True, bold=True)
     joined = row(62, "c_attn", f"[batch, seq, {3 * config.n_embd}]", row(10, "hidden_states", stream), kind="accent")
     split = {}
     for at, kind in enumerate(("query", "key", "value")):
@@ -104,8 +109,6 @@ def module(draw: Drawing) -> None:
         draw.arrow(part.bottom, split[kind].top)
     note(138, f"3 times {stream}")
     note(190, f"3 times {heads}")
-    draw.box(4, 222, 392, 262, dashed=True, kind="muted")
-    draw.text(14, 238, "_attn", "start", mono=True, bold=True)
     draw.arrow(split["query"].bottom, (middle - 40, 250))
     last = row(250, "query @ key.T", scores, split["key"].bottom)
     for y, words in ((298, f"/ \N{SQUARE ROOT}{config.head_dim}"), (346, "+ causal_mask"), (394, "softmax")):
