@@ -1,4 +1,4 @@
-"""Which functions of a learner's file later steps cannot call as they call the solution's, though it may pass."""
+"""Which functions of a learner's file later steps cannot use as they use the solution's, though the file may pass."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import ast
 
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON, FunctionNode, functions
-from checker.course.steps import Step, optional_in
+from checker.course.steps import Step
 
 
 def other_forms(step: Step, source: str) -> dict[str, str]:
-    """Return the functions that a file lacks or gives other parameters, by qualified name, with the solution's."""
+    """Return the functions that a file lacks or has in another form, and the solution's form of each.
+
+    Its form is its parameters, and of ``__init__`` what it sets: ``(config) with self.c_fc and self.c_proj``.
+    """
     if step.language is not PYTHON:
         return {}
     mine, theirs = (functions(ast.parse(text)) for text in (source, step.solution_file.read_text()))
-    optional = optional_in(step)
-    lacking = {each.function for each in blanks_of(step) if each.label in optional and each.label not in source}
+    lacking = {each.function for each in blanks_of(step) if each.label not in source}
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
+    unset = {name for name, node in theirs.items() if not all(attribute in source for attribute in _set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
-    return {name: f"({_names(node.args)})" for name, node in theirs.items() if name in (lacking | other) - inner}
+    return {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
 
 
 def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
@@ -36,8 +39,14 @@ def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
     )
 
 
-def _names(arguments: ast.arguments) -> str:
-    """Return parameters as they are written, without self and without types."""
-    for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+def _set_by(node: FunctionNode) -> list[str]:
+    """Return what an ``__init__`` sets: ``self.weight``."""
+    stored = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
+    return [ast.unparse(each) for each in stored] if node.name == "__init__" else []
+
+
+def _form(node: FunctionNode) -> str:
+    for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         each.annotation = None
-    return ast.unparse(arguments).removeprefix("self").removeprefix(", ")
+    parameters = ast.unparse(node.args).removeprefix("self").removeprefix(", ")
+    return f"({parameters})" + " with " * bool(_set_by(node)) + " and ".join(_set_by(node))

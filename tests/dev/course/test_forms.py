@@ -1,0 +1,46 @@
+"""Which functions of a file later steps cannot use as they use the solution's."""
+
+import pytest
+
+from checker.course.forms import other_forms
+from checker.course.steps import all_steps, find_step
+from checker.diagnosis.mistakes import edited, load_attempts
+
+MASK = {"causal_mask": "(sequence_length, *, dtype, device)"}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "fits"),
+    [
+        ("length, *, dtype, device", True),
+        ("length, dtype, device=None, more=1", True),
+        ("*sizes, **options", True),
+        ("length, num_tokens, *, dtype, device", False),
+        ("length, *, dtype", False),
+        ("length, *, dtype, device, kept", False),
+        ("*, dtype, device", False),
+    ],
+)
+def test_a_function_fits_if_every_call_of_the_solutions_does(parameters, fits):
+    assert other_forms(find_step("02"), f"def causal_mask({parameters}): ...") == ({} if fits else MASK)
+
+
+def test_a_file_may_lack_a_function_or_what_init_sets():
+    assert other_forms(find_step("02"), "x = 1") == MASK
+    assert other_forms(find_step("02"), "causal_mask = make_mask") == {}
+    source = find_step("07").solution_file.read_text()
+    (form,) = other_forms(find_step("07"), source.replace("self.head_dim", "self.attn_head_size")).values()
+    assert form.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
+
+
+@pytest.mark.slow
+def test_only_the_source_tutorials_forms_are_others():
+    named = {
+        (step.task, name)
+        for step in all_steps()
+        for name, edits in load_attempts(step).alternatives.items()
+        if other_forms(step, edited(step.solution_file.read_text(), edits))
+    }
+    tutorial = {each for each in named if each[1].startswith("the source tutorial's")}
+    assert named - tutorial == {("s07", "all in forward and _attn")}
+    assert {"s02", "s07"} <= {task for task, _ in tutorial}
