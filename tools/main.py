@@ -15,7 +15,6 @@ from checker.course.steps import Step, all_steps
 from cli.parts import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 Command = Callable[..., None]
 
 
@@ -99,17 +98,6 @@ def book_check(chapters: tuple[str, ...]) -> int:
     from tools.book_maker.preprocess import check
 
     return check(_found(chapters))
-
-
-@main.command()
-@click.argument("out", type=FOLDER)
-@click.argument("figures", nargs=-1)
-def book_figures(out: Path, figures: tuple[str, ...]) -> None:
-    """Draw figures without building the book: OUT, then step_07.heads … or all"""
-    from tools.book_maker.preview import names, preview
-
-    with refusing(ValueError):
-        preview(out, list(figures) or names())
 
 
 @main.command()

@@ -13,12 +13,12 @@ from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.figures import warmup_06
 from tools.book_maker.formulas import TOKEN
-from tools.book_maker.preview import names as figure_names
 from tools.book_maker.transcripts import agrees, changes, output_after, renewed
 from tools.course_copy import Course, python
 
 PARTS = ["The idea", "By hand", "In MAX", "Write it", "Check it", "Hints", "When it fails", "The model so far"]
 OPTIONAL_PARTS = ["Why this way?", "Exercises", "The solution"]
+FIGURE = re.compile(r"^\{\{figure (\w+\.\w+):", re.MULTILINE)
 HINTS = ["Hint 1 of 3: the idea", "Hint 2 of 3: the operation", "Hint 3 of 3: the line"]
 
 every_chapter = pytest.mark.parametrize("chapter", [path.name for path in chapters()])
@@ -107,7 +107,7 @@ def test_every_figure_is_shown():
         for module in (ROOT / "tools" / "book_maker" / "figures").glob("[a-z]*.py")
         for name in re.findall(r"^def ([a-z]\w*)\(draw: Drawing\) -> None:", module.read_text(), re.MULTILINE)
     }
-    assert drawn == set(figure_names())
+    assert drawn == {name for path in chapters() for name in FIGURE.findall(source(path.name))}
 
 
 def test_the_worked_example_that_is_drawn_is_the_one_that_is_checked():

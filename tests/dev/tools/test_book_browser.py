@@ -13,7 +13,6 @@ from tests.dev.axe import COLORS, EVERYTHING, THEMES, WIDTHS, complaints, open_p
 from tests.dev.conftest import REPOSITORY
 from tests.dev.terminal import started
 from tools.book_maker.drawing.svg import LEAST_LETTER
-from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -166,11 +165,3 @@ def test_keys_reach_what_scrolls_and_the_sidebar(page, address):
     switch.press("Enter")
     assert switch.get_attribute("aria-expanded") == "true"
     assert page.get_by_role("navigation", name="Table of contents").is_visible()
-
-
-def test_figures_are_drawn_without_the_book(browser, tmp_path):
-    python(ROOT, "-m", "tools", "book-figures", tmp_path, "step_01.heads", status=0)
-    assert {path.name for path in tmp_path.iterdir()} == {
-        f"figures.{theme}.{kind}" for theme in ("light", "coal") for kind in ("html", "png")
-    }
-    assert all("</svg>" in page.read_text() for page in tmp_path.glob("*.html"))

@@ -9,8 +9,8 @@ from checker.course.steps import find_step
 
 pytest.importorskip("playwright")
 from tests.dev.axe import THEMES, WIDTHS, complaints, open_page, open_window
+from tests.dev.browsers import chromium
 from tests.dev.cli.page.firefox import firefox
-from tools.book_maker.browser import chromium
 
 BROWSERS = (chromium, pytest.param(firefox, marks=pytest.mark.nightly))
 pytestmark = [

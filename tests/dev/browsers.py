@@ -1,4 +1,4 @@
-"""A browser that looks at pages: for tests of the book and for previews of figures."""
+"""A browser that looks at pages."""
 
 import shutil
 from collections.abc import Iterator
@@ -6,12 +6,10 @@ from contextlib import contextmanager, suppress
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from checker.errors import UserError
-
 ADVICE = "no Chromium, Chrome or Edge was found; `apt-get install chromium` or `python -m playwright install chromium`"
 
 
-class NoBrowser(UserError):
+class NoBrowser(Exception):
     """No browser starts; the message says how to install one."""
 
 
