@@ -102,7 +102,7 @@ def skeletons(only_check: bool) -> int:
 @click.command()
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
 @click.option("--device", type=DEVICE, default="cpu", help="gpu: what checks and generate need on it.")
-@click.option("--all", "every", is_flag=True, help="First install what book, serve, attention and notebook need.")
+@click.option("--all", "every", is_flag=True, help="First install what book, serve and notebook need.")
 def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
     """Compile everything that the checks and the finished model need, once, so that nothing waits later.
 

@@ -225,7 +225,6 @@ def serve(**options: Any) -> int:
 @click.command()
 @click.argument("text_to_read", type=Text(), metavar="TEXT", help="the text that the model reads")
 @click.option("--out", type=FILE, help="The HTML file to write.", show_default="attention.html")
-@click.option("--png", type=FILE, help="Write a picture of all heads as PNG instead.")
 @click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
 @click.option("--layer", type=click.IntRange(0), default=0, help="The layer that is shown large, from 0.")
 @click.option("--head", type=click.IntRange(0), default=0, help="The head that is shown large, from 0.")

@@ -1,4 +1,4 @@
-"""Show what the heads look at: as one HTML file that needs nothing else, as a picture, or in the terminal."""
+"""Show what the heads look at: as one HTML file that needs nothing else, or in the terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ def show_attention(
     *,
     text_to_read: str,
     out: Path | None,
-    png: Path | None,
     text: bool,
     layer: int,
     head: int,
@@ -23,15 +22,15 @@ def show_attention(
     device: str,
     **own_steps: bool,
 ) -> None:
-    """Draw the heads on a text, on standard output or in files; ``tell`` which file.
+    """Draw the heads on a text, on standard output or in a file; ``tell`` which file.
 
     Raises:
-        OSError: a file cannot be written.
+        OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
             learner's steps cannot run: see :func:`play.beginning.prepared`, which ``own_steps`` are for.
     """
-    out = out or (None if text or png else Path("attention.html"))
-    require_writable(out, png)
+    out = out or (None if text else Path("attention.html"))
+    require_writable(out)
     with prepared(tell, [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention
@@ -48,9 +47,6 @@ def show_attention(
         attention = read_attention(text_to_read, folder, device)
     if text:
         pictures.in_terminal(attention, layer, head)
-    if png:
-        pictures.as_png(attention, png)
-        tell(f"{png.absolute()} written")
     if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
         write(out, as_html("attention", "What the heads look at", data).encode())

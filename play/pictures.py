@@ -1,16 +1,12 @@
-"""Draw attention weights: as a picture, and in the terminal. (``play.widgets.page`` makes the page.)"""
+"""Draw attention weights in the terminal. (``play.widgets.page`` makes the page.)"""
 
 from __future__ import annotations
-
-import io
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from play.attention_weights import Attention, pattern, shares
-from play.files import write
 
 SHADES = " .:-=+*#%@"
 
@@ -30,36 +26,6 @@ def measured(attention: Attention) -> list[list[dict[str, float]]]:
 def visible(token: str) -> str:
     """Return a token with its spaces and line ends shown, so that `` the`` and ``the`` can be told apart."""
     return token.replace(" ", "␣").replace("\n", "↵").replace("\t", "→") or "∅"
-
-
-def as_png(attention: Attention, path: Path) -> None:
-    """Write all heads to ``path`` as small maps, layers from top to bottom.
-
-    Raises:
-        ValueError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ValueError(
-            "--png needs matplotlib, which `./run attention` installs; use that instead of calling Python directly"
-        ) from error
-    layers, heads, *_ = attention.weights.shape
-    figure = Figure(figsize=(0.9 * heads + 0.5, 0.9 * layers + 0.5), dpi=200, layout="constrained")
-    grid = figure.subplots(layers, heads, squeeze=False)
-    for layer in range(layers):
-        for head in range(heads):
-            axes = grid[layer, head]
-            axes.imshow(attention.weights[layer, head], vmin=0, vmax=1, cmap="magma")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            if layer == 0:
-                axes.set_title(f"head {head}", fontsize=6)
-            if head == 0:
-                axes.set_ylabel(f"layer {layer}", fontsize=6)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format=path.suffix.removeprefix(".") or None)
-    write(path, drawn.getvalue())
 
 
 def in_terminal(attention: Attention, layer: int, head: int) -> None:

@@ -110,7 +110,7 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
     monkeypatch.setattr(serve, "check_version", lambda: None)
     monkeypatch.setenv("GPT2_SERVED", "{}")
     chosen = dict.fromkeys(REST) | {"model": folder, "mine": False, "fill_in": False, "anyway": False, "device": "cpu"}
-    shown = {"text_to_read": "Call", "out": None, "png": None, "text": True, "layer": 0, "head": 0}
+    shown = {"text_to_read": "Call", "out": None, "text": True, "layer": 0, "head": 0}
     for command in (
         lambda: generate.generate("Call", print, **chosen),
         lambda: serve.serve(print, model=folder),

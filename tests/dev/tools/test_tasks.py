@@ -121,7 +121,7 @@ def test_run_passes_arguments_and_exit_status_on():
     assert "$HOME b; exit 3" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["attention", "check"])
+@pytest.mark.parametrize("name", ["serve", "check"])
 def test_help_installs_nothing(name, course):
     course.shell("./run --help")  # lends the environment
     (course.root / "requirements" / f"{TASKS[name]['default-environment']}.txt").write_text("no-such-package==1\n")
