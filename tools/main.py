@@ -83,12 +83,11 @@ def bench_serve(clients: list[int], servers: list[str], large: bool, rounds: int
 
 @main.command()
 @click.argument("chapters", nargs=-1)
-@click.option("--dry-run", is_flag=True, help="Print the differences and rewrite nothing.")
-def book_update(chapters: tuple[str, ...], dry_run: bool) -> int:
+def book_update(chapters: tuple[str, ...]) -> int:
     """Run again the commands that the book shows, and rewrite their output: step_07 …, or all chapters"""
     from tools.book_maker.transcripts import update
 
-    return update(_found(chapters), rewrite=not dry_run)
+    return update(_found(chapters))
 
 
 @main.command()

@@ -171,8 +171,8 @@ def changes(chapter: str, text: str, now: str) -> str:
     return f"{''.join(diff)}\nIf that is right: ./run book-update {chapter.removesuffix('.md')}"
 
 
-def update(names: Sequence[str], *, rewrite: bool) -> int:
-    """Run chapters again; rewrite them or print what differs. Return the exit status, 1 if anything is left to do."""
+def update(names: Sequence[str]) -> int:
+    """Run chapters again and rewrite them. Return the exit status, 1 if anything is left to do."""
     status = 0
     with tempfile.TemporaryDirectory() as folder:
         course = Course(Path(folder) / "course")
@@ -187,9 +187,6 @@ def update(names: Sequence[str], *, rewrite: bool) -> int:
                 continue
             if now == text:
                 print(f"book/src/{chapter}: everything is as it is printed now")
-            elif not rewrite:
-                print(changes(chapter, text, now))
-                status = 1
             elif path.read_text() != text:
                 print(f"book/src/{chapter} was changed in the meantime and is left as it is; run this again")
                 status = 1
