@@ -58,13 +58,12 @@ def reset(step: Step | None, every: bool, yes: bool) -> None:
 
 @click.command()
 @step_argument
-@click.option("--whole", is_flag=True, help="Show whole functions, including the given parts.")
 @click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
-def compare(step: Step, whole: bool, anyway: bool) -> int:
+def compare(step: Step, anyway: bool) -> int:
     """Show your file beside the solution, once it has passed: ./run compare 07."""
     from cli.compare import compare
 
-    return compare(step, whole=whole, anyway=anyway)
+    return compare(step, anyway=anyway)
 
 
 @click.command(params=[*FORM])

@@ -19,7 +19,6 @@ from checker.session.printer import Printer
 
 WARNING = "This step has not passed yet, and comparing shows the solution."
 STYLES = {"-": "yellow", "+": "green", "…": "dim"}
-WHOLE = 10_000  # equal lines around a difference that are shown
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Difference:
     rows: list[str]
 
 
-def differences(step: Step, around: int = 1) -> list[Difference]:
-    """Return the taught functions that are not written alike, with so many equal lines ``around`` each difference.
+def differences(step: Step) -> list[Difference]:
+    """Return the taught functions that are not written alike.
 
     Comments, blank lines and formatting do not count as a difference.
 
@@ -51,7 +50,7 @@ def differences(step: Step, around: int = 1) -> list[Difference]:
         if name not in mine:
             different.append(Difference(name, None, rows_of([], _lines(solution, answers[name]))))
         elif mine[name].means != answers[name].means:
-            rows = rows_of(_lines(source, mine[name]), _lines(solution, answers[name]), around)
+            rows = rows_of(_lines(source, mine[name]), _lines(solution, answers[name]))
             different.append(Difference(name, mine[name].defined, rows))
     return different
 
@@ -62,18 +61,17 @@ def _lines(source: str, function: Function) -> list[str]:
     return textwrap.dedent("\n".join(line.rstrip().replace(TODO, "# ", 1) for line in lines)).splitlines()
 
 
-def rows_of(left: Sequence[str], right: Sequence[str], around: int = 1) -> list[str]:
-    """Return where two texts differ, with some equal lines ``around`` each place; nothing if they are equal."""
-    lines = list(difflib.unified_diff(left, right, n=around, lineterm=""))[3:]  # after the names, and the first place
+def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
+    """Return where two texts differ, with an equal line around each place; nothing if they are equal."""
+    lines = list(difflib.unified_diff(left, right, n=1, lineterm=""))[3:]  # after the names, and the first place
     return ["…" if line.startswith("@@") else f"{line[0]} {line[1:]}".rstrip() for line in lines]
 
 
-def compare(step: Step, *, whole: bool = False, anyway: bool) -> int:
+def compare(step: Step, *, anyway: bool) -> int:
     """Print the blanks that are written differently from the solution.
 
     Args:
         step: the step.
-        whole: show whole functions, including the given parts.
         anyway: show it even if the file as it is has not passed.
 
     Returns:
@@ -88,7 +86,7 @@ def compare(step: Step, *, whole: bool = False, anyway: bool) -> int:
         printer.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return 1
-    different = differences(step, WHOLE if whole else 1)
+    different = differences(step)
     if different:
         printer.line(f"- {file}\n+ {relative_path(step.solution_file)}\n")
     for difference in different:
