@@ -210,7 +210,6 @@ def chat(**options: Any) -> None:
 @dtype_option
 @click.option("--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray.")
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
-@click.option("--verbose", is_flag=True, help="Show MAX's own log.")
 def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
     from play.processes import end_at_once

@@ -44,7 +44,6 @@ class Options:
     restart: bool = False  # start the model again when its process ends
     no_prefix_cache: bool = False  # compute every prompt anew
     log_json: bool = False
-    verbose: bool = False
     api_key: Path | None = None  # a file of keys, one of which a request needs
     no_key: bool = False  # let other machines ask without a key
     replicas: int = 1  # how many servers share the requests; more than one run in Ray Serve

@@ -195,7 +195,7 @@ def prepare_server(options: Options) -> Any:
     settings = Settings(
         MAX_SERVE_HOST=options.host,
         MAX_SERVE_PORT=options.port,
-        MAX_SERVE_LOGS_CONSOLE_LEVEL="INFO" if options.verbose else "WARNING",
+        MAX_SERVE_LOGS_CONSOLE_LEVEL="WARNING",
         MODULAR_STRUCTURED_LOGGING=options.log_json,
     )
     configure_logging(settings)
