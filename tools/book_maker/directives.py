@@ -9,7 +9,6 @@ from html import escape, unescape
 from checker.course.languages import MOJO, functions
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, WIDGETS, find_step, relative_path
-from checker.diagnosis.mistakes import load_attempts
 from play.reading.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas
@@ -27,7 +26,6 @@ NAME = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)|<[^>]*>|\]\([^)]*
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 UNBROKEN, UNBROKEN_WHERE_WIDE = 18, 28  # letters of code that a table keeps on one line, on a phone and elsewhere
 LANGUAGES = {".py": "python", ".mojo": "python", ".toml": "toml", ".json": "json", ".md": "markdown", "": "sh"}
-IDENTIFIER = re.compile(r"(?<![\w.])(?:\w+\.)*\w*_\w*(?:\.\w+)*(?:\(\))?")
 
 
 def block(words: str, chapter: str = "") -> str:
@@ -39,7 +37,7 @@ def block(words: str, chapter: str = "") -> str:
     name, _, rest = words.partition(" ")
     if name == "skeleton":
         return skeleton(rest, chapter)
-    known = {function.__name__: function for function in (code, diff, figure, mistakes, widget)}
+    known = {function.__name__: function for function in (code, diff, figure, widget)}
     if name not in known:
         names = ", ".join(["skeleton", *known])
         raise ValueError(f"there is no directive {name!r}; choose from {names}, and {{{{= … }}}} for numbers")
@@ -168,19 +166,6 @@ def drawing(name: str) -> str:
         return draw.svg()
     except Exception as error:  # a writer's figure may raise anything
         raise ValueError(f"the figure {name} cannot be drawn: {type(error).__name__}: {error}") from error
-
-
-def mistakes(step: str) -> str:
-    """Return a folded list of what the check of a step can say."""
-    sentences = list(load_attempts(find_step(step)).mistakes)
-    items = "\n".join(f"<li>{marked(sentence)}</li>" for sentence in sentences)
-    summary = f"The {len(sentences)} mistakes that <code>./run {find_step(step).task}</code> names"
-    return f'<details class="mistakes"><summary>{summary}</summary>\n<ul>\n{items}\n</ul>\n</details>'
-
-
-def marked(sentence: str) -> str:
-    """Return a sentence of a verdict as HTML, with the identifiers in it as code."""
-    return IDENTIFIER.sub(lambda match: f"<code>{match[0]}</code>", escape(sentence, quote=False))
 
 
 def in_html(words: str) -> str:

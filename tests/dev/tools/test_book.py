@@ -57,7 +57,7 @@ def test_the_chapter_of_a_step_has_all_its_parts(step):
         assert re.findall(r"^- \*\*`([^`]+)`\*\*:", hint, re.MULTILINE) == [blank.label for blank in blanks], summary
         assert "{{" not in hint
     short = step.number if step.name.startswith("step") else step.task
-    assert text.count(f"{{{{skeleton {short}}}}}") == 1 >= text.count(f"{{{{mistakes {short}}}}}")
+    assert text.count(f"{{{{skeleton {short}}}}}") == 1
     (solution,) = re.findall(r'<details class="solution"><summary>The solution</summary>(.*?)</details>', text, re.S)
     path = re.escape(str(step.solution_file.relative_to(ROOT)))
     shown = re.findall(rf"^\{{\{{code {path}(?: (\S+))?\}}\}}$", solution, re.MULTILINE)
