@@ -177,7 +177,7 @@ def test_a_chapter_is_checked_run_again_and_rewritten(monkeypatch, tmp_path, cap
     chapter = tmp_path / "one.md"
     chapter.write_text(CHAPTER)
     assert transcripts.update(["one.md"]) == 0
-    wanted = CHAPTER.replace("07.py\n0\n", "07.py\n3\n").replace("\nold\n", "\n1\n")
+    wanted = CHAPTER.replace("07.py\n0\n", "07.py\n5\n").replace("\nold\n", "\n1\n")
     assert chapter.read_text() == wanted.replace("+ 1)\n```", "+ 1)\n```\n\n```text\n2\n```")
     assert transcripts.update(["one.md"]) == preprocess.check(["one.md"]) == 0
     chapter.write_text("word " * 1_201)
