@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 PATIENCE = 1.2  # seconds that the exception of a signal has to close what is open
 
@@ -20,14 +22,19 @@ def not_ignored() -> list[signal.Signals]:
     return [number for number in ENDINGS if signal.getsignal(number) is not signal.SIG_IGN]
 
 
+def is_importing(frame: FrameType | None) -> bool:
+    """Return whether what runs in a frame is the import of a module, or was called by one."""
+    return any(its.f_code.co_filename.startswith("<frozen importlib.") for its, _ in traceback.walk_stack(frame))
+
+
 @contextmanager
 def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     """While this is open, let a signal of :data:`ENDINGS` end the program with its status, whatever the program does.
 
     Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
     thread waits for the number of the signal, which Python writes to a pipe at once, and ends the program in the middle
-    of such a call. If the exception comes in time, it closes what is open first. Either way the program ends here,
-    since MAX may take a second to leave Python.
+    of such a call. If the exception comes in time, it closes what is open first; while a module is imported there is
+    none, since MAX's crash of it. Either way the program ends here, since MAX may take a second to leave Python.
 
     Args:
         say: called before the program ends, with the name of the signal.
@@ -37,11 +44,13 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     closed, ending, came = threading.Event(), threading.Lock(), list[int]()
 
-    def interrupt(number: int, frame: object) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if is_importing(frame):
+            end(number)
         came.append(number)
         raise KeyboardInterrupt
 
-    before = {number: signal.signal(number, interrupt) for number in not_ignored()}
+    before = {number: signal.getsignal(number) for number in not_ignored()}
 
     def end(number: int) -> None:
         ending.acquire()  # and never released: only one thread says something
@@ -60,6 +69,8 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
     try:
+        for number in before:
+            signal.signal(number, interrupt)
         yield
     except KeyboardInterrupt:
         for number in before:

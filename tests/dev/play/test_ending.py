@@ -22,6 +22,7 @@ DOING = {
     "a call of C": ('hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)', ""),  # which no signal interrupts
     "Python": ("while True: time.time()", "closed\n"),
     "waiting": ("sys.stdin.readline()", "closed\n"),
+    "an import": ("sys.path.append(sys.argv[1]); import endless", ""),  # of an extension, which an exception crashes
     "what is put off": ("with ending.put_off(): time.sleep(99)", ""),
     "closing": ("try: time.sleep(99)\n        finally: time.sleep(99)", ""),
 }
@@ -40,9 +41,10 @@ with ending.ending_soon(lambda by: print("stopped by", by)):
 @pytest.mark.slow
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("what", DOING)
-def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, number):
+def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, number, tmp_path):
     doing, closed = DOING[what]
-    with started(ROOT, "-c", PROGRAM.format(doing=doing)) as process:
+    (tmp_path / "endless.py").write_text("while True: pass")
+    with started(ROOT, "-c", PROGRAM.format(doing=doing), str(tmp_path)) as process:
         assert process.stdout.readline() == "begun\n"
         time.sleep(1)  # it is in the middle of it
         process.send_signal(number)
