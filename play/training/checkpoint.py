@@ -68,6 +68,8 @@ class Folder:
             for left in made.path.rglob(f"*{UNFINISHED}"):  # of a training that was killed
                 left.unlink()
             whole.parent.mkdir(parents=True, exist_ok=True)
+            if whole.exists():  # it is empty, and may be closed to others
+                made.path.chmod(whole.stat().st_mode)
             made.path.rename(whole)
         except OSError as error:
             raise ValueError(

@@ -7,6 +7,7 @@ still locked under its own name; and the lock ends with the process, however tha
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from checker.course.steps import UNFINISHED
 from play.files import locked
+from play.training.plan import CURVE, FIGURES
 
 STATE = "training.safetensors"  # what a training is resumed from
+MADE = {"best", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", STATE, FIGURES, CURVE}
 
 
 def unfinished(path: Path) -> Path:
@@ -45,6 +48,17 @@ def require_new(path: Path) -> None:
         raise ValueError(f"{path} cannot be written in {above}; give another --out")
 
 
+def require_made(place: Path, path: Path) -> None:
+    """Refuse to take over a folder that a killed training cannot have left.
+
+    Raises:
+        ValueError: it holds something that no training makes; the message names it.
+    """
+    for there in sorted(place.rglob("*")):
+        if re.sub(rf"\.\d+{UNFINISHED}$", "", there.name) not in MADE:
+            raise ValueError(f"{path} would be made in {place}, which holds {there.name}; give another --out")
+
+
 @contextmanager
 def new(path: Path) -> Iterator[Path]:
     """While this is open, let no other training begin in a folder; if it has not been made by then, nothing is left.
@@ -64,6 +78,7 @@ def new(path: Path) -> Iterator[Path]:
             require_new(path)  # for it may have been made since
             if not is_called(opened, place):
                 raise BlockingIOError
+            require_made(place, path)
             try:
                 yield place
             finally:

@@ -263,9 +263,15 @@ def test_a_folder_has_one_training_and_is_whole_or_not_there(tokenizer, tmp_path
     (path / "theirs").unlink()
     (place := places.unfinished(path)).mkdir()  # one that was killed has left it
     (place / f"{STATE}.7{UNFINISHED}").touch()
+    (theirs := place / f"notes{UNFINISHED}").touch()
+    with pytest.raises(ValueError, match=rf"{place}, which holds {theirs.name}; give"), places.new(path):
+        pass
+    theirs.unlink()  # which nobody else has
+    path.chmod(0o700)
     with places.new(path):
         assert [*path.iterdir()] == []
         Folder(path, place).begin(CONFIG, tokenizer, saved)
+        assert path.stat().st_mode & 0o777 == 0o700
         for another, problem in ((places.new, "holds a training already"), (places.resumed, "is running; wait")):
             with pytest.raises(ValueError, match=problem), another(path):
                 pass
