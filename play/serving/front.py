@@ -41,6 +41,7 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
     """
     RUNNING.set_function(lambda: service.running)
     WAITING.set_function(lambda: service.taken - service.running)
+    validating = asyncio.Lock()  # for one request after another, since JSON lets nothing else run while it is parsed
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "alive"})
@@ -55,7 +56,9 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
 
     async def complete(request: Request) -> ASGIApp:
         """Validate a request, and pass it on in words that MAX follows."""
-        content = await asyncio.to_thread(validated, await read_body(request), limits)
+        body = await read_body(request)
+        async with validating:
+            content = await asyncio.to_thread(validated, body, limits)
         record = CURRENT.get()
         record.texts, record.choices = len(content["prompt"]), content.pop("n")
         unread = [json.dumps(content).encode()]

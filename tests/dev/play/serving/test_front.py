@@ -253,20 +253,21 @@ async def test_a_model_has_a_path_of_its_own(name):
     assert (await server.client.get(f"/v1/models/{name}s")).status_code == 404
 
 
-async def test_a_server_that_turns_a_long_text_into_tokens_answers_others_meanwhile():
-    begun, goes_on = threading.Event(), threading.Event()
+async def test_a_server_that_turns_long_texts_into_tokens_one_by_one_answers_others_meanwhile():
+    begun, goes_on = list[str](), threading.Event()
 
     def slowly(text):
-        begun.set()
+        begun.append(text)
         return [int(goes_on.wait(5))]
 
     server = Server(limits=replace(LIMITS, encode=slowly))
-    asked = asyncio.create_task(server.ask())
-    await until(begun.is_set)
+    asked = [asyncio.create_task(server.ask()) for _ in range(2)]
+    await until(lambda: begun)
     assert await server.statuses("/health", "/ready", "/v1/models/whale") == [200] * 3
-    assert not asked.done()
+    await asyncio.sleep(0.1)
+    assert len(begun) == 1
     goes_on.set()
-    assert (await asked).json()["prompt"] == [[1]]
+    assert [answer.json()["prompt"] for answer in await asyncio.gather(*asked)] == [[[1]]] * 2
 
 
 async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_record(file, records):
