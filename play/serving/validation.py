@@ -7,6 +7,7 @@ model worker. So each request is validated before MAX sees it (``play/serving/fr
 from __future__ import annotations
 
 import functools
+import gc
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -131,12 +132,15 @@ def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
         InvalidRequest: the model cannot answer the request as asked.
     """
     kind = completion_request(limits)
+    gc.disable()  # which looks through all new lists again and again
     try:
         fields = JSON_OBJECT.validate_json(body)
         _check_known(fields, kind)
         request = kind.model_validate(fields).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as invalid:
         raise _in_words(invalid, kind) from invalid
+    finally:
+        gc.enable()
     count, wanted = request.setdefault("n", 1), request.get("max_tokens", 1)
     _check_choices(count, len(request["prompt"]), request.get("stream"), limits.most_choices)
     tokens = [_tokens(prompt, wanted, limits) for prompt in request["prompt"]]

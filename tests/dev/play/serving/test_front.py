@@ -8,9 +8,11 @@ import os
 import signal
 import socket
 import threading
+import time
 from dataclasses import replace
 
 import httpx
+import numpy as np
 import pytest
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
@@ -481,6 +483,7 @@ GET, MANY = b"GET /health HTTP/1.1\r\nhost: here\r\n", b"one: of many\r\n" * 200
         ([GET], b""),
         ([GET + b"large: " + b"x" * 10_000, b"x" * 10_000], b"400"),
         ([GET + MANY], b"400"),
+        ([GET + MANY + b"\r\n"], b"400"),
         ([GET + b"content-length: 9\r\n\r\n", b"body", b"b"], b"200"),  # the body is never read, and never ends
     ],
 )
@@ -495,6 +498,20 @@ async def test_a_connection_is_closed_if_no_request_comes_of_it_in_time(sent, st
         answer = await asyncio.wait_for(reader.read(), 10)  # up to its end
         assert answer[9:12] == status
         writer.close()
+
+
+async def test_a_flood_of_chunks_leaves_others_their_turn():
+    chunks = b"transfer-encoding: chunked\r\n\r\n" + b"1\r\n \r\n" * 50_000 + b"0\r\n\r\n"
+    async with listening(Server()) as connect:
+        reader, writer = await connect()
+        writer.write(GET.replace(b"GET /health", f"POST {COMPLETE}".encode()) + chunks)
+        answer, turns = asyncio.create_task(reader.readline()), [time.monotonic()]
+        while not answer.done():
+            await asyncio.sleep(0)
+            turns.append(time.monotonic())
+        writer.close()
+    assert b"400" in answer.result()  # the body is none
+    assert max(np.diff(turns)) < (turns[-1] - turns[0]) / 4
 
 
 async def test_a_connection_is_kept_while_it_is_answered_and_between_two_requests(monkeypatch):
