@@ -33,6 +33,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.steps import ROOT
+from checker.errors import UserError
 from play.chosen import HANDED_ON, handed_on
 from play.processes import temporary_folder
 from play.serving import request_log
@@ -171,9 +172,26 @@ def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
 
     Returns:
         The exit status.
+
+    Raises:
+        UserError: they are to run on GPUs of this machine, and there are too few.
     """
+    if options.device == "gpu" and ADDRESS == "local":
+        require_gpus(options.replicas)
     tell(f"Ray starts {options.replicas} replicas; each gets its model ready first")
     return asyncio.run(_live(options, keys, tell))
+
+
+def require_gpus(count: int) -> None:
+    """Refuse replicas on more GPUs than there are here: Ray would wait for another machine.
+
+    Raises:
+        UserError: there are fewer.
+    """
+    from max.driver import accelerator_count
+
+    if (here := accelerator_count()) < count:
+        raise UserError(f"each replica runs on a GPU of its own, and MAX can use {here} here; leave --device out")
 
 
 async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:

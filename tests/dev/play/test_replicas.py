@@ -15,8 +15,11 @@ import psutil
 import pytest
 from max._core.engine import max_cache_dir
 
+from checker.course.steps import ROOT
+from cli.parts import UNUSABLE
 from play.serving.service import MODEL_ENDED
 from tests.dev.play.test_serve import Server, openai
+from tests.dev.terminal import started
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +41,13 @@ def listening(process):
         connections = process.net_connections("inet")
         return {connection.laddr.ip for connection in connections if connection.status == psutil.CONN_LISTEN}
     return set()
+
+
+def test_replicas_on_gpus_that_are_not_there_are_refused():
+    with started(ROOT, "-m", "cli", "serve", "--device", "gpu", "--replicas", "99") as process:
+        _, errors = process.communicate(timeout=60)
+    assert re.fullmatch(r"serve: each replica runs on a GPU of its own, and MAX can use \d+ here; leave .*\n", errors)
+    assert process.returncode == UNUSABLE
 
 
 def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_path):
