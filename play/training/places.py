@@ -15,7 +15,7 @@ from pathlib import Path
 
 from checker.course.steps import UNFINISHED
 from play.files import locked
-from play.training.plan import CURVE, FIGURES
+from play.training.plan import CURVE, FIGURES, OUT
 
 STATE = "training.safetensors"  # what a training is resumed from
 MADE = {"best", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", STATE, FIGURES, CURVE}
@@ -39,6 +39,8 @@ def require_new(path: Path) -> None:
     Raises:
         ValueError: the folder holds files, is not a folder, or cannot be made.
     """
+    if path.is_mount():
+        raise ValueError(f"{path} is a mount point, which cannot be made anew; give --out a folder in it: {path / OUT}")
     if (path / STATE).is_file():
         raise ValueError(f"{path} holds a training already. Add --resume {path} to continue it, or give another --out")
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):

@@ -53,6 +53,7 @@ SHORT, NAN = [Path("short.txt")], float("nan")
         (dict(rate=1e39), "--rate 1e+39 is not a learning rate"),
         (dict(share=0.7, also=SHORT), "--share 0.7 must be above 0 and at most 0.5"),
         (dict(out=ROOT / "checker"), "is not empty; give --out a new folder"),
+        (dict(out=Path("/")), "/ is a mount point, which cannot be made anew; give --out a folder in it: /my-gpt2"),
         (dict(text=SHORT), "a window is --positions 128 tokens; give a longer text"),
         (dict(text=[Path("program.txt")]), "program.txt is not text"),
         (dict(text=[Path("latin1.txt")]), "latin1.txt is not in UTF-8: byte 1 is 0xe4. Save it as UTF-8"),
