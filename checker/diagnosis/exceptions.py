@@ -245,6 +245,6 @@ def _values(frame: FrameType, code: str) -> str:
         value = frame.f_locals.get(name, frame)
         if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
             shown[name] = repr(value)
-        elif hasattr(value, "shape") and not isinstance(value, type):
+        elif hasattr(value, "shape") and not isinstance(value, type | ModuleType):  # NumPy has a function called so
             shown[name] = f"[{', '.join(map(str, value.shape))}]"
     return ", ".join(f"{name} is {value}" for name, value in shown.items())
