@@ -136,7 +136,8 @@ ALTERNATIVES = {
         HIDDEN: "mask = causal[total - sequence_length :] + padding_mask.unsqueeze(1)",
     },
     "the masks added": {
-        HIDDEN: "hidden = -1e9 * (keys > queries).cast(padding_mask.dtype)\n    mask = hidden + padding_mask.unsqueeze(1)"
+        HIDDEN: "hidden = -1e9 * (keys > queries).cast(padding_mask.dtype)\n"
+        "    mask = hidden + padding_mask.unsqueeze(1)"
     },
     "the old slots and the new keys, joined": {
         ATTEND: "attention._attn(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
