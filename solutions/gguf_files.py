@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import gguf
@@ -50,9 +51,10 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
         tokenizer: Hugging Face's ``tokenizer.json``, without which llama.cpp does not know how to read or write text.
     """
     writer = gguf.GGUFWriter(file, "gpt2")
+    sizes = asdict(config) | {"n_inner": config.inner_dim}
     for size, name in SIZES.items():
         add = writer.add_float32 if size == "layer_norm_epsilon" else writer.add_uint32
-        add(f"gpt2.{name}", getattr(config, size))
+        add(f"gpt2.{name}", sizes[size])
     add_tokenizer(writer, tokenizer)
     names = gguf_names(config)
     for name, weight in weights.items():

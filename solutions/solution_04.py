@@ -16,14 +16,14 @@ class GPT2MLP(Module[[Tensor], Tensor]):
     enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
     """
 
-    def __init__(self, intermediate_size: int, config: GPT2Config) -> None:
-        # Make the linear layers c_fc (to intermediate_size) and c_proj (back), both with a bias. (2 lines)
-        self.c_fc = Linear(config.n_embd, intermediate_size)
-        self.c_proj = Linear(intermediate_size, config.n_embd)
+    def __init__(self, config: GPT2Config) -> None:
+        # Make the linear layers c_fc (to inner_dim) and c_proj (back), both with a bias. (2 lines)
+        self.c_fc = Linear(config.n_embd, config.inner_dim)
+        self.c_proj = Linear(config.inner_dim, config.n_embd)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
         """Apply two linear layers with a GELU between them."""
-        # c_fc, then GELU in its tanh approximation, then c_proj. (3 lines)
-        hidden_states = self.c_fc(hidden_states)  # [..., intermediate_size]
+        # Widen, bend, and bring back. (3 lines)
+        hidden_states = self.c_fc(hidden_states)  # [..., inner]
         hidden_states = F.gelu(hidden_states, approximate="tanh")
         return self.c_proj(hidden_states)

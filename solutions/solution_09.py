@@ -23,7 +23,7 @@ class GPT2Block(Module[[Tensor], Tensor]):
         self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
         self.attn = GPT2MultiHeadAttention(config)
         self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
-        self.mlp = GPT2MLP(config.n_inner, config)
+        self.mlp = GPT2MLP(config)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Apply attention, then the feed-forward network, each with a residual around it."""

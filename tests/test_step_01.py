@@ -27,14 +27,6 @@ def test_defaults(step):
 
 
 @about("__post_init__")
-def test_inner_width(step):
-    """n_inner is 4 * n_embd where it is None, and what it is where it is given."""
-    is_value("n_inner of GPT2Config()", step.GPT2Config().n_inner, 3072)
-    is_value("n_inner for n_embd=20, n_head=5", step.GPT2Config(n_embd=20, n_head=5).n_inner, 80)
-    is_value("n_inner given as 22", step.GPT2Config(n_embd=15, n_head=3, n_inner=22).n_inner, 22)
-
-
-@about("__post_init__")
 def test_uneven_heads_are_refused(step):
     """n_head = 0, or any that cannot share the width evenly, raises ValueError naming both numbers."""
     for n_embd, n_head in ((768, 7), (12, 24), (20, 3), (768, 0), (768, -12)):
@@ -44,18 +36,39 @@ def test_uneven_heads_are_refused(step):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
 
 
+def config_of(step, **sizes):
+    """A configuration of these sizes, also while __post_init__ is still to write."""
+    try:
+        return step.GPT2Config(**sizes)
+    except NotImplementedError:
+        config = object.__new__(step.GPT2Config)
+        for name, value in (DEFAULTS | sizes).items():
+            object.__setattr__(config, name, value)  # a frozen one is right as well
+        return config
+
+
 @about("head_dim")
 def test_head_dim(step):
     """head_dim is the whole number n_embd / n_head."""
     for n_embd, n_head, n_layer in ((768, 12, 12), (15, 3, 4), (1600, 25, 48)):
-        sizes = {"n_embd": n_embd, "n_head": n_head, "n_layer": n_layer}
-        try:
-            config = step.GPT2Config(**sizes)
-        except NotImplementedError:  # __post_init__ is still to write
-            config = object.__new__(step.GPT2Config)
-            for name, value in sizes.items():
-                object.__setattr__(config, name, value)  # a frozen one is right as well
+        config = config_of(step, n_embd=n_embd, n_head=n_head, n_layer=n_layer)
         is_value(f"head_dim for n_embd={n_embd}, n_head={n_head}", config.head_dim, n_embd // n_head)
+
+
+@about("inner_dim")
+def test_inner_dim(step):
+    """inner_dim is 4 * n_embd where n_inner is None, and n_inner where it is given."""
+    is_value("inner_dim of GPT2Config()", config_of(step).inner_dim, 3072)
+    is_value("inner_dim for n_embd=20, n_head=5", config_of(step, n_embd=20, n_head=5).inner_dim, 80)
+    is_value("inner_dim for n_inner=22", config_of(step, n_embd=15, n_head=3, n_inner=22).inner_dim, 22)
+
+
+@about("inner_dim")
+def test_another_width(step):
+    """inner_dim follows n_embd: dataclasses.replace(config, n_embd=128) makes it 512, and n_inner stays None."""
+    config = step.GPT2Config()
+    is_value("n_inner of GPT2Config()", config.n_inner, None)
+    is_value("inner_dim with n_embd replaced by 128", dataclasses.replace(config, n_embd=128, n_head=4).inner_dim, 512)
 
 
 @about("published")
@@ -70,7 +83,7 @@ def test_published_sizes(step):
             wrong.append(f"published({name!r}) raises ValueError: {error}.")
             continue
         require(isinstance(config, step.GPT2Config), f"published({name!r}) is {config!r}, and must be a GPT2Config.")
-        sizes = {"n_embd": n_embd, "n_layer": n_layer, "n_head": n_head, "n_inner": 4 * n_embd}
+        sizes = {"n_embd": n_embd, "n_layer": n_layer, "n_head": n_head}
         configs[name] = dataclasses.asdict(config)
         for field, value in (DEFAULTS | sizes).items():
             if configs[name][field] != value:
@@ -88,10 +101,10 @@ def test_unknown_names_are_refused(step):
 
 
 @pytest.mark.drawn
-@about("__post_init__")
+@about("inner_dim")
 def test_other_numbers(step, draw):
     """New random sizes are right as well."""
     n_head, head_dim = draw.whole("n_head", 1, 40), draw.whole("head_dim", 1, 99)
     config = step.GPT2Config(n_embd=n_head * head_dim, n_head=n_head)
-    is_value(f"n_inner of {config}", config.n_inner, 4 * n_head * head_dim)
     is_value(f"head_dim of {config}", config.head_dim, head_dim)
+    is_value(f"inner_dim of {config}", config.inner_dim, 4 * n_head * head_dim)

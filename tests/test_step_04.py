@@ -3,6 +3,9 @@
 Recorded at two widths: 60, which is the usual 4 * 15, and 22, which is no multiple of 15.
 """
 
+import inspect
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,18 +13,24 @@ from checker.claims import about, equal, keeps_nothing, require
 from checker.claims.modules import build, compiled, has_only, run
 from solutions.solution_01 import GPT2Config
 
-WIDTH, INNER, WIDE = 15, 22, 60
+WIDTH = 15
+
+
+def build_mlp(module, config, weights):
+    """The network of a configuration. The source tutorial's takes the width inside first, too."""
+    takes_width = len(inspect.signature(module.GPT2MLP).parameters) > 1
+    return build(module.GPT2MLP, *[config.inner_dim] * takes_width, config, weights=weights)
 
 
 @pytest.fixture
 def mlp(step, config, reference):
     """The module with Hugging Face's weights."""
-    return build(step.GPT2MLP, INNER, config, weights=reference.weights)
+    return build_mlp(step, config, reference.weights)
 
 
 @about("__init__")
 def test_layers(mlp, reference):
-    """c_fc goes to intermediate_size, c_proj comes back, both with biases."""
+    """c_fc goes from n_embd to inner_dim, c_proj comes back, both with biases."""
     require(mlp.c_fc is not mlp.c_proj, "c_fc and c_proj are the same layer; they are two.")
     has_only(mlp, reference.weights)
 
@@ -41,10 +50,10 @@ def test_without_a_batch(mlp, reference):
 
 @about("forward")
 def test_another_width(step, config, reference):
-    """Another intermediate_size is right too."""
+    """The usual width inside, 4 * n_embd, where n_inner is None, is right too."""
     weights = {name: reference[f"wide_weights/{name}"] for name in reference.weights}
-    mlp = build(step.GPT2MLP, WIDE, config, weights=weights)
-    equal(run(mlp, reference["wide_input"]), reference["wide_output"], what=f"forward(x), {WIDE} wide inside")
+    mlp = build_mlp(step, replace(config, n_inner=None), weights)
+    equal(run(mlp, reference["wide_input"]), reference["wide_output"], what="forward(x), 60 wide inside")
 
 
 @about("forward")
@@ -63,12 +72,12 @@ def test_large_activations(mlp, reference):
 def test_other_numbers(step, answer, draw):
     """A new random configuration, weights and input are right as well."""
     config = GPT2Config(**draw.settings())
-    width, inner = config.n_embd, draw.whole("intermediate_size", 2, 40)
+    width, inner = config.n_embd, config.inner_dim
     weights = draw.weights(
         {"c_fc.weight": (inner, width), "c_fc.bias": (inner,), "c_proj.weight": (width, inner), "c_proj.bias": (width,)}
     )
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build(module.GPT2MLP, inner, config, weights=weights), x) for module in (step, answer))
+    result, right = (run(build_mlp(module, config, weights), x) for module in (step, answer))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

@@ -23,7 +23,7 @@ class Half(Module):
     def __init__(self, step, config):
         self.step = step
         self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)
-        self.mlp = GPT2MLP(config.n_inner, config)
+        self.mlp = GPT2MLP(config)
 
     def forward(self, x):
         return self.step.pre_norm_residual(x, self.ln_2, self.mlp)

@@ -344,10 +344,10 @@ def test_other_widths(step, draw):
     """A random width, weights and inputs are right too."""
     config = GPT2Config(**draw.settings())
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd
-    shapes = shapes_of(build(GPT2MLP, config.n_inner, config, weights={}))
+    shapes = shapes_of(build(GPT2MLP, config, weights={}))
     weights = draw.weights(shapes)
     grad, taken = draw.array(*shape), draw.array(*shape)
-    mlp = build(GPT2MLP, config.n_inner, config, weights=weights)
+    mlp = build(GPT2MLP, config, weights=weights)
     result, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes)
     right = GPT2(weights)
     _, back = right.mlp(taken)

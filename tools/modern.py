@@ -27,8 +27,8 @@ LENGTH = re.compile(r"(?<=\.) \(\d+ lines?\)$", re.MULTILINE)  # the end of a bl
 NO_BIASES: dict[str, Edits] = {
     "04": {
         "both with a bias": "both without a bias",
-        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, intermediate_size, bias=False)",
-        "Linear(intermediate_size, config.n_embd)": "Linear(intermediate_size, config.n_embd, bias=False)",
+        "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, config.inner_dim, bias=False)",
+        "Linear(config.inner_dim, config.n_embd)": "Linear(config.inner_dim, config.n_embd, bias=False)",
     },
     "07": {
         "both with a bias": "both without a bias",
@@ -61,9 +61,9 @@ RMS_NORM: dict[str, Edits] = {
 
 SWIGLU: dict[str, Edits] = {
     "01": {
-        "None means 4 * n_embd": "None means 8 / 3 * n_embd",
-        "make it 4 * n_embd.": "make it 8 * n_embd // 3.",
-        "self.n_inner = 4 * self.n_embd": "self.n_inner = 8 * self.n_embd // 3",
+        "unless it is 4 * n_embd": "unless it is 8 / 3 * n_embd",
+        "else four times ``n_embd``": "else 8 / 3 of ``n_embd``",
+        "return 4 * self.n_embd if": "return 8 * self.n_embd // 3 if",
     },
     "04": {
         '    """Widen every token, bend it…Units (GELUs)" (2016).\n': '''\
@@ -71,10 +71,10 @@ SWIGLU: dict[str, Edits] = {
 
     ``silu(x) = x * sigmoid(x)``. Source: Shazeer, "GLU Variants Improve Transformer" (2020).
 ''',
-        "c_fc (to intermediate_size)": "c_fc (to 2 * intermediate_size)",
-        "n_embd, intermediate_size": "n_embd, 2 * intermediate_size",
+        "c_fc (to inner_dim)": "c_fc (to 2 * inner_dim)",
+        "n_embd, config.inner_dim": "n_embd, 2 * config.inner_dim",
         "with a GELU between them": "with a gate between them",
-        "c_fc, then GELU in its tanh approximation": "c_fc, whose first half is the gate of the second",
+        "Widen, bend, and bring back.": "Widen; let the first half open or close the second; bring it back.",
         "hidden_states = self.c_fc(…)": "gate, hidden_states = F.chunk(self.c_fc(hidden_states), 2, axis=-1)",
         'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.silu(gate) * hidden_states",
     },

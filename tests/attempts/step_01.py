@@ -3,15 +3,21 @@
 MESSAGE = 'f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads"'
 UNEVEN = "if self.n_head < 1 or self.n_embd % self.n_head:"
 LOOK_UP = "        n_embd, n_layer, n_head = PUBLISHED[name]\n"
+INNER = "return 4 * self.n_embd if self.n_inner is None else self.n_inner"
 UNKNOWN = """\
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
 """
 
 MISTAKES = {
-    "n_inner stays None: nothing completes it to 4 * n_embd.": {"self.n_inner = 4 * self.n_embd": "pass"},
-    "n_inner is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd\n": "3072\n"},
-    "n_inner is completed even where it is given: ask for None first.": {"if self.n_inner is None:": "if True:"},
+    "inner_dim is n_inner alone, which may be None: that means 4 * n_embd.": {INNER: "return self.n_inner"},
+    "inner_dim is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd if": "3072 if"},
+    "inner_dim is 4 * n_embd even where n_inner is given: ask for None first.": {INNER: "return 4 * self.n_embd"},
+    "n_inner is filled in once and for all, so a copy with another n_embd keeps the old width; leave it None.": {
+        "    @property\n    def head_dim": "        if self.n_inner is None:\n"
+        "            self.n_inner = 4 * self.n_embd\n\n    @property\n    def head_dim",
+        INNER: "return self.n_inner",
+    },
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
         UNEVEN: "if self.n_head < 1:"
     },
@@ -50,10 +56,8 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "frozen": {
-        "@dataclass\n": "@dataclass(frozen=True)\n",
-        "self.n_inner = 4 * self.n_embd": "object.__setattr__(self, 'n_inner', 4 * self.n_embd)",
-    },
+    "frozen": {"@dataclass\n": "@dataclass(frozen=True)\n"},
+    "or": {INNER: "return self.n_inner or 4 * self.n_embd"},
     "asked the other way round": {
         UNEVEN: "if self.n_head <= 0 or self.n_embd != self.n_head * (self.n_embd // self.n_head):"
     },

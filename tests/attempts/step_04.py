@@ -1,7 +1,7 @@
 """Step 04, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 GELU = 'F.gelu(hidden_states, approximate="tanh")'
-FC = "        hidden_states = self.c_fc(hidden_states)  # [..., intermediate_size]\n"
+FC = "        hidden_states = self.c_fc(hidden_states)  # [..., inner]\n"
 FORMULA = "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
 PROJ = "return self.c_proj(hidden_states)"
 
@@ -48,15 +48,19 @@ MISTAKES = {
         FC: "        residual = hidden_states\n" + FC,
         PROJ: "return residual + self.c_proj(hidden_states)",
     },
-    "The inner width is always 4 * n_embd; it must be intermediate_size.": {
-        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, 4 * config.n_embd)",
-        "Linear(intermediate_size, config.n_embd)": "Linear(4 * config.n_embd, config.n_embd)",
+    "The inner width is always 4 * n_embd; it must be config.inner_dim.": {
+        "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, 4 * config.n_embd)",
+        "Linear(config.inner_dim, config.n_embd)": "Linear(4 * config.n_embd, config.n_embd)",
+    },
+    "n_inner is None where the width inside is the usual one; inner_dim is never None.": {
+        "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, config.n_inner)",
+        "Linear(config.inner_dim, config.n_embd)": "Linear(config.n_inner, config.n_embd)",
     },
     "c_fc has no bias; GPT-2's has.": {
-        "Linear(config.n_embd, intermediate_size)": "Linear(config.n_embd, intermediate_size, bias=False)"
+        "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, config.inner_dim, bias=False)"
     },
     "c_proj has no bias; GPT-2's has.": {
-        "Linear(intermediate_size, config.n_embd)": "Linear(intermediate_size, config.n_embd, bias=False)"
+        "Linear(config.inner_dim, config.n_embd)": "Linear(config.inner_dim, config.n_embd, bias=False)"
     },
 }
 
@@ -71,8 +75,13 @@ ALTERNATIVES = {
         GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * "
         "0.7978845608028654) + 1)"
     },
+    "the source tutorial's signature": {
+        "self, config: GPT2Config": "self, intermediate_size: int, config: GPT2Config",
+        "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, intermediate_size)",
+        "Linear(config.inner_dim, config.n_embd)": "Linear(intermediate_size, config.n_embd)",
+    },
     "keyword arguments": {
-        "Linear(config.n_embd, intermediate_size)": "Linear(in_dim=config.n_embd, out_dim=intermediate_size, bias=True)"
+        "Linear(config.n_embd, config.inner_dim)": "Linear(in_dim=config.n_embd, out_dim=config.inner_dim, bias=True)"
     },
 }
 
@@ -106,11 +115,11 @@ HABITS = {
     },
     "F.dropout": {"return self.c_proj(hidden_states)": "return F.dropout(self.c_proj(hidden_states), 0.1)"},
     "Linear by PyTorch's words": {
-        "Linear(config.n_embd, intermediate_size)": "Linear(in_features=config.n_embd, out_features=intermediate_size)",
+        "Linear(config.n_embd, config.inner_dim)": "Linear(in_features=config.n_embd, out_features=config.inner_dim)",
     },
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the width is a number in __init__": {"Linear(config.n_embd, intermediate_size)": "Linear(15, intermediate_size)"},
+    "the width is a number in __init__": {"Linear(config.n_embd, config.inner_dim)": "Linear(15, config.inner_dim)"},
 }

@@ -3,7 +3,7 @@
 FIRST = "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
 SECOND = "        return pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
 LN_1 = "self.ln_1 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
-MLP = "self.mlp = GPT2MLP(config.n_inner, config)"
+MLP = "self.mlp = GPT2MLP(config)"
 LN_2 = "self.ln_2 = LayerNorm(config.n_embd, eps=config.layer_norm_epsilon)"
 
 
@@ -99,9 +99,6 @@ MISTAKES = {
         "        hidden_states = hidden_states + self.attn(hidden_states)\n"
         "        return hidden_states + self.mlp(hidden_states)\n"
     ),
-    "The inner width is always 4 * n_embd; it must be config.n_inner where that is given.": {
-        "GPT2MLP(config.n_inner,": "GPT2MLP(4 * config.n_embd,"
-    },
     "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
         LN_1: "self.ln_1 = LayerNorm(config.n_embd)"
     },

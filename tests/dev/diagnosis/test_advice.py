@@ -159,7 +159,7 @@ def test_the_order_of_a_product_is_told_where_the_shapes_say_it(names, said):
         ("from functools import partial as fixed\npartial(print)", "The file imports it as fixed."),
         ("import numpy as np\nnp.concatenat([])", "Did you mean concatenate?"),
         ("unlike_anything", "NameError: name 'unlike_anything' is not defined"),
-        ("GPT2MLP(config, config.n_inner)", "The signature is GPT2MLP(intermediate_size, config)."),
+        ("GPT2MLP(config.n_inner, config)", "The signature is GPT2MLP(config)."),
         ("pre_norm_residual(len, 1, abs)", "The signature is pre_norm_residual(x, norm, sublayer)."),
     ],
 )

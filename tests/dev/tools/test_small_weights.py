@@ -32,7 +32,7 @@ def file(tmp_path_factory, weights):
 def test_what_is_saved_is_read_again(file, weights):
     """So is the tokenizer, as llama.cpp wants it: names in the order of their ids, merges with a space between."""
     config, stored = read_gguf(file)
-    sizes = vars(read_config(SMALL_MODEL)) | {"n_inner": 4 * config.n_embd}
+    sizes = vars(read_config(SMALL_MODEL)) | {"n_inner": 4 * config.n_embd}  # which GGUF always states
     assert {name: pytest.approx(value) for name, value in vars(config).items()} == sizes
     saved = quantize_weights(weights, "Q4_0")
     large = {name for name, weight in weights.items() if weight.ndim == 1} | {"transformer.wpe.weight"}

@@ -11,7 +11,7 @@ from tools.book_maker.drawing.svg import MINUS, Axis, Drawing
 
 def network(draw: Drawing) -> None:
     """Draw one token widened, bent and brought back."""
-    width, inner = GPT2Config().n_embd, GPT2Config().n_inner or 0
+    width, inner = GPT2Config().n_embd, GPT2Config().inner_dim
     draw.title = f"{width} numbers become {inner}, each of those is bent, and they become {width} again"
     stops = []
     for x, size, kind in ((20, width, "query"), (144, inner, "accent"), (258, inner, "accent"), (378, width, "query")):

@@ -10,7 +10,7 @@ FLOAT32 = 4  # bytes of one number
 
 def parameters(config: GPT2Config) -> dict[str, int]:
     """Return the weights of a GPT-2 by part, over all layers, and their ``total``. The head is tied and adds none."""
-    width, inner, layers = config.n_embd, config.n_inner or 4 * config.n_embd, config.n_layer
+    width, inner, layers = config.n_embd, config.inner_dim, config.n_layer
     parts = {
         "wte": config.vocab_size * width,
         "wpe": config.n_positions * width,
@@ -29,7 +29,7 @@ def share(config: GPT2Config, *parts: str) -> float:
 
 def matrix_weights(config: GPT2Config) -> int:
     """Return how many weights every token is multiplied by: the linear layers' and the head's, without biases."""
-    width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
+    width, inner = config.n_embd, config.inner_dim
     return config.n_layer * (4 * width**2 + 2 * width * inner) + config.vocab_size * width
 
 
