@@ -4,30 +4,31 @@ from __future__ import annotations
 
 from max.driver import Device
 from max.dtype import DType
-from max.experimental.nn import Embedding, Module
+from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import Dim, DimLike, StaticDim
 
 from solutions.solution_01 import GPT2Config
 
 
-def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> [seq]
+def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
     """Return the position of every token: 0, 1, 2, …"""
-    # Count with Tensor.arange, as int64; out_dim says how many there are. (1 line)
-    return Tensor.arange(Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)
+    # Count with Tensor.arange, as int64. (1 line)
+    return Tensor.arange(sequence_length, dtype=DType.int64, device=device)
 
 
 class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
     """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
-        # Make the table wpe: n_positions rows of n_embd numbers. (1 line)
-        self.wpe = Embedding(config.n_positions, dim=config.n_embd)
+        # Make the table, the parameter weight: one row for every position. (1 line)
+        self.weight = Tensor.zeros([config.n_positions, config.n_embd])
 
-    def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
+    def forward(self, positions: Tensor) -> Tensor:  # int64 [...] -> [..., embd]
         """Return the rows of the given positions."""
-        # Look up the rows of positions in wpe. (1 line)
-        return self.wpe(positions)
+        # Gather the row of every position. (1 line)
+        return F.gather(self.weight, positions, axis=0)
 
 
 def check_length(length: DimLike, config: GPT2Config) -> None:

@@ -84,8 +84,8 @@ ROPE: dict[str, Edits] = {
     "06": {
         "position embeddings, a table with one row for every": "rotary positions, an angle for every",
         "from max.driver import Device\n": "import math\n\nfrom max.driver import Device\n",
-        "from max.experimental.nn import Embedding, Module\n": "from max.experimental import functional as F\n",
-        "class GPT2PositionEmbeddings(…return self.wpe(positions)\n": '''\
+        "from max.experimental.nn import Module\n": "",
+        "class GPT2PositionEmbeddings(…F.gather(self.weight, positions, axis=0)\n": '''\
 def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [seq] -> [..., seq, head_dim]
     """Turn each pair of channels by an angle that grows with the position, slower from pair to pair.
 
@@ -108,8 +108,8 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
         attn_output = self._merge_heads(""",
     },
     "10": {
-        "import check_length, position_ids": "import check_length",
-        "        self.wpe = Embedding(config.n_positions, dim=config.n_embd)\n": "",
+        "import GPT2PositionEmbeddings, check_length, position_ids": "import check_length",
+        "        self.wpe = GPT2PositionEmbeddings(config)\n": "",
         "        positions = position_ids(sequence_length, device=input_ids.device)\n": "",
         "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
     },

@@ -1,7 +1,14 @@
 """Step 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-COUNT = "return Tensor.arange(Dim(sequence_length), out_dim=sequence_length, dtype=DType.int64, device=device)"
-TABLE = "Embedding(config.n_positions, dim=config.n_embd)"
+COUNT = "return Tensor.arange(sequence_length, dtype=DType.int64, device=device)"
+TABLE = "self.weight = Tensor.zeros([config.n_positions, config.n_embd])"
+LOOK_UP = "return F.gather(self.weight, positions, axis=0)"
+MODULES = "from max.experimental.nn import Module\n"
+AS_WPE = {
+    MODULES: "from max.experimental.nn import Embedding, Module\n",
+    TABLE: "self.wpe = Embedding(config.n_positions, dim=config.n_embd)",
+    LOOK_UP: "return self.wpe(positions)",
+}
 
 MISTAKES = {
     "Positions count from 1; they count from 0.": {COUNT: f"{COUNT} + 1"},
@@ -20,50 +27,39 @@ MISTAKES = {
         COUNT: "return Tensor.full([sequence_length], 0, dtype=DType.int64, device=device)"
     },
     "The table has vocab_size rows; positions need n_positions.": {
-        TABLE: "Embedding(config.vocab_size, dim=config.n_embd)"
+        TABLE: "self.weight = Tensor.zeros([config.vocab_size, config.n_embd])"
     },
     "The table has its sides swapped: n_positions rows of n_embd numbers.": {
-        TABLE: "Embedding(config.n_embd, dim=config.n_positions)"
+        TABLE: "self.weight = Tensor.zeros([config.n_embd, config.n_positions])"
     },
     "The first rows of the table are returned whatever the positions are; look them up.": {
-        "return self.wpe(positions)": "return self.wpe.weight[: positions.shape[0]]"
+        LOOK_UP: "return self.weight[: positions.shape[0]]"
     },
 }
 
 ALTERNATIVES = {
-    "a start and an end": {COUNT: COUNT.replace("(Dim", "(0, Dim")},
-    "after earlier tokens, too, as step 02 counts": {
+    "a start and an end": {COUNT: COUNT.replace("(seq", "(0, seq")},
+    "how many there are, said twice": {
+        COUNT: COUNT.replace("(sequence_length", "(Dim(sequence_length), out_dim=sequence_length")
+    },
+    "after earlier tokens, too": {
         "sequence_length: DimLike, *": "sequence_length: DimLike, num_tokens: int = 0, *",
         COUNT: f"{COUNT} + num_tokens",
     },
-    "F.arange": {
-        COUNT: "from max.experimental import functional as F\n\n"
-        "    return F.arange(0, sequence_length, 1, sequence_length, dtype=DType.int64, device=device)"
-    },
-    "F.gather": {
-        "return self.wpe(positions)": "from max.experimental import functional as F\n\n"
-        "        return F.gather(self.wpe.weight, positions, axis=0)"
-    },
+    "F.arange": {COUNT: "return F.arange(0, sequence_length, 1, sequence_length, dtype=DType.int64, device=device)"},
+    "the source tutorial's table": AS_WPE,
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
-    "Embedding with two numbers": {
-        "Embedding(config.n_positions, dim=config.n_embd)": "Embedding(config.n_positions, config.n_embd)",
-    },
-    "nn.Embedding": {
-        "Embedding(config.n_positions, dim=config.n_embd)": "nn.Embedding(config.n_positions, config.n_embd)",
-    },
+    "Embedding with two numbers": AS_WPE | {TABLE: "self.wpe = Embedding(config.n_positions, config.n_embd)"},
+    "nn.Embedding": AS_WPE | {TABLE: "self.wpe = nn.Embedding(config.n_positions, config.n_embd)"},
     "torch.arange": {"return Tensor.arange": "return torch.arange"},
-    "long as a method": {
-        COUNT: COUNT.replace("int64", "int32") + ".long()",
-    },
-    "to a dtype": {
-        COUNT: COUNT.replace("int64", "int32") + ".to(DType.int64)",
-    },
+    "long as a method": {COUNT: COUNT.replace("int64", "int32") + ".long()"},
+    "to a dtype": {COUNT: COUNT.replace("int64", "int32") + ".to(DType.int64)"},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the width is a number in __init__": {"dim=config.n_embd": "dim=15"},
+    "the width is a number in __init__": {TABLE: "self.weight = Tensor.zeros([config.n_positions, 15])"},
 }

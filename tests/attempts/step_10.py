@@ -63,6 +63,10 @@ MISTAKES = {
     "The first block runs every time; each layer has its own.": {
         BLOCKS: "        for _ in self.h:\n            hidden_states = self.h[0](hidden_states)\n"
     },
+    "wte and wpe are swapped: the tokens have the table of step 05, the positions that of step 06.": {
+        "self.wte = GPT2Embeddings(config)": "self.wte = GPT2PositionEmbeddings(config)",
+        "self.wpe = GPT2PositionEmbeddings(config)": "self.wpe = GPT2Embeddings(config)",
+    },
     "There are n_head blocks; there must be n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
     "One block is made and used n_layer times; make a new one for each layer.": {
         STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
@@ -83,14 +87,13 @@ ALTERNATIVES = {
     },
     "ModuleList": {
         STACK: "ModuleList([GPT2Block(config) for _ in range(config.n_layer)])",
-        "Embedding, Module, Sequential": "Embedding, Module\nfrom max.experimental.nn.sequential import ModuleList",
+        "import Module, Sequential": "import Module\nfrom max.experimental.nn.sequential import ModuleList",
         BLOCKS: "        for block in self.h:\n            hidden_states = block(hidden_states)\n",
     },
-    "the tables inside steps 05 and 06": {
-        "Embedding(config.vocab_size, dim=config.n_embd)": "GPT2Embeddings(config).wte",
-        "Embedding(config.n_positions, dim=config.n_embd)": "GPT2PositionEmbeddings(config).wpe",
-        "solution_06 import check_length": "solution_05 import GPT2Embeddings\n"
-        "from solutions.solution_06 import GPT2PositionEmbeddings, check_length",
+    "an Embedding for each table": {
+        "import Module, Sequential": "import Embedding, Module, Sequential",
+        "GPT2Embeddings(config)": "Embedding(config.vocab_size, dim=config.n_embd)",
+        "GPT2PositionEmbeddings(config)": "Embedding(config.n_positions, dim=config.n_embd)",
     },
     "arange": {
         POSITIONS: "        from max.dtype import DType\n\n"
