@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from max.driver import CPU, Device
-from max.dtype import DType
+from max.driver import Device
 from max.experimental.nn import Module
-from max.experimental.tensor import Tensor, TensorType
+from max.experimental.tensor import Tensor
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
-from checker.max_adapter.runtime import open_device, tensor
+from checker.max_adapter.runtime import open_device
 from play.beginning import check_bfloat16
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
-from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import Model, generate_tokens
+from solutions.solution_11 import MaxGPT2LMHeadModel, Model, compile_model
+from solutions.solution_12 import generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 from solutions.solution_22 import model_of, quantize_weights
@@ -48,8 +47,7 @@ def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
     """Compile the model without a cache for a device."""
-    graph: Any = LastLogits(model).compile(TensorType(DType.int64, ["batch", "seq"], device=device))
-    return lambda ids: np.from_dlpack(graph(tensor(ids).to(device)).to(CPU()))
+    return compile_model(LastLogits(model), device)
 
 
 @dataclass
@@ -101,9 +99,9 @@ class Writer:
         if device != "cpu":
             model.to(target)
         with_kernels = partial(compile_with_kernels, bfloat16=dtype == "bfloat16")
-        compile_model = with_kernels if kernels else compile_cached if cache else compile_whole
+        compile_it = with_kernels if kernels else compile_cached if cache else compile_whole
         with compiling(f"the model for {device}" + (" with the kernels of play/kernels, 2 of 2" if kernels else "")):
-            self.model: Model = compile_model(model, target)
+            self.model: Model = compile_it(model, target)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
         """Return the tokens of a text; for an empty one, return the token that separates texts."""

@@ -16,11 +16,11 @@ class GPT2MLP(Module[[Tensor], Tensor]):
     enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
     """
 
-    def __init__(self, intermediate_size: int, config: GPT2Config) -> None:
-        # TODO: Make the linear layers c_fc (to intermediate_size) and c_proj (back), both with a bias. (2 lines)
+    def __init__(self, config: GPT2Config) -> None:
+        # TODO: Make the linear layers c_fc (to inner_dim) and c_proj (back), both with a bias. (2 lines)
         raise NotImplementedError
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
         """Apply two linear layers with a GELU between them."""
-        # TODO: c_fc, then GELU in its tanh approximation, then c_proj. (3 lines)
+        # TODO: Widen, bend, and bring back. (3 lines)
         raise NotImplementedError

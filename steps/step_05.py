@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import numpy as np
-from max.experimental.nn import Embedding, Module
+from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
 
 
 class GPT2Embeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every token. Row ``i`` of ``wte.weight`` is token ``i``, before it has any context."""
+    """Look up the row of every token. Row ``i`` of the table is token ``i``, before it has any context.
+
+    The table is zeros until step 13 fills it from a checkpoint.
+    """
 
     def __init__(self, config: GPT2Config) -> None:
-        # TODO: Make the table wte: vocab_size rows of n_embd numbers. (1 line)
+        # TODO: Make the table, the parameter weight: one row for every token of the vocabulary. (1 line)
         raise NotImplementedError
 
-    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
+    def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, embd]
         """Return the rows of the given tokens."""
-        # TODO: Look up the rows of input_ids in wte. (1 line)
+        # TODO: Gather the row of every token. (1 line)
         raise NotImplementedError
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from max.driver import Device
 from max.dtype import DType
-from max.experimental.nn import Embedding, Module
+from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import Dim, DimLike, StaticDim
 
 from solutions.solution_01 import GPT2Config
 
 
-def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> [seq]
+def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
     """Return the position of every token: 0, 1, 2, …"""
-    # TODO: Count with Tensor.arange, as int64; out_dim says how many there are. (1 line)
+    # TODO: Count with Tensor.arange, as int64. (1 line)
     raise NotImplementedError
 
 
@@ -21,12 +22,12 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
     """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
-        # TODO: Make the table wpe: n_positions rows of n_embd numbers. (1 line)
+        # TODO: Make the table, the parameter weight: one row for every position. (1 line)
         raise NotImplementedError
 
-    def forward(self, positions: Tensor) -> Tensor:  # [seq] -> [seq, embd]
+    def forward(self, positions: Tensor) -> Tensor:  # int64 [...] -> [..., embd]
         """Return the rows of the given positions."""
-        # TODO: Look up the rows of positions in wpe. (1 line)
+        # TODO: Gather the row of every position. (1 line)
         raise NotImplementedError
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from max.experimental.nn import Embedding, Module, Sequential
+from max.experimental.nn import Module, Sequential
 from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_03 import LayerNorm
-from solutions.solution_06 import check_length, position_ids
+from solutions.solution_05 import GPT2Embeddings
+from solutions.solution_06 import GPT2PositionEmbeddings, check_length, position_ids
 from solutions.solution_09 import GPT2Block
 
 
@@ -19,10 +20,10 @@ class GPT2Model(Module[[Tensor], Tensor]):
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config
-        # TODO: Make wte and wpe (Embedding itself; step 05's would be wte.wte), h (n_layer blocks) and ln_f. (4 lines)
+        # TODO: Make the two tables wte and wpe, the stack h of n_layer blocks, and the norm ln_f. (4 lines)
         raise NotImplementedError
 
-    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, embd]
+    def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, embd]
         """Return what the model knows of every token after reading up to it.
 
         Raises:
@@ -30,5 +31,5 @@ class GPT2Model(Module[[Tensor], Tensor]):
         """
         sequence_length = input_ids.shape[-1]
         check_length(sequence_length, self.config)
-        # TODO: Add the two embeddings, then all blocks, then ln_f. (4 lines)
+        # TODO: Embed the tokens and their positions; run the blocks; normalize. (4 lines)
         raise NotImplementedError

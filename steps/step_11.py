@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
+from max.driver import Device
+from max.dtype import DType
 from max.experimental.nn import Linear, Module
-from max.experimental.tensor import Tensor
+from max.experimental.tensor import Tensor, TensorType
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_10 import GPT2Model
+
+Model = Callable[[np.ndarray], np.ndarray]  # ids, int64 [batch, seq] -> logits [batch, seq, vocab] or [batch, 1, vocab]
 
 
 class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
@@ -21,7 +28,14 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
         # TODO: Make transformer, and lm_head: from n_embd to vocab_size, without a bias. (2 lines)
         raise NotImplementedError
 
-    def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
+    def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, vocab]
         """Return the logits of the token that follows each token."""
-        # TODO: The transformer, then the head. (1 line)
+        # TODO: Score every token of the vocabulary by what the transformer knows. (1 line)
         raise NotImplementedError
+
+
+def compile_model(model: Module[[Tensor], Tensor], device: Device) -> Model:
+    """Move a model to a device and compile it there: one graph for any batch and any length, which takes arrays."""
+    model.to(device)
+    graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
+    return lambda input_ids: graph(Tensor.from_dlpack(np.array(input_ids, order="C")).to(device)).to_numpy()

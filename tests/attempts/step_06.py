@@ -1,6 +1,6 @@
 """Step 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-COUNT = "return Tensor.arange(sequence_length, dtype=DType.int64, device=device)"
+COUNT = "return Tensor.arange(Dim(sequence_length), dtype=DType.int64, device=device)"
 TABLE = "self.weight = Tensor.zeros([config.n_positions, config.n_embd])"
 LOOK_UP = "return F.gather(self.weight, positions, axis=0)"
 MODULES = "from max.experimental.nn import Module\n"
@@ -38,10 +38,8 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "a start and an end": {COUNT: COUNT.replace("(seq", "(0, seq")},
-    "how many there are, said twice": {
-        COUNT: COUNT.replace("(sequence_length", "(Dim(sequence_length), out_dim=sequence_length")
-    },
+    "a start and an end": {COUNT: COUNT.replace("(Dim", "(0, Dim")},
+    "how many there are, said twice": {COUNT: COUNT.replace(", dtype", ", out_dim=sequence_length, dtype")},
     "after earlier tokens, too": {
         "sequence_length: DimLike, *": "sequence_length: DimLike, num_tokens: int = 0, *",
         COUNT: f"{COUNT} + num_tokens",
