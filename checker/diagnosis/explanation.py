@@ -186,7 +186,9 @@ class OfFunctions:
             others = self.functions.keys() - wrong.keys() - alone.missing  # one whose own claims hold may be behind it
             judged += alone.judge(dict.fromkeys(others, doubted), self.functions.keys())
         unfit = {each.label for each in judged if not each.fits}
-        all_judged = {label: wrong[label] for label in lies_in} | {each.label: each.outcomes for each in judged}
+        all_judged = {label: wrong[label] for label in lies_in & wrong.keys()} | {
+            each.label: each.outcomes for each in judged
+        }
         failing = {label: own for label, seen in all_judged.items() if (own := failed(seen))}
         sure = failing.keys() - unfit
         order = list(dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing]))

@@ -14,8 +14,8 @@ MISTAKES = {
     "inner_dim is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd if": "3072 if"},
     "inner_dim is 4 * n_embd even where n_inner is given: ask for None first.": {INNER: "return 4 * self.n_embd"},
     "n_inner is filled in once and for all, so a copy with another n_embd keeps the old width; leave it None.": {
-        "    @property\n    def head_dim": "        if self.n_inner is None:\n"
-        "            self.n_inner = 4 * self.n_embd\n\n    @property\n    def head_dim",
+        f"raise ValueError({MESSAGE})\n": f"raise ValueError({MESSAGE})\n"
+        "        if self.n_inner is None:\n            self.n_inner = 4 * self.n_embd\n",
         INNER: "return self.n_inner",
     },
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {

@@ -47,7 +47,6 @@ ALTERNATIVES = {
     "all tokens in one row": {
         LOOK_UP: f"return {ROWS.replace('input_ids', 'input_ids.reshape([-1])')}.reshape([*input_ids.shape, -1])"
     },
-    "an index": {LOOK_UP: "return self.weight[input_ids]"},
     "random numbers": {
         MODULES: f"from max.experimental import random\n{MODULES}",
         TABLE: "self.weight = random.normal([config.vocab_size, config.n_embd], std=0.02)",
