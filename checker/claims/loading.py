@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 
+from checker.claims.former import accept_former_calls
 from checker.course.languages import PYTHON
 from checker.course.steps import SOLUTIONS, STEPS, Step
 
@@ -48,6 +49,8 @@ def load_code(name: str, code: CodeType) -> ModuleType:
         sys.path.append(str(folder))
     sys.modules[name] = module
     exec(code, module.__dict__)
+    if folder != SOLUTIONS:
+        accept_former_calls(module)
     return module
 
 

@@ -217,7 +217,6 @@ REWRITES = {
     r"dims to index into a list": ("math.sqrt(n) => math.sqrt(int(n))", "np.sqrt(n) => np.sqrt(int(n))"),
     r"\*\* or pow\(\): 'StaticDim'": ("x ** p => int(x) ** p",),
     r"can not be created directly from a 'int'": ("F.gather(x, n, i) => F.gather(x, i, axis=n)",),
-    r"causal_mask\(\) takes 1 positional": ("causal_mask(n, m, **k) => causal_mask(n, **k)",),
     r"value add\(.*neither equivalent nor broadcastable": ("~x[-n:] => x[x.shape[0] - n :]",),
     r"Unsupported slice inputs dim=.* index=slice": (
         "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",

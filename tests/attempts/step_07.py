@@ -275,6 +275,7 @@ ALTERNATIVES = {
         WEIGHTED: f"mask = {OWN_MASK} if mask is None else mask\n        {WEIGHTED}",
         ATTEND: ATTEND.replace(", mask", ""),
     },
+    "a mask after 0 earlier tokens": {SIZED_MASK: f"{SIZED_MASK} 0,"},
     "all in forward and _attn": ALL_IN_TWO,
     "the source tutorial's signatures": {
         **ALL_IN_TWO,
@@ -323,5 +324,4 @@ HABITS = {
         SOFTMAX: 'scores = scores.masked_fill(F.broadcast_to(mask < 0, scores.shape), float("-inf"))\n'
         "        return F.softmax(scores)"
     },
-    "the number of earlier tokens, as the source tutorial gives it": {SIZED_MASK: f"{SIZED_MASK} 0,"},
 }

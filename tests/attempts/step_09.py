@@ -99,6 +99,9 @@ MISTAKES = {
         "        hidden_states = hidden_states + self.attn(hidden_states)\n"
         "        return hidden_states + self.mlp(hidden_states)\n"
     ),
+    "The inner width is always 4 * n_embd; GPT2MLP takes it from the configuration.": {
+        "GPT2MLP(config)": "GPT2MLP(4 * config.n_embd, config)"
+    },
     "ln_1 has the default epsilon; take layer_norm_epsilon from the configuration.": {
         LN_1: "self.ln_1 = LayerNorm(config.n_embd)"
     },
@@ -113,6 +116,7 @@ ALTERNATIVES = {
         "        residual = hidden_states\n        hidden_states = self.attn(self.ln_1(hidden_states)) + residual\n"
         "        return hidden_states + self.mlp(self.ln_2(hidden_states))\n"
     ),
+    "the source tutorial's arguments": {MLP: "self.mlp = GPT2MLP(config.inner_dim, config)"},
     "one expression": both(
         "        return pre_norm_residual(pre_norm_residual(hidden_states, self.ln_1, self.attn), self.ln_2, "
         "self.mlp)\n"

@@ -15,7 +15,7 @@ def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
         return [(each.blank.label, each.started) for each in unwritten(source, solution)]
 
     assert to_write(solution) == []
-    half = skeleton(solution, written=["__init__", "_attn", "forward"])
+    half = skeleton(solution, written=["__init__", "_qkv", "_attention_weights", "_attn", "forward"])
     assert to_write(half) == [("_split_heads", False), ("_merge_heads", False)]
     assert to_write(half.replace(STOP, f"        x = 3\n{STOP}", 1))[0] == ("_split_heads", True)
     assert to_write(half.replace(STOP, f"        return 3\n{STOP}", 1)) == [("_merge_heads", False)]
