@@ -150,6 +150,11 @@ class OfFunctions:
         """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
         return Alone(self.file, self.restored)
 
+    @cached_property
+    def absent(self) -> set[str]:
+        """The functions that the file does without: what they do in the solution, others do in it."""
+        return {label for label, name in self.functions.items() if name not in PYTHON.functions(self.file.source)}
+
     def explain(self, outcomes: Outcomes) -> Diagnosis:
         """Return the cause of each failure."""
         refused, wrong = failed(outcomes), self._wrong(outcomes)
@@ -254,7 +259,7 @@ class OfFunctions:
             own: what the claims about it said of the whole file.
         """
         known = self.known
-        possible = [name for name in known.answers if known.lies_in[name] <= {label}]
+        possible = [name for name in known.answers if known.lies_in[name] <= {label} | self.absent]
         candidates = known.that_agree({**own, **judged}, possible)
         ask = known.telling_apart(candidates)
         if not candidates:  # what held of the whole file may not hold alone
