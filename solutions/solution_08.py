@@ -16,5 +16,5 @@ def pre_norm_residual(
     runs from the embeddings to the last norm. Source: Radford et al. (2019), section 2.3, which moved
     the normalization to the input of each sub-block.
     """
-    # Normalize, apply the sublayer, add. (1 line)
+    # Return the sum. (1 line)
     return x + sublayer(norm(x))

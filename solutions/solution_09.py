@@ -27,6 +27,6 @@ class GPT2Block(Module[[Tensor], Tensor]):
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Apply attention, then the feed-forward network, each with a residual around it."""
-        # Two pre_norm_residual, one after the other. (2 lines)
+        # Let the tokens look at each other, then let each think by itself. (2 lines)
         hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)
         return pre_norm_residual(hidden_states, self.ln_2, self.mlp)

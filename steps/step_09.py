@@ -24,5 +24,5 @@ class GPT2Block(Module[[Tensor], Tensor]):
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
         """Apply attention, then the feed-forward network, each with a residual around it."""
-        # TODO: Two pre_norm_residual, one after the other. (2 lines)
+        # TODO: Let the tokens look at each other, then let each think by itself. (2 lines)
         raise NotImplementedError
