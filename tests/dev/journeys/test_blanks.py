@@ -10,7 +10,7 @@ STOP = "        raise NotImplementedError"
 @pytest.mark.slow
 def test_blanks_turn_green_one_by_one(course):
     written = []
-    for label in ("_split_heads", "_merge_heads", "_attn", "__init__"):
+    for label in ("_split_heads", "_merge_heads", "_attention_weights", "_attn", "__init__", "_qkv"):
         written.append(label)
         course.fill("s07", *written)
         run = course.check("s07", status=1)
