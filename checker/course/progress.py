@@ -141,8 +141,9 @@ def standing(step: Step) -> Standing:
     code = digest_of_code(step, static.source)
     if passed and passed["code"] == code:
         if passed["check"] != digest_of_check(step):
-            other = ", ".join(name.rpartition(".")[2] for name in other_forms(step, static.source))
-            return Standing(step, "changed", f"done, but its check has changed since{other and f' (see {other})'}")
+            first, *more = [name.rpartition(".")[2] for name in other_forms(step, static.source)] or [""]
+            see = f" (see {first}{f' and {len(more)} more' if more else ''})" if first else ""
+            return Standing(step, "changed", f"done, but its check has changed since{see}")
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from checker.course.steps import find_step
+from checker.diagnosis.mistakes import load_attempts
 from tests.dev.commands import run, states
 
 pytestmark = pytest.mark.slow
@@ -31,6 +32,11 @@ def test_done_is_exactly_the_file_that_passed(course):
     for arguments, state in ((["--no-compile"], "pass, not compiled"), ([], "done"), (["--no-compile"], "done")):
         course.check("s02", *arguments)
         assert states(course)["s02"] == state
+    course.write("s02", edits=load_attempts(find_step("s02")).alternatives["the source tutorial's signature"])
+    course.check("s02", "--no-compile")
+    claims = course.root / "tests" / "test_step_02.py"
+    claims.write_text(claims.read_text() + "\n# another claim\n")
+    assert states(course)["s02"] == "done, but its check has changed since (see causal_mask)"
 
 
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
