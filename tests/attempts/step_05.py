@@ -43,7 +43,8 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "the source tutorial's table": AS_WTE,
-    "an Embedding with dims": AS_WTE | {TABLE: "self.wte = Embedding(config.vocab_size, dims=[config.n_embd])"},
+    "the source tutorial's table, with dims": AS_WTE
+    | {TABLE: "self.wte = Embedding(config.vocab_size, dims=[config.n_embd])"},
     "all tokens in one row": {
         LOOK_UP: f"return {ROWS.replace('input_ids', 'input_ids.reshape([-1])')}.reshape([*input_ids.shape, -1])"
     },
