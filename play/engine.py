@@ -22,8 +22,8 @@ from play.beginning import check_bfloat16
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, end_of_text, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
-from solutions.solution_11 import MaxGPT2LMHeadModel, Model, compile_model
-from solutions.solution_12 import generate_tokens
+from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
+from solutions.solution_12 import Model, Sampling, generate_tokens
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 from solutions.solution_22 import model_of, quantize_weights
@@ -125,10 +125,9 @@ def stream_text(
     A piece is held back while it ends in the middle of a character of several bytes.
     """
     decoder = DecodeStream(skip_special_tokens=True)
-    rng = np.random.default_rng(settings.seed)
-    options: Any = {"top_k": settings.top_k, "rng": rng, "n_positions": n_positions}
+    sampling, rng = Sampling(settings.temperature, settings.top_k), np.random.default_rng(settings.seed)
     for _ in range(settings.max_new_tokens):
-        input_ids = generate_tokens(model, input_ids, 1, settings.temperature, **options)
+        input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=n_positions)
         next_id = int(input_ids[0, -1])
         if next_id == end_of_text(tokenizer):
             break

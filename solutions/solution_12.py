@@ -8,7 +8,30 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, default_rng
 
-Model = Callable[[np.ndarray], np.ndarray]  # ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
+Model = Callable[[np.ndarray], np.ndarray]  # int64 ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
+
+
+def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
+    """Return the logits with minus infinity in place of those below the ``top_k``-th largest of their row.
+
+    Tokens that tie with it stay, and a ``top_k`` above the size of the vocabulary keeps all.
+    """
+    # Compare each row with its own k-th largest logit. (3 lines)
+    top_k = min(top_k, logits.shape[-1])
+    kth_largest = np.partition(logits, -top_k, axis=-1)[:, -top_k, None]  # [batch, 1]
+    return np.where(logits < kth_largest, -np.inf, logits)
+
+
+def softmax(logits: np.ndarray, temperature: float) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
+    """Return the probability of every token, at a temperature above 0; a row adds up to 1.
+
+    A temperature below 1 favors the likely tokens, one above 1 evens them out.
+    """
+    logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
+    # Take the softmax of logits / temperature, in which exp cannot overflow. (3 lines)
+    logits = logits - logits.max(axis=-1, keepdims=True)
+    powers = np.exp(logits / temperature)
+    return powers / powers.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -29,45 +52,31 @@ class Sampling:
             raise ValueError(f"top_k = {self.top_k} leaves no token to choose from; give 1 or more, or None for all")
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-        """Return the probability of each token to be drawn, at a temperature above 0; every row adds up to 1.
+        """Return the probability of each token to be drawn, at a temperature above 0."""
+        if self.top_k is not None:
+            logits = keep_top_k(logits, self.top_k)
+        return softmax(logits, self.temperature)
 
-        A temperature below 1 favors the likely tokens, one above 1 evens them out. With ``top_k``, every token
-        below the k-th largest logit gets probability 0; a ``top_k`` above the size of the vocabulary keeps all.
-        """
-        logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
-        # Put -inf below the k-th largest. Softmax: subtract each row's maximum, divide, exp, normalize. (5 lines)
-        if self.top_k is not None and self.top_k < logits.shape[-1]:
-            kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]  # [batch, 1]
-            logits = np.where(logits < kth_largest, -np.inf, logits)
-        powers = np.exp((logits - logits.max(axis=-1, keepdims=True)) / self.temperature)
-        return powers / powers.sum(axis=-1, keepdims=True)
-
-    def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> [batch]
+    def choose(self, logits: np.ndarray, rng: Generator) -> np.ndarray:  # [batch, vocab] -> int64 [batch]
         """Return one token for every row: the most likely one at temperature 0, else one drawn for this row alone."""
-        # At temperature 0 take the largest logit of each row; else draw a token by its probabilities. (3 lines)
+        # Choose greedily, or draw a token for each row. (3 lines)
         if self.temperature == 0:
             return logits.argmax(axis=-1)
         return np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)
 
 
 def generate_next_token(
-    model: Model,
-    input_ids: np.ndarray,
-    temperature: float = 1.0,
-    *,
-    top_k: int | None = None,
-    rng: Generator | None = None,
-) -> np.ndarray:  # [batch, seq] -> [batch]
+    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
+) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
     """Return the token that comes next in every row; the model sees the whole prompt.
 
     Raises:
-        ValueError: the prompt is empty, or a setting is impossible.
+        ValueError: the prompt is empty.
     """
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    sampling = Sampling(temperature, top_k)
     rng = rng or default_rng()
-    # Run the model, and choose by the logits of the last position. (2 lines)
+    # Choose by the logits of the last position. (2 lines)
     logits = model(input_ids)[:, -1]  # [batch, vocab]
     return sampling.choose(logits, rng)
 
@@ -75,25 +84,25 @@ def generate_next_token(
 def generate_tokens(
     model: Model,
     input_ids: np.ndarray,
-    max_new_tokens: int = 10,
-    temperature: float = 1.0,
-    *,
-    top_k: int | None = None,
+    max_new_tokens: int,
+    sampling: Sampling,
     rng: Generator | None = None,
-    n_positions: int = 1024,
-) -> np.ndarray:  # [batch, seq] -> [batch, seq + max_new_tokens]
+    *,
+    n_positions: int,
+) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
     """Return the prompt and ``max_new_tokens`` more.
 
     The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest token drops out for
     every one that is added.
 
     Raises:
-        ValueError: there is a token to generate, and the prompt is empty or a setting impossible.
+        ValueError: ``n_positions`` is below 1, or there is a token to generate and the prompt is empty.
     """
-    rng = rng or default_rng()  # one for the whole text
-    # max_new_tokens times, generate the token after the visible context, and append it to every row. (5 lines)
+    if n_positions < 1:
+        raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")
+    # Let every row grow by one token at a time. (5 lines)
     for _ in range(max_new_tokens):
         visible = input_ids[:, -n_positions:]
-        next_ids = generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)
+        next_ids = generate_next_token(model, visible, sampling, rng)
         input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)
     return input_ids

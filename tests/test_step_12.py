@@ -6,6 +6,7 @@ compares the text of whole models.
 """
 
 import functools
+import inspect
 
 import numpy as np
 import pytest
@@ -73,34 +74,23 @@ def all_of(cases):
     first_of(refusals, observed=outcomes)
 
 
-@about("probabilities")
-def test_probabilities(step):
-    """At temperature 1 they are the softmax of the logits, whether these are large or, like GPT-2's, far below 0."""
-    for name, logits in (("", LOGITS), (" of large logits", LOGITS * 1000), (" of logits near -1000", FAR)):
-        are_probabilities(step.Sampling().probabilities(logits), softmax(logits), f"the softmax{name}")
-    keeps_nothing(step.Sampling().probabilities, LOGITS, right=softmax)
+def settings_of(step, function, temperature=1.0, top_k=None):
+    """The settings as a function takes them: in a Sampling or, in the source tutorial's form, one by one."""
+    if "temperature" in inspect.signature(function).parameters:
+        return {"temperature": temperature, "top_k": top_k}
+    return {"sampling": step.Sampling(temperature, top_k)}
 
 
-@about("probabilities")
-def test_temperature(step):
-    """The logits are divided by the temperature before the softmax."""
-    for temperature in (0.5, 1.7):
-        probabilities = step.Sampling(temperature).probabilities(LOGITS)
-        are_probabilities(probabilities, softmax(LOGITS / temperature), f"the softmax at temperature {temperature}")
-    with np.errstate(all="ignore"):
-        probabilities = step.Sampling(TINY).probabilities(LOGITS)
-    wanted = np.eye(VOCAB)[LOGITS.argmax(-1)]
-    are_probabilities(probabilities, wanted, f"the softmax at temperature {TINY}")
+def next_token(step, model, prompt, rng=None, **settings):
+    """What generate_next_token returns, with any settings."""
+    function = step.generate_next_token
+    return function(model, prompt, rng=rng, **settings_of(step, function, **settings))
 
 
-@about("probabilities")
-def test_the_logits_stay(step):
-    """The logits that it is given are the same afterwards, float64 ones too."""
-    for dtype in (np.float32, np.float64):
-        logits = LOGITS.astype(dtype)
-        step.Sampling(0.5, top_k=2).probabilities(logits)
-        sentence = f"probabilities changes the {dtype.__name__} logits that it is given: compute with a copy."
-        require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
+def text_of(step, model, prompt, count, rng=None, n_positions=1024, **settings):
+    """What generate_tokens returns, with any settings."""
+    function, settings = step.generate_tokens, settings_of(step, step.generate_tokens, **settings)
+    return function(model, prompt, count, rng=rng, n_positions=n_positions, **settings)
 
 
 def best(logits, top_k):
@@ -111,31 +101,76 @@ def best(logits, top_k):
     return masked
 
 
-@about("probabilities")
+def leaves(step, logits, top_k, wanted, what=""):
+    """Refuse unless the softmax of what keep_top_k returns is that of the logits ``wanted``, at any temperature."""
+    kept = step.keep_top_k(logits.copy(), top_k)
+    require(isinstance(kept, np.ndarray), f"keep_top_k returns {type(kept).__name__}: return an array.")
+    shape = [*logits.shape]
+    is_value(f"the shape of the logits with top_k = {top_k}", [*kept.shape], shape)
+    are_probabilities(softmax(kept), softmax(wanted), f"the softmax{what} with top_k = {top_k}")
+    for temperature in (1, 1000):
+        left = float(softmax(kept / temperature)[wanted == -np.inf].max(initial=0))
+        settings = named({"temperature": temperature, "top_k": top_k})
+        sentence = f"With {settings}, a token that is out has a probability of {left:.1g}, not 0."
+        require(left == 0, sentence, kept)
+
+
+@about("keep_top_k")
 def test_top_k(step):
-    """Only the top_k most likely tokens are left, and they share the whole probability; the others have exactly 0."""
+    """After a softmax, only the top_k likeliest tokens have a probability, and those that tie with the last of them."""
     for top_k in (5, 2, 1, 8):  # of 8, the 5 largest, 6, 4, and those from the 5th smallest on are all different
         for logits in (FAR, LOGITS):
-            probabilities, wanted = step.Sampling(top_k=top_k).probabilities(logits), softmax(best(logits, top_k))
-            are_probabilities(probabilities, wanted, f"the softmax with top_k = {top_k}")
-            for temperature in (1.0, 1000.0):
-                probabilities = step.Sampling(temperature, top_k).probabilities(logits)
-                left = float(probabilities[wanted == 0].max(initial=0))
-                settings = named({"temperature": temperature, "top_k": top_k})
-                sentence = f"With {settings}, a token that is out has a probability of {left:.1g}, not 0."
-                require(left == 0, sentence, probabilities)
+            leaves(step, logits, top_k, best(logits, top_k))
     tied = np.array([[2, 1, 0, 1]], np.float32)
-    what = "the softmax of the logits 2, 1, 0 and 1 with top_k = 2, which keeps three,"
-    wanted = softmax(np.where(tied < 1, -np.inf, tied))
-    are_probabilities(step.Sampling(top_k=2).probabilities(tied), wanted, what)
+    leaves(step, tied, 2, np.where(tied < 1, -np.inf, tied), " of the logits 2, 1, 0 and 1, of which three stay,")
 
 
-@about("probabilities")
+@about("keep_top_k")
 def test_top_k_above_the_vocabulary(step):
     """A top_k above the size of the vocabulary keeps every token."""
     for top_k in (VOCAB + 1, 100):
-        probabilities = step.Sampling(top_k=top_k).probabilities(LOGITS)
-        are_probabilities(probabilities, softmax(LOGITS), f"the softmax with top_k = {top_k} of {VOCAB} tokens")
+        leaves(step, LOGITS, top_k, LOGITS)
+
+
+@about("keep_top_k")
+def test_the_logits_stay(step):
+    """The logits that it is given are the same afterwards, float64 ones too."""
+    for dtype in (np.float32, np.float64):
+        logits = LOGITS.astype(dtype)
+        step.keep_top_k(logits, 2)
+        sentence = f"keep_top_k changes the {dtype.__name__} logits that it is given: return others, as np.where does."
+        require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
+
+
+@about("softmax")
+def test_softmax(step):
+    """At temperature 1 it is the softmax, whether logits are large, far below 0, like GPT-2's, or minus infinity."""
+    cases = {"": LOGITS, " of large logits": LOGITS * 1000, " of logits near -1000": FAR, " with top_k": best(FAR, 2)}
+    for name, logits in cases.items():
+        are_probabilities(step.softmax(logits, 1.0), softmax(logits), f"the softmax{name}")
+    keeps_nothing(lambda logits: step.softmax(logits, 1.0), LOGITS, right=softmax)
+
+
+@about("softmax")
+def test_temperature(step):
+    """The logits are divided by the temperature before the softmax."""
+    for temperature in (0.5, 1.7):
+        wanted = softmax(LOGITS / temperature)
+        are_probabilities(step.softmax(LOGITS, temperature), wanted, f"the softmax at temperature {temperature}")
+    with np.errstate(all="ignore"):
+        probabilities = step.softmax(LOGITS, TINY)
+    wanted = np.eye(VOCAB)[LOGITS.argmax(-1)]
+    are_probabilities(probabilities, wanted, f"the softmax at temperature {TINY}")
+
+
+@about("softmax")
+def test_the_logits_stay_in_the_softmax(step):
+    """The logits that it is given are the same afterwards, float64 ones too."""
+    for dtype in (np.float32, np.float64):
+        logits = LOGITS.astype(dtype)
+        step.softmax(logits, 0.5)
+        sentence = f"softmax changes the {dtype.__name__} logits that it is given: compute with a copy."
+        require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
 
 
 @about("choose")
@@ -205,17 +240,17 @@ def greedy(rows, length):
     return np.stack(tokens, axis=1)
 
 
-def settings_hold(text_of, length=4):
-    """Refuse unless ``text_of(rows, **settings)``, ``length`` new tokens per row, obeys every setting everywhere."""
+def settings_hold(continued, length=4):
+    """Refuse unless ``continued(rows, **settings)``, ``length`` new tokens per row, obeys every setting everywhere."""
     rows = np.arange(60)[:, None] % VOCAB
 
     def is_greedy(**settings):
-        text = np.asarray(text_of(rows, **settings, rng=np.random.default_rng(4)))
+        text = np.asarray(continued(rows, **settings, rng=np.random.default_rng(4)))
         require(np.array_equal(text, greedy(rows, length)), f"With {named(settings)} the text is not greedy.")
 
     def follows_the_seed():
         first, same, other = (
-            np.asarray(text_of(np.zeros_like(rows), rng=np.random.default_rng(seed))) for seed in (1, 1, 2)
+            np.asarray(continued(np.zeros_like(rows), rng=np.random.default_rng(seed))) for seed in (1, 1, 2)
         )
         require(np.array_equal(first, same), "Two generators with the same seed gave different text.")
         varied = all(len(set(place)) > 1 for place in first.T.tolist())
@@ -223,7 +258,7 @@ def settings_hold(text_of, length=4):
         require(not np.array_equal(first, other), "Two seeds gave the same text.")
 
     def goes_without_a_generator():
-        first, other = (np.asarray(text_of(rows, rng=None)) for _ in range(2))
+        first, other = (np.asarray(continued(rows, rng=None)) for _ in range(2))
         require(not np.array_equal(first, other), "Without rng the same text came twice.")
 
     all_of(
@@ -241,13 +276,13 @@ def settings_hold(text_of, length=4):
 def test_one_token(step):
     """One token for every row, by the same settings, after the whole prompt: [batch, seq] to [batch]."""
     model = Stub()
-    tokens = np.asarray(step.generate_next_token(model, PROMPT, 0, rng=np.random.default_rng(6)))
+    tokens = np.asarray(next_token(step, model, PROMPT, np.random.default_rng(6), temperature=0))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
     is_value("the shape", list(tokens.shape), [2])
-    settings_hold(lambda rows, **settings: step.generate_next_token(Stub(), rows, **settings)[:, None], length=1)
+    settings_hold(lambda rows, **settings: next_token(step, Stub(), rows, **settings)[:, None], length=1)
     half = np.broadcast_to(0.5 * np.log(PEAK, dtype=np.float32), (300, 1, VOCAB))  # at temperature 0.5 it is PEAK
     rows, rng = np.zeros((300, 2), np.int64), np.random.default_rng(8)
-    tokens = np.asarray(step.generate_next_token(lambda input_ids: half, rows, 0.5, rng=rng))
+    tokens = np.asarray(next_token(step, lambda input_ids: half, rows, rng, temperature=0.5))
     come_as_often(counts_of(tokens, 1), PEAK[None], {"temperature": 0.5})
 
 
@@ -255,7 +290,7 @@ def test_one_token(step):
 def test_the_last_position_counts(step):
     """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
     for last_alone, prompt in ((False, PROMPT), (True, PROMPT), (True, PROMPT[:1])):
-        tokens = step.generate_next_token(Stub(last_alone), prompt, 0, rng=np.random.default_rng(6))
+        tokens = next_token(step, Stub(last_alone), prompt, np.random.default_rng(6), temperature=0)
         equal(as_ids(tokens), TABLE[prompt[:, -1]].argmax(-1), ("row",), what="the next token")
 
 
@@ -263,16 +298,16 @@ def test_the_last_position_counts(step):
 def test_the_prompt_comes_first(step):
     """The prompt comes back with max_new_tokens more, be they 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
     keeps_nothing(
-        lambda prompt: step.generate_tokens(Stub(), prompt, 4, temperature=0),
+        lambda prompt: text_of(step, Stub(), prompt, 4, temperature=0),
         PROMPT,
         right=lambda prompt: np.concatenate([prompt, greedy(prompt, 4)], axis=1),
     )
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
-        tokens = np.asarray(step.generate_tokens(Stub(), prompt, count, temperature=0))
+        tokens = np.asarray(text_of(step, Stub(), prompt, count, temperature=0))
         is_value("the shape", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
         equal(tokens[:, : prompt.shape[1]], prompt, ("row", "token"), what="the prompt")
     logits = np.repeat(np.float32(np.arange(END + 1) == END)[None, None], 2, axis=0)
-    tokens = np.asarray(step.generate_tokens(lambda input_ids: logits, PROMPT, 3, temperature=0))
+    tokens = np.asarray(text_of(step, lambda input_ids: logits, PROMPT, 3, temperature=0))
     is_value(f"the shape where all new tokens are {END}, <|endoftext|>,", list(tokens.shape), [2, 6])
 
 
@@ -280,7 +315,7 @@ def test_the_prompt_comes_first(step):
 def test_every_new_token_is_seen(step):
     """The model sees the prompt first, and every new token after that."""
     model = Stub()
-    text = np.asarray(step.generate_tokens(model, PROMPT, 4, temperature=0, rng=np.random.default_rng(5)))
+    text = np.asarray(text_of(step, model, PROMPT, 4, np.random.default_rng(5), temperature=0))
     is_value("the lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
     for seen in model.seen:
         equal(seen, text[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
@@ -288,8 +323,8 @@ def test_every_new_token_is_seen(step):
 
 @about("generate_tokens")
 def test_the_settings_apply_to_the_whole_text(step):
-    """temperature, top_k and rng apply to every token of the text."""
-    settings_hold(lambda rows, **settings: step.generate_tokens(Stub(), rows, 4, **settings)[:, 1:])
+    """The settings and rng apply to every token of the text."""
+    settings_hold(lambda rows, **settings: text_of(step, Stub(), rows, 4, **settings)[:, 1:])
 
 
 @about("generate_tokens")
@@ -297,7 +332,7 @@ def test_the_context_slides(step):
     """The model never sees more than the last n_positions tokens, and generation goes on."""
     for n_positions, lengths in ((4, [3, 4, 4, 4, 4, 4]), (2, [2] * 6), (1, [1] * 6)):
         model, rng = Stub(), np.random.default_rng(5)
-        tokens = np.asarray(step.generate_tokens(model, PROMPT, 6, temperature=0, rng=rng, n_positions=n_positions))
+        tokens = np.asarray(text_of(step, model, PROMPT, 6, rng, n_positions, temperature=0))
         what = f"the lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
         is_value(what, [ids.shape[1] for ids in model.seen], lengths)
         is_value("the shape", list(tokens.shape), [2, 9])
@@ -315,7 +350,7 @@ def test_greedy_text_is_hugging_faces(step, reference):
         return reference["logits"][:, :length]
 
     rng = np.random.default_rng(5)  # not needed, but what goes wrong goes wrong in the same way
-    tokens = step.generate_tokens(model, reference["input"], 10, temperature=0, rng=rng)
+    tokens = text_of(step, model, reference["input"], 10, rng, temperature=0)
     equal(np.asarray(tokens), reference["output"], ("row", "token"), what="the greedy text")
 
 
@@ -325,9 +360,9 @@ def test_other_numbers(step, answer, draw):
     """New random logits, settings and prompts are right as well."""
     vocab, batch, length = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5), draw.whole("seq", 1, 6)
     logits = 4 * draw.array(batch, vocab)
-    settings = {"temperature": draw.number("temperature", 0.3, 3), "top_k": draw.whole("top_k", 1, vocab)}
-    right = answer.Sampling(**settings).probabilities(logits)
-    are_probabilities(step.Sampling(**settings).probabilities(logits), right, "the softmax")
+    temperature, top_k = draw.number("temperature", 0.3, 3), draw.whole("top_k", 1, vocab)
+    leaves(step, logits, top_k, answer.keep_top_k(logits, top_k))
+    are_probabilities(step.softmax(logits, temperature), answer.softmax(logits, temperature), "the softmax")
     table, prompt = draw.array(vocab, vocab), draw.ids(vocab, batch, length)
     count, n_positions = draw.whole("max_new_tokens", 1, 9), draw.whole("n_positions", 2, 9)
 
@@ -336,7 +371,7 @@ def test_other_numbers(step, answer, draw):
         return np.cumsum(table[input_ids] * places, axis=1, dtype=np.float32)
 
     text, right = (
-        np.asarray(module.generate_tokens(model, prompt, count, temperature=0, n_positions=n_positions))
+        np.asarray(text_of(module, model, prompt, count, n_positions=n_positions, temperature=0))
         for module in (step, answer)
     )
     equal(text, right, ("row", "token"), what="the greedy text", whose="the solution's")

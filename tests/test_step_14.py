@@ -16,7 +16,7 @@ from checker.numeric.comparison import close
 from solutions.caching import pad_left
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import generate_tokens
+from solutions.solution_12 import Sampling, generate_tokens
 
 DEEPER = ("transformer.h.2", "transformer.h.3")
 LOGITS = ("batch", "token", "logit")
@@ -266,5 +266,5 @@ def test_compiled(step, model, config, reference, device):
     for count in range(7):
         what = f"the logits {count} tokens after two prompts, one of them padded, on {device}"
         masked(cached(text[:, : 6 + count]), reference["padded_logits"][:, count : count + 1], what)
-    tokens = generate_tokens(cached, prompts, 7, temperature=0, n_positions=config.n_positions)
+    tokens = generate_tokens(cached, prompts, 7, Sampling(temperature=0), n_positions=config.n_positions)
     equal(tokens[:, 6:], reference["padded_tokens"], ("row", "token"), what="the greedy text")

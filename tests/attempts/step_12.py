@@ -1,12 +1,13 @@
 """Step 12, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-EXPONENT = "(logits - logits.max(axis=-1, keepdims=True)) / self.temperature"
-POWERS = f"powers = np.exp({EXPONENT})"
+SIZE = "top_k = min(top_k, logits.shape[-1])"
+UNLESS_ALL = "if top_k >= logits.shape[-1]:\n        return logits"
+KTH = "kth_largest = np.partition(logits, -top_k, axis=-1)[:, -top_k, None]"
+SORTED = "kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]"
+CUT = "return np.where(logits < kth_largest, -np.inf, logits)"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
-SIZE = "if self.top_k is not None and self.top_k < logits.shape[-1]:"
-KTH = "kth_largest = np.partition(logits, -self.top_k, axis=-1)[:, -self.top_k, None]"
-SORTED = "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k, None]"
-CUT = "logits = np.where(logits < kth_largest, -np.inf, logits)"
+SHIFT = f"logits = logits - {LARGEST}"
+POWERS = "powers = np.exp(logits / temperature)"
 TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
 ARGMAX = "return logits.argmax(axis=-1)"
 DRAW = "np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)"
@@ -14,27 +15,25 @@ LAST = "logits = model(input_ids)[:, -1]"
 CHOOSE = "return sampling.choose(logits, rng)"
 LOOP = "for _ in range(max_new_tokens):"
 VISIBLE = "visible = input_ids[:, -n_positions:]"
-NEXT = "generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)"
+NEXT = "generate_next_token(model, visible, sampling, rng)"
 APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
 TEXT = "return input_ids"
 
 MISTAKES = {
     "The temperature changes nothing: divide the logits by it, before the softmax.": {
-        EXPONENT: EXPONENT.removesuffix(" / self.temperature")
+        POWERS: "powers = np.exp(logits)"
     },
-    "The logits are multiplied by the temperature; divide them.": {EXPONENT: EXPONENT.replace(" / ", " * ")},
+    "The logits are multiplied by the temperature; divide them.": {POWERS: POWERS.replace(" / ", " * ")},
     "The logits are divided first, and a tiny temperature makes them infinite: subtract each row's maximum, then "
-    "divide.": {POWERS: f"logits = logits / self.temperature\n        powers = np.exp(logits - {LARGEST})"},
+    "divide.": {SHIFT: f"logits = logits / temperature\n    {SHIFT}", POWERS: "powers = np.exp(logits)"},
     "The logits stay in float32, in which a tiny temperature is 0; leave the line that makes them float64.": {
         "logits = logits.astype(np.float64)": "pass"
     },
     "The temperature is applied after the softmax; divide the logits by it, before.": {
-        EXPONENT: EXPONENT.removesuffix(" / self.temperature"),
-        TAIL: f"{TAIL} / self.temperature",
+        POWERS: "powers = np.exp(logits)",
+        TAIL: f"{TAIL} / temperature",
     },
-    "The softmax overflows: subtract each row's largest logit before taking the exponential.": {
-        EXPONENT: "logits / self.temperature"
-    },
+    "The softmax overflows: subtract each row's largest logit before taking the exponential.": {SHIFT: "pass"},
     "The softmax divides 0 by 0 where all logits lie far below 0: subtract each row's largest logit, not 0 at least.": {
         LARGEST: "np.maximum(logits.max(axis=-1, keepdims=True), 0)"
     },
@@ -53,7 +52,9 @@ MISTAKES = {
     "The smallest logit of every row is subtracted, so that exp overflows; subtract the largest.": {
         LARGEST: "logits.min(axis=-1, keepdims=True)"
     },
-    "A softmax takes powers of e, by np.exp; these are powers of 2.": {POWERS: f"powers = 2.0 ** ({EXPONENT})"},
+    "A softmax takes powers of e, by np.exp; these are powers of 2.": {
+        POWERS: "powers = 2.0 ** (logits / temperature)"
+    },
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         TAIL: "return powers / powers.sum(axis=0, keepdims=True)"
     },
@@ -61,44 +62,45 @@ MISTAKES = {
         TAIL: "return powers / powers.sum()"
     },
     "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
-    "top_k is not used.": {CUT: "pass"},
-    "top_k keeps one token too many.": {KTH: KTH.replace("-self.top_k", "-self.top_k - 1")},
+    "top_k is not used.": {CUT: "return logits"},
+    "top_k keeps one token too many.": {SIZE: UNLESS_ALL, KTH: KTH.replace("-top_k", "-top_k - 1")},
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
-        "logits < kth_largest": "logits <= kth_largest"
-    },
-    "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and "
-    "not <=.": {
-        SIZE: "if self.top_k is not None:",
-        KTH: KTH.replace("-self.top_k", "-min(self.top_k, logits.shape[-1])"),
+        SIZE: UNLESS_ALL,
         "logits < kth_largest": "logits <= kth_largest",
     },
+    "top_k keeps one token too few, even when k is the whole vocabulary: drop what is below the k-th largest, < and "
+    "not <=.": {"logits < kth_largest": "logits <= kth_largest"},
     "top_k keeps only the most likely token, whatever k is: the k largest are sorted upward, so the k-th largest is "
-    "the first of them.": {KTH: "kth_largest = np.sort(logits, axis=-1)[:, -self.top_k :][:, -1:]"},
+    "the first of them.": {KTH: "kth_largest = np.sort(logits, axis=-1)[:, -top_k:][:, -1:]"},
     "np.sort is ascending: the k-th largest is at -top_k, counted from the end.": {
-        KTH: SORTED.replace("-self.top_k", "self.top_k")
+        SIZE: UNLESS_ALL,
+        KTH: SORTED.replace("-top_k", "top_k"),
     },
-    "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {
-        SIZE: "if self.top_k is not None:",
-        KTH: SORTED,
-    },
-    "A top_k above the size of the vocabulary has no k-th largest logit; it keeps every token.": {
-        SIZE: "if self.top_k is not None:"
-    },
+    "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {SIZE: "pass", KTH: SORTED},
+    "A top_k above the size of the vocabulary has no k-th largest logit; it keeps every token.": {SIZE: "pass"},
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
-        KTH: SORTED.replace("np.sort", "np.argsort")
+        SIZE: UNLESS_ALL,
+        KTH: SORTED.replace("np.sort", "np.argsort"),
     },
     "Of tokens that tie with the k-th, only some stay; all of them must: drop what is below the k-th largest logit.": {
-        f"{KTH}  # [batch, 1]\n            {CUT}": "order = logits.argsort(axis=-1)\n"
-        "            np.put_along_axis(logits, order[:, : -self.top_k], -np.inf, axis=-1)"
+        f"{KTH}  # [batch, 1]\n    {CUT}": "logits, order = logits.copy(), logits.argsort(axis=-1)\n"
+        "    np.put_along_axis(logits, order[:, :-top_k], -np.inf, axis=-1)\n"
+        "    return logits"
     },
     "top_k takes the k-th largest logit of the whole batch; each row has its own.": {
-        KTH: "kth_largest = np.sort(logits, axis=None)[-self.top_k]"
+        KTH: "kth_largest = np.sort(logits, axis=None)[-top_k]"
     },
     "top_k keeps the least likely tokens; it keeps the most likely.": {
-        "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, self.top_k - 1, None]"
+        "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, top_k - 1, None]"
     },
     "np.where takes the first value where the condition holds: top_k drops the tokens that are to stay.": {
         "-np.inf, logits)": "logits, -np.inf)"
+    },
+    "keep_top_k returns the k largest logits alone; keep the others' places, with minus infinity: [batch, vocab].": {
+        CUT: "return np.sort(logits, axis=-1)[:, -top_k:]"
+    },
+    "keep_top_k returns which tokens stay; return the logits, with minus infinity for the others: np.where.": {
+        CUT: "return logits >= kth_largest"
     },
     "The tokens outside top_k get the logit 0, which is no small one; they get minus infinity.": {
         "-np.inf, logits": "0.0, logits"
@@ -109,11 +111,8 @@ MISTAKES = {
     "minus infinity.": {"-np.inf, logits": f"{LARGEST} - 100.0, logits"},
     "The tokens outside top_k get -10000 before the division, and a high temperature brings them back; give them minus "
     "infinity.": {"-np.inf, logits": "-1e4, logits"},
-    "The probabilities left by top_k are not shared out: they must add up to 1 again.": {
-        CUT: f"whole = logits\n            {CUT}",
-        TAIL: "whole = whole if self.top_k and self.top_k < logits.shape[-1] else logits\n"
-        f"        return powers / np.exp({EXPONENT.replace('(logits', '(whole')}).sum(axis=-1, keepdims=True)",
-    },
+    "Minus infinity is put into the logits that keep_top_k was given, which belong to the caller; return others, as "
+    "np.where does.": {CUT: "logits[logits < kth_largest] = -np.inf\n    return logits"},
     "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
         ARGMAX: "return logits.argmax(axis=-1, keepdims=True)",
         DRAW: f"{DRAW}[:, None]",
@@ -161,7 +160,7 @@ MISTAKES = {
         CHOOSE: "return logits.argmax(axis=-1)"
     },
     "The temperature is applied twice: here and in sampling.probabilities. Leave it to sampling.": {
-        CHOOSE: "return sampling.choose(logits / temperature if temperature else logits, rng)"
+        CHOOSE: "return sampling.choose(logits / sampling.temperature if sampling.temperature else logits, rng)"
     },
     "generate_next_token draws with a generator of its own, so that the same seed gives different text; draw with "
     "rng.": {CHOOSE: "return sampling.choose(logits, default_rng())"},
@@ -171,10 +170,14 @@ MISTAKES = {
     "The token is a column, [batch, 1]; one token for every row is [batch].": {CHOOSE: f"{CHOOSE}[:, None]"},
     "This is the token of the first row; return those of all rows.": {CHOOSE: f"{CHOOSE}[0]"},
     "The logits are returned; choose a token by them: sampling.choose(logits, rng).": {CHOOSE: "return logits"},
-    "temperature is not passed on to generate_next_token.": {NEXT: NEXT.replace("temperature, ", "")},
-    "top_k is not passed on to generate_next_token.": {NEXT: NEXT.replace("top_k=top_k, ", "")},
+    "generate_tokens chooses with settings of its own; hand on the sampling that it is given.": {
+        NEXT: NEXT.replace("sampling", "Sampling()")
+    },
+    "top_k is not passed on to generate_next_token.": {
+        NEXT: NEXT.replace("sampling", "Sampling(sampling.temperature)")
+    },
     "rng is not passed on to generate_next_token, so that the same seed gives different text.": {
-        NEXT: NEXT.replace(", rng=rng", "")
+        NEXT: NEXT.replace(", rng", "")
     },
     "The new token is not appended, so that the text stays as it was.": {APPEND: "pass"},
     "The new tokens are appended as a row of the batch; append them as a column: next_ids[:, None] and axis=1.": {
@@ -222,24 +225,24 @@ ALTERNATIVES = {
         DRAW: "(np.log(np.maximum(self.probabilities(logits), 1e-300)) + rng.gumbel(size=logits.shape)).argmax(axis=-1)"
     },
     "np.sort": {KTH: SORTED},
-    "the cut last": {
-        "logits = logits.astype(np.float64)": f"logits = logits.astype(np.float64)\n        logits = {EXPONENT}",
-        POWERS: "powers = np.exp(logits)",
+    "a copy that is cut": {
+        CUT: "kept = logits.copy()\n    kept[logits < kth_largest] = -np.inf\n    return kept",
+    },
+    "the whole exponent in one line": {
+        f"{SHIFT}\n    {POWERS}": f"powers = np.exp((logits - {LARGEST}) / temperature)"
     },
     "float32 probabilities": {TAIL: "return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)"},
     "a finite mask": {"-np.inf, logits": "-1e9, logits"},
     "a log-softmax": {
-        f"{POWERS}\n        {TAIL}": f"logits = {EXPONENT}\n        "
+        f"{POWERS}\n    {TAIL}": "logits = logits / temperature\n    "
         "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
-        "        return np.exp(logits - log_sum)"
+        "    return np.exp(logits - log_sum)"
     },
     "the k-th largest as a column by [:, -top_k][:, None]": {
-        KTH: SORTED.replace("[:, -self.top_k, None]", "[:, -self.top_k][:, None]")
+        KTH: SORTED.replace("[:, -top_k, None]", "[:, -top_k][:, None]")
     },
-    "no more of the vocabulary than there is": {
-        SIZE: "if self.top_k is not None:",
-        KTH: KTH.replace("-self.top_k", "-min(self.top_k, logits.shape[-1])"),
-    },
+    "no cut where k is the whole vocabulary": {SIZE: UNLESS_ALL},
+    "in place, on the softmax's own copy": {SHIFT: f"logits -= {LARGEST}"},
     "exponential numbers raced": {
         DRAW: "(self.probabilities(logits) / rng.exponential(size=logits.shape)).argmax(axis=-1)"
     },
@@ -257,14 +260,24 @@ ALTERNATIVES = {
     },
     "the source tutorial's own softmax": {
         f"{LAST}  # [batch, vocab]": "logits = model(input_ids)[:, -1, :]",
-        CHOOSE: "if temperature == 0:\n        return logits.argmax(axis=-1)\n"
-        "    logits = logits.astype(np.float64) / temperature\n"
-        "    if top_k is not None:\n"
-        "        values = np.sort(logits, axis=-1)[:, -min(top_k, logits.shape[-1]) :]\n"
+        CHOOSE: "if sampling.temperature == 0:\n        return logits.argmax(axis=-1)\n"
+        "    logits = logits.astype(np.float64) / sampling.temperature\n"
+        "    if sampling.top_k is not None:\n"
+        "        values = np.sort(logits, axis=-1)[:, -min(sampling.top_k, logits.shape[-1]) :]\n"
         "        logits = np.where(logits < values[:, :1], -np.inf, logits)\n"
         "    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
         "    rows = powers / powers.sum(axis=-1, keepdims=True)\n"
         "    return np.array([rng.choice(len(row), p=row) for row in rows])",
+    },
+    "the source tutorial's settings, one by one": {
+        "    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None\n": (
+            "    model, input_ids, temperature=1.0, *, top_k=None, rng=None\n"
+        ),
+        CHOOSE: "return Sampling(temperature, top_k).choose(logits, rng)",
+        "    sampling: Sampling,\n    rng: Generator | None = None,\n    *,\n    n_positions: int,\n": (
+            "    temperature=1.0,\n    *,\n    top_k=None,\n    rng=None,\n    n_positions=1024,\n"
+        ),
+        NEXT: "generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)",
     },
 }
 
@@ -272,18 +285,19 @@ ALTERNATIVES = {
 HABITS = {
     "max with a dim": {LARGEST: "logits.max(dim=-1, keepdim=True)"},
     "sum with a dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {POWERS: f"powers = ({EXPONENT}).exp()"},
+    "exp as a method": {POWERS: "powers = (logits / temperature).exp()"},
     "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
     },
     "sort with a dim": {KTH: SORTED.replace("axis=-1", "dim=-1")},
+    "topk": {KTH: "kth_largest = torch.topk(logits, top_k)[0][:, -1:]"},
     "argmax with a dim": {"logits.argmax(axis=-1)": "logits.argmax(dim=-1)"},
     "torch.argmax": {"logits.argmax(axis=-1)": "torch.argmax(logits, dim=-1)"},
     "torch.cat": {APPEND: "input_ids = torch.cat([input_ids, next_ids[:, None]], dim=1)"},
     "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
     "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
     "dividing in place": {
-        POWERS: f"logits = logits - {LARGEST}\n        logits.div_(self.temperature)\n        powers = np.exp(logits)",
+        POWERS: "logits.div_(temperature)\n    powers = np.exp(logits)",
     },
 }

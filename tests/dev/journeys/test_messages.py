@@ -24,9 +24,9 @@ MESSAGES = {
     ),
     "a blank that others fail in": (
         "s12",
-        {"powers = np.exp((logits - ": "powers = np.exp((logit - "},
-        {"probabilities"},
-        ["probabilities: NameError: name 'logit' is not defined", "generate_tokens waits until probabilities"],
+        {"powers = np.exp(logits / ": "powers = np.exp(logit / "},
+        {"softmax"},
+        ["softmax: NameError: name 'logit' is not defined", "generate_tokens waits until softmax"],
     ),
     "the calls that led to an error": (
         "s12",

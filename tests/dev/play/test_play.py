@@ -211,7 +211,7 @@ def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_sa
 
 def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_characters(engine):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from solutions.solution_12 import generate_tokens
+    from solutions.solution_12 import Sampling, generate_tokens
 
     writer, *others = engine.Writer(kernels=True), engine.Writer(), engine.Writer(cache=False)
     spelled = np.array([*writer.tokenizer.encode("ü🐳 whale").ids, 0, 5])  # each byte is a token; 0 ends the text
@@ -220,16 +220,17 @@ def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_charact
     pieces = engine.stream_text(model, writer.tokenizer, writer.encode(""), settings, 512)
     assert list(pieces) == ["ü", "🐳", " whale"]
     theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
+    greedy, n_positions = Sampling(temperature=0), writer.config.n_positions
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     for prompt in ("Call me", "A", '"Aye," said'):
         ids = writer.encode(prompt)
         expected = theirs.generate(torch.from_numpy(ids), max_new_tokens=40, **options).numpy()
         for each in (writer, *others):
-            np.testing.assert_array_equal(generate_tokens(each.model, ids, 40, temperature=0), expected)
-    n_positions = writer.config.n_positions
+            text = generate_tokens(each.model, ids, 40, greedy, n_positions=n_positions)
+            np.testing.assert_array_equal(text, expected)
     ids = np.random.RandomState(14).randint(0, writer.config.vocab_size, (2, n_positions - 5), dtype=np.int64)
     beyond, *texts = (
-        generate_tokens(each.model, ids, 12, temperature=0, n_positions=n_positions) for each in (writer, *others)
+        generate_tokens(each.model, ids, 12, greedy, n_positions=n_positions) for each in (writer, *others)
     )
     for text in texts:
         np.testing.assert_array_equal(text, beyond)

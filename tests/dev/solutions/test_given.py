@@ -26,6 +26,7 @@ from solutions.warmup_07 import new_cache, next_positions
 
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
 OTHER_GPT2 |= {"n_embd": "768", "n_head": 12.0, "n_layer": True, "n_inner": "4", "layer_norm_epsilon": None}
+TEXT = np.zeros((1, 1), np.int64)
 TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
 
 IMPOSSIBLE = {
@@ -33,7 +34,11 @@ IMPOSSIBLE = {
     "temperature = nan": lambda: Sampling(math.nan),
     "temperature = inf": lambda: Sampling(math.inf),
     "top_k = 0": lambda: Sampling(top_k=0),
-    "the prompt is empty": lambda: generate_tokens(np.eye(3).take, np.zeros((1, 0), np.int64)),
+    "the prompt is empty": lambda: generate_tokens(
+        np.eye(3).take, np.zeros((1, 0), np.int64), 1, Sampling(), n_positions=4
+    ),
+    "n_positions = 0 lets": lambda: generate_tokens(np.eye(3).take, TEXT, 1, Sampling(), n_positions=0),
+    "n_positions = -1 lets": lambda: generate_tokens(np.eye(3).take, TEXT, 1, Sampling(), n_positions=-1),
     "id -1 is not .* 0 to 255$": lambda: decode([0, -1], {}),
     "id 256 is not .* 0 to 255$": lambda: decode([0, 256], {}),
     "n_embd = 768 .* n_head = 7 heads": lambda: head_dim(768, 7),

@@ -19,7 +19,7 @@ from play.beginning import check_bfloat16
 from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
 from solutions.checkpoint import read_config
-from solutions.solution_12 import generate_tokens
+from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, Call, Read, Workload, work
 
@@ -36,7 +36,8 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     def write() -> np.ndarray:
         # Nothing computed by an earlier run helps this one; with as many rows as before, its buffers do.
         model.cached_ids = np.zeros((workload.batch if again and model.cache else 0, 0), np.int64)
-        return generate_tokens(model, ids, workload.new_tokens, temperature=0)[:, workload.length :]
+        greedy, n_positions = Sampling(temperature=0), model.config.n_positions
+        return generate_tokens(model, ids, workload.new_tokens, greedy, n_positions=n_positions)[:, workload.length :]
 
     return write, lambda text: text
 
