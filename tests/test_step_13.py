@@ -13,7 +13,7 @@ import pytest
 from safetensors import TensorSpec, serialize_file
 from safetensors.numpy import save_file
 
-from checker.claims import Refusal, about, equal, first_of, require
+from checker.claims import Refusal, about, equal, error_of, first_of, require
 from checker.claims.modules import build, run, shapes_of
 from checker.claims.vocabulary import article, is_same
 from checker.course.steps import Step
@@ -205,6 +205,17 @@ def test_several_files(step, folder, published, reference):
     for name, weight in step.load_pretrained(folder).parameters:
         # Rounding to bfloat16 takes 0.0031 at most; a float16 read as a bfloat16 is off by 0.98.
         equal(weight, reference.weights[name], what=name, tolerance=0.01)
+
+
+@about("load_pretrained")
+def test_what_does_not_fit_is_refused(step, folder, published):
+    """A checkpoint of another model is refused with a ValueError that names all weights which do not fit."""
+    tensors = {name: array for name, array in published.items() if name not in ("wpe.weight", "h.0.ln_1.bias")}
+    save_file(tensors | {"score.weight": np.ones((2, 15), np.float32)}, folder / "model.safetensors")
+    message = error_of("load_pretrained of a checkpoint that does not fit", lambda: step.load_pretrained(folder))
+    for name in ("wpe.weight is missing", "h.0.ln_1.bias is missing", "score.weight is unknown"):
+        sentence = f"The error does not say that transformer.{name}; check_weights lists everything: {message}"
+        require(f"transformer.{name}" in message, sentence)
 
 
 @pytest.mark.drawn

@@ -9,6 +9,9 @@ KEPT = "kept = {name: tensor for name, tensor in tensors.items() if not name.end
 CONVERTED = "weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}"
 TIED = "tied = {HEAD: weights[WTE]} if WTE in weights else {}"
 MERGED = "return tied | weights"
+READ = "weights = convert_checkpoint(read_checkpoint(folder))"
+CHECK = "check_weights(weights, model)"
+LOAD = "model.load_state_dict(weights)"
 LOOP = "weights = {}\n    for name, tensor in tensors.items():\n"
 STORE = "weights[name_in_model(name)] = tensor_in_model(name, tensor)"
 
@@ -108,6 +111,22 @@ MISTAKES = {
     "convert_checkpoint keeps the layout of the file; tensor_in_model returns that of the model.": {
         ": tensor_in_model(name, tensor) for": ": tensor for"
     },
+    "load_pretrained takes names and layout of the file; convert_checkpoint makes them those of the model.": {
+        READ: "weights = read_checkpoint(folder)"
+    },
+    "The weights are not checked before they are loaded, and MAX stops at the first that is missing; check_weights "
+    "names all.": {CHECK: "pass"},
+    "Weights that do not fit are left out with strict=False; leave that to check_weights, which refuses them.": {
+        CHECK: "pass",
+        LOAD: "model.load_state_dict(dict(model.parameters) | weights, strict=False)",
+    },
+    "The model keeps its random weights; load_state_dict gives it those of the checkpoint.": {LOAD: "pass"},
+    "The weights are returned; give them to the model by load_state_dict, and return the model.": {
+        f"{LOAD}\n    return model": "return weights"
+    },
+    "The model is not returned; load_state_dict changes it, and returns nothing.": {
+        f"{LOAD}\n    return model": f"return {LOAD}"
+    },
 }
 
 ALTERNATIVES = {
@@ -146,6 +165,7 @@ ALTERNATIVES = {
         f"    {KEPT}\n": "",
         "for name, tensor in kept.items()}": f"\n        for name, tensor in tensors.items() {SKIP}",
     },
+    "weights that are checked, loaded without another look": {LOAD: "model.load_state_dict(weights, strict=False)"},
     "the layout by the model's name": {
         CONVERTED: "weights = {name_in_model(name): tensor for name, tensor in kept.items()}\n"
         "    weights = {name: tensor_in_model(name, tensor) for name, tensor in weights.items()}"
