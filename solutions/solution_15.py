@@ -3,91 +3,102 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Protocol
 
+import numpy as np
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import position_ids
 from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
 class PagedCache(Protocol):
     """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
 
-    ``row_offsets`` says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up to
-    ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
+    ``row_offsets``, uint32 [batch + 1], says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up
+    to ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
     Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
     for the pages; Yu et al., "Orca" (2022), for requests in one row, which attention alone takes apart.
     """
 
-    lengths: Tensor  # [batch]: how many tokens of each request are in the cache already
+    past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Write the new tokens' keys and values, both [tokens, head, head_dim], behind those of their requests."""
+        """Write the new tokens' keys and values, both [head, tokens, head_dim], behind those of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
         """Attend from every new token to what is stored of its own request, up to itself.
 
-        ``query`` is [tokens, head, head_dim], and so is the result; the scores are multiplied by ``scale``.
+        ``query`` is [head, tokens, head_dim], and so is the result; the scores are multiplied by ``scale``.
         """
 
 
 def ragged_positions(
-    tokens: Tensor, row_offsets: Tensor, lengths: Tensor
-) -> Tensor:  # [tokens], [batch + 1], [batch] -> [tokens]
-    """Return every token's position in its own request, of which ``lengths`` tokens are in the cache already."""
+    tokens: Tensor, row_offsets: Tensor, past: Tensor
+) -> Tensor:  # [tokens], [batch + 1], [batch] -> int64 [tokens]
+    """Return every token's position in its own request, of which ``past`` tokens are in the cache already."""
     rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
     starts = row_offsets[:-1].cast(DType.int64)  # [batch]
     ends = row_offsets[1:].cast(DType.int64)  # [batch]
-    lengths = lengths.cast(DType.int64)  # [batch]
-    # request = number of ends at or before the row; position = row - start + length of its request. (3 lines)
+    past = past.cast(DType.int64)  # [batch]
+    # Find out whose each row is, then count from the start of that request. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
-    return rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)
+    return rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)
+
+
+def slots_of(
+    page_table: np.ndarray, request: np.ndarray, positions: np.ndarray, page_size: int
+) -> np.ndarray:  # int64 [batch, pages], [tokens], [tokens] -> [tokens]
+    """Return the slots in which tokens keep their keys and values, as MAX's kernels look them up.
+
+    The memory is cut into pages of ``page_size`` slots. A row of ``page_table`` lists the pages of one request, in the
+    order of its text; they may lie anywhere.
+    """
+    # Find each token's page, and its place in that page. (2 lines)
+    page = page_table[request, positions // page_size]  # [tokens]
+    return page * page_size + positions % page_size
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
     """Return the last token of every request: the only one whose logits anyone asks for."""
-    # Gather the row before each request's end. (1 line)
+    # Take the row before each request's end. (1 line)
     return F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)
 
 
 def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
 ) -> Tensor:  # [tokens, embd] -> [tokens, embd]
-    """Run ``attention`` on the tokens of many requests, with earlier tokens from the cache."""
-    # Project, cut into heads, split; store, attend with 1 / sqrt(head_dim), join the heads, project. (7 lines)
-    qkv = attention.c_attn(hidden_states)  # [tokens, 3 * embd]
-    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])  # [tokens, 3 * head, head_dim]
-    query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)  # 3 x [tokens, head, head_dim]
+    """Run step 07's attention on the tokens of many requests, with earlier tokens from the cache."""
+    # Let the cache attend in place of _attn. (4 lines)
+    query, key, value = attention._qkv(hidden_states)  # 3 x [head, tokens, head_dim]
     cache.store(layer, key, value, row_offsets)
     attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
-    attn_output = attn_output.reshape(hidden_states.shape)  # [tokens, embd]
-    return attention.c_proj(attn_output)
+    return attention.c_proj(attention._merge_heads(attn_output))
 
 
 class ServedGPT2(Module[..., Tensor]):
-    """GPT-2 for a server: the modules and the weights' names of step 11, without a batch axis."""
+    """GPT-2 for a server, which has no batch axis. It has step 11's modules, under their names."""
 
-    def __init__(self, config: GPT2Config) -> None:
-        # Take transformer and lm_head of a MaxGPT2LMHeadModel, so that step 13's weights fit. (2 lines)
-        model = MaxGPT2LMHeadModel(config)
+    def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.transformer, self.lm_head = model.transformer, model.lm_head
 
     def forward(
         self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
-    ) -> Tensor:  # [tokens], [batch + 1] -> [batch, vocab]
+    ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         transformer = self.transformer
-        # Embed; a block is step 09's, with paged_attention; then the last rows, ln_f and the head. (6 lines)
-        positions = ragged_positions(tokens, row_offsets, cache.lengths)
-        x = transformer.wte(tokens) + transformer.wpe(positions)  # [tokens, embd]
+        # Run the model on all rows; the head is needed for the last one of each request. (7 lines)
+        positions = ragged_positions(tokens, row_offsets, cache.past)
+        hidden_states = transformer.wte(tokens) + transformer.wpe(positions)  # [tokens, embd]
         for layer, block in enumerate(transformer.h):
-            x = x + paged_attention(block.attn, block.ln_1(x), row_offsets, cache, layer)
-            x = x + block.mlp(block.ln_2(x))
-        return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))
+            attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
+            hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
+        return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import partial
 
+import numpy as np
 from max.driver import Device
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
-from max.graph import BufferType, DeviceRef, Dim, DimLike, TensorType, TensorValue
+from max.graph import DeviceRef, DimLike, TensorType
 
-from solutions.caching import CachedModel, KVCache, on_arrays
+from solutions.caching import (
+    BlockCache,
+    CachedGraph,
+    KVCache,
+    cache_type,
+    check_rows,
+    empty_cache,
+    on_arrays,
+    update_cache,
+)
+from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import position_ids
 from solutions.solution_07 import GPT2MultiHeadAttention
+from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
-
-
-def store(
-    cache: Tensor, new: Tensor, past: DimLike
-) -> None:  # [batch, head, n_positions, head_dim], [batch, head, seq, head_dim]
-    """Write the keys or values of new tokens into the cache, in place, behind those of ``past`` earlier tokens."""
-    sequence_length = new.shape[-2]
-    first = TensorValue(Dim(past))  # a symbol, as a number that the graph computes
-    end = TensorValue(Dim(past) + sequence_length)
-    # TODO: Assign to the slots first … end of axis 2; MAX wants them as (slice, length). (1 line)
-    raise NotImplementedError
 
 
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
@@ -40,21 +41,17 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
 
 
 def cached_attention(
-    attention: GPT2MultiHeadAttention, hidden_states: Tensor, keys: Tensor, values: Tensor, mask: Tensor
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, block_cache: BlockCache, mask: Tensor
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
     """Run step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
 
     Args:
         attention: the module with the weights.
         hidden_states: the new tokens.
-        keys: this block's keys, ``[batch, head, n_positions, head_dim]``; those of the new tokens are written into it.
-        values: its values, likewise.
+        block_cache: this block's keys and values; those of the new tokens are written into it.
         mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
     """
-    total = mask.shape[-1]
-    past = total - hidden_states.shape[-2]
-    query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
-    # TODO: Store key and value; _attn of query and the first total slots; merge the heads, project. (5 lines)
+    # TODO: Attend from the new tokens to all tokens, old and new. (4 lines)
     raise NotImplementedError
 
 
@@ -69,20 +66,56 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
         self.model = model
 
     def forward(
-        self, input_ids: Tensor, position_ids: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, vocab]
+        self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
+    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
-        # TODO: Embed; blocks as in step 09, with cached_attention; ln_f and head of the last token alone. (5 lines)
+        # TODO: Run the model on the new tokens; the head is needed for the last one alone. (6 lines)
         raise NotImplementedError
 
 
-def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Compile the model with a cache for a device: one graph for the prompt and for every token after it."""
-    config = model.config
-    ref = DeviceRef.from_device(device)
-    ids = TensorType(DType.int64, ["batch", "seq"], ref)
-    mask = TensorType(DType.float32, ["batch", "total"], ref)
-    # TODO: A graph writes to a BufferType: two for each block. Compile for four inputs; wrap with on_arrays. (4 lines)
+def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int:  # [batch, past], [batch, total] -> past
+    """Count the leading tokens of a text whose keys and values the cache holds; a batch has as many as all its rows.
+
+    The last token is never among them: it has to run, for its logits.
+    """
+    # TODO: Compare what both have, column by column, up to the first that differs. (3 lines)
     raise NotImplementedError
+
+
+class CachedModel:
+    """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
+
+    def __init__(self, graph: CachedGraph, config: GPT2Config, device: Device) -> None:
+        self.graph, self.config, self.device = graph, config, device
+        self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
+        self.cache: KVCache = []
+
+    def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, total] -> [batch, 1, vocab]
+        """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
+
+        The text of step 12 slides when the context is full, which moves every token to another position:
+        what the cache holds no longer agrees, and nearly all of it runs again, as without a cache.
+
+        Raises:
+            ValueError: ``check_rows`` refuses a row.
+        """
+        check_rows(input_ids, self.config)
+        if len(input_ids) != len(self.cached_ids):
+            self.cache = empty_cache(self.config, len(input_ids), device=self.device)
+            self.cached_ids = input_ids[:, :0]
+        past = cached_prefix_length(self.cached_ids, input_ids)
+        self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
+        logits = self.graph(input_ids, past, self.cache)
+        self.cached_ids = input_ids.copy()
+        return logits
+
+
+def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
+    """Move the model to a device and compile it with a cache: one graph for the prompt and for every token after it."""
+    model.to(device)
+    ids = TensorType(DType.int64, ["batch", "seq"], DeviceRef.from_device(device))
+    padding_mask = TensorType(DType.float32, ["batch", "total"], DeviceRef.from_device(device))
+    compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
+    return CachedModel(on_arrays(compiled, device), model.config, device)

@@ -4,16 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from max.driver import CPU
-from max.experimental.nn import Module
 
-from checker.claims import Refusal, about, equal, for_each, is_value, require
+from checker.claims import Refusal, about, equal, require
 from checker.claims.modules import build, run, shapes_of
 from checker.claims.vocabulary import KEPT
 from checker.compiling import compiling
 from checker.max_adapter.runtime import open_device, tensor
 from checker.numeric.comparison import close
-from solutions.caching import pad_left
+from solutions.caching import PADDING
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_12 import Sampling, generate_tokens
@@ -78,21 +76,6 @@ def show(cached, cache, input_ids, past=0, padding=(0,)):
     return array(run(lambda *tensors: cached(*tensors, cache), input_ids, position_ids, padding_mask))
 
 
-@about("store")
-def test_store(step):
-    """The new keys lie in slots past to past + seq, and all other slots are as they were."""
-
-    def right(case):
-        past, new = case
-        buffer, expected = tensor(KEYS), KEYS.copy()
-        after = run(lambda new: (step.store(buffer, new, past), buffer)[1], new)
-        expected[:, :, past : past + new.shape[2]] = new
-        what = f"the cache after storing {new.shape[2]} behind {past}"
-        equal(after, expected, SLOTS, what=what, whose="it should be")
-
-    for_each(((4, KEYS[:, :, :3] + 1), (0, KEYS[:, :, :5] + 1), (12, KEYS[:, :, :1] + 1)), right)
-
-
 def weights_under(mask, scores):
     """Return what a mask makes of scores: the weights after the softmax."""
     return np.asarray(softmax(scores + mask), np.float32)
@@ -137,7 +120,7 @@ def test_attention_of_the_last_tokens(step, attention, reference):
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
     output = run(
-        lambda mask, hidden_states: step.cached_attention(attention, hidden_states, keys, values, mask),
+        lambda mask, hidden_states: step.cached_attention(attention, hidden_states, (keys, values), mask),
         MASK,
         reference["hidden_states"][:, 4:],
     )
@@ -150,7 +133,7 @@ def test_what_is_cached(step, attention, reference):
     keys, values = tensor(KEYS), tensor(VALUES)  # other sequences than above: nothing is kept of another call
     array(
         run(
-            lambda mask, hidden_states: step.cached_attention(attention, hidden_states, keys, values, mask),
+            lambda mask, hidden_states: step.cached_attention(attention, hidden_states, (keys, values), mask),
             MASK,
             reference["hidden_states"][::-1, 4:],
         )
@@ -203,34 +186,38 @@ def test_other_numbers(step, answer, draw):
         equal(result, right, LOGITS, what=f"the logits after {what}", whose="the solution's")
 
 
-@about("compile_cached")
-def test_what_is_compiled(step, model, config, monkeypatch):
-    """The graph takes any batch, any number of new tokens and any number of all tokens, and may write to the cache."""
-    traced, inputs = [], []
+TEXT = np.array([[3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 8, 2, 8, 1, 8]])
+OTHER = np.where(np.arange(8) == [[3], [5]], 0, TEXT)  # a token of each row is another, and the others are not
 
-    def trace(module, *types, **options):
-        traced.append(types)
-        module.trace(*types)
-        return compiled
+#: What the cache holds, what is asked for, and how many columns need not run.
+ASKED = (
+    (TEXT[:, :5], TEXT[:, :6], 5),
+    (TEXT[:, :3], TEXT, 3),
+    (TEXT, TEXT, 7),  # the last token runs, for its logits
+    (TEXT[:, :5], TEXT[:, :5], 4),
+    (TEXT, TEXT[:, :4], 3),
+    (TEXT, OTHER, 3),
+    (TEXT[1:], OTHER[1:], 5),
+    (TEXT[::-1], OTHER[::-1], 3),
+    (TEXT[:1], TEXT[1:], 0),
+    (TEXT[:1, 1:], TEXT[:1], 0),  # a text that has slid
+    (TEXT[:, :0], TEXT, 0),
+    (TEXT[:, :1], TEXT[:, :1], 0),
+    (TEXT[:1], np.append(TEXT[:1], [[7]], axis=1), 8),
+)
 
-    def compiled(*arguments):
-        inputs.extend(arguments[:3])
-        return tensor(np.zeros((2, 1, config.vocab_size), np.float32))
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Module, "compile", trace)
-        cached = step.compile_cached(model, CPU())
-    require(isinstance(cached, step.CachedModel), "compile_cached must return a CachedModel.")
-    require(bool(traced), "compile_cached compiles no graph.")
-    wanted, axes = [[0, 1], [0, 1], [0, 1], [0]], "the axes of ids, positions, mask and buffer that are symbolic"
-    for *types, cache in traced:
-        is_value("the number of pairs in the cache", len(cache), config.n_layer)
-        shapes = [[str(size) for size in kind.shape] for kind in (*types, cache[0][0])]
-        symbolic = [[axis for axis, size in enumerate(shape) if not size.isdigit()] for shape in shapes]
-        for_a_token = len(traced) > 1 and shapes[0][1:] == shapes[1][1:] == ["1"]  # a graph beside that of the prompt
-        is_value(axes, symbolic, [[0], [0], *wanted[2:]] if for_a_token else wanted)
-    cached(np.array([[3, 1], [2, 4]]))
-    is_value("what the compiled module is given", [type(each).__name__ for each in inputs[:3]], ["Tensor"] * 3)
+@about("cached_prefix_length")
+def test_what_need_not_run(step):
+    """All tokens before the first new one are counted, and the last is not among them: it runs, for its logits."""
+    found = [step.cached_prefix_length(cached.copy(), asked.copy()) for cached, asked, _ in ASKED]
+    for (cached, asked, wanted), past in zip(ASKED, found, strict=True):
+        require(isinstance(past, int | np.integer), f"cached_prefix_length returns {past!r}: return an integer.", found)
+        sentence = (
+            f"Of {asked.tolist()}, with {cached.tolist()} in the cache, {past} columns are counted, and {wanted} "
+            f"need not run."
+        )
+        require(past == wanted, sentence, [int(each) for each in found])
 
 
 def masked(logits, right, what):
@@ -249,18 +236,15 @@ def masked(logits, right, what):
 @about("compiled")
 def test_compiled(step, model, config, reference, device):
     """One graph gives Hugging Face's logits at every position, and for prompts of two lengths."""
-    target = open_device(device)
-    if device != "cpu":
-        model.to(target)
     with compiling(f"your module for {device}"):
-        cached = step.compile_cached(model, target)
+        cached = step.compile_cached(model, open_device(device))
     for start, batch in ((1, 2), (5, 1), (13, 2)):
         cached.cached_ids = NOTHING_CACHED
         for length in range(start, 14):
             what = f"the logits after {length} tokens, a prompt of {start}, on {device}"
             logits = cached(reference["input"][:batch, :length])
             masked(logits, reference["output"][:batch, length - 1 : length], what)
-    prompts = pad_left([reference["short_input"], reference["long_input"]])
+    prompts = np.stack([np.pad(reference["short_input"], (3, 0), constant_values=PADDING), reference["long_input"]])
     text = np.concatenate([prompts, reference["padded_tokens"]], axis=1)
     cached.cached_ids = NOTHING_CACHED
     for count in range(7):

@@ -6,7 +6,6 @@ only the compiled claim runs MAX's own, with pages that lie scattered in memory.
 """
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -23,11 +22,11 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
-GPT2MultiHeadAttention.split_size = property(lambda self: self.embed_dim)  # read in files of an earlier skeleton
-
 BATCH = 3
 VOCAB_AXES = ("request", "logit")
 ROWS = ("row", "channel")
+
+TABLES = np.array([[9, 4, 3, 17, 2], [0, 8, 12, 5, 1], [7, 6, 10, 11, 13]])  # the pages of three requests
 
 #: What the requests bring in each call: a first part of each prompt, then single tokens, parts of a prompt and both.
 CALLS = ((3, 1, 5), (1, 1, 1), (2, 4, 1), (1, 1, 1))
@@ -52,7 +51,7 @@ class PlainCache:
     def begin(self, counts):
         """What the server does before each call of the model: it says how much of each request is new."""
         self.counts, self.offsets = np.array(counts), offsets_of(counts)
-        self.lengths = tensor(self.held.astype(np.uint32))
+        self.past = tensor(self.held.astype(np.uint32))
         self.stored = {}
         requests = np.arange(len(counts))
         whose = np.concatenate([np.repeat(requests, self.held), np.repeat(requests, counts)])  # earlier ones come first
@@ -71,17 +70,17 @@ class PlainCache:
     def store(self, layer, key, value, row_offsets):
         for part, (name, rows) in enumerate((("key", key), ("value", value))):
             self.look_at(layer, name, rows, row_offsets)
-            self.stored[layer, part] = rows
+            self.stored[layer, part] = rows.transpose(0, 1)
 
     def attend(self, layer, query, row_offsets, *, scale):
         self.look_at(layer, "query", query, row_offsets)
         key, value = (self.everything(layer, part, query).transpose(0, 1) for part in (0, 1))
-        scores = query.transpose(0, 1) @ key.transpose(-2, -1) * scale
-        return (F.softmax(scores + self.mask) @ value).transpose(0, 1)
+        scores = query @ key.transpose(-2, -1) * scale
+        return F.softmax(scores + self.mask) @ value
 
     def everything(self, layer, part, query):
         """All keys, or all values: [tokens, head, head_dim]. What was never stored is zero."""
-        new = self.stored.get((layer, part), query - query)
+        new = self.stored.get((layer, part), (query - query).transpose(0, 1))
         earlier = [rows[:at] for rows, at in zip(self.array[layer, part], self.held, strict=True)]
         return F.concat([tensor(np.concatenate(earlier)), new], axis=0) if self.held.any() else new
 
@@ -91,10 +90,11 @@ class PlainCache:
             isinstance(layer, int) and 0 <= layer < len(self.array),
             f"The cache is asked for layer {layer!r}, and there are layers 0 to {len(self.array) - 1}.",
         )
-        shape, wanted = tuple(map(int, rows.shape)), (int(self.offsets[-1]), *self.array.shape[-2:])
+        heads, head_dim = self.array.shape[-2:]
+        shape, wanted = tuple(map(int, rows.shape)), (heads, int(self.offsets[-1]), head_dim)
         require(
             shape == wanted,
-            f"The {name} that the cache is given has the shape {list(shape)}, and must have [tokens, head, head_dim], "
+            f"The {name} that the cache is given has the shape {list(shape)}, and must have [head, tokens, head_dim], "
             f"here {list(wanted)}.",
         )
         require(
@@ -120,10 +120,15 @@ def config(whole):
     return GPT2Config(**whole.config)
 
 
+def served(step, config, weights):
+    """Step 15's model with the modules of step 11's."""
+    return step.ServedGPT2(build(MaxGPT2LMHeadModel, config, weights=weights))
+
+
 @pytest.fixture
 def model(step, config, whole):
     """The model with Hugging Face's weights."""
-    return build(step.ServedGPT2, config, weights=whole.weights)
+    return served(step, config, whole.weights)
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +174,21 @@ def test_positions(step):
     for_each((first, later, first, *others, many), right)
 
 
+@about("slots_of")
+def test_slots(step):
+    """Every token has its slot: those of the page that its request's table lists for its position, in their order."""
+
+    def right(page_size):
+        tables, requests = TABLES.copy(), np.array([0, 1, 1, 1, 2, 2, 0])
+        positions = np.array([4, 0, 1, 2, 2, 3, page_size])
+        pages = [tables[whose, place // page_size] for whose, place in zip(requests, positions, strict=True)]
+        slots = np.array(pages) * page_size + positions % page_size
+        result = step.slots_of(tables, requests, positions, page_size)
+        equal(result, slots, ("row",), what=f"slots_of, with pages of {page_size},", whose="the right slot")
+
+    for_each((2, 1, 3, 16), right)
+
+
 @about("last_rows")
 def test_last_rows(step):
     """The last row of every request is returned, in the order of the requests."""
@@ -208,17 +228,6 @@ def test_paged_attention(step, config, attention, alone):
         cache.end()
 
 
-@about("__init__")
-def test_weights(model):
-    """The weights of step 13 fit, name by name."""
-    for name, _ in model.parameters:
-        require(
-            name.startswith(("transformer.", "lm_head.")),
-            f"The model has a weight {name}, which no checkpoint has: keep transformer and lm_head and nothing else.",
-            name,
-        )
-
-
 @about("forward")
 def test_a_first_call(model, config, whole):
     """A batch of prompts of different lengths has the logits that Hugging Face has for each alone."""
@@ -247,7 +256,7 @@ def test_other_numbers(step, answer, draw):
     ids = draw.ids(config.vocab_size, batch, config.n_positions)
     answers = []
     for module in (step, answer):
-        model, cache = build(module.ServedGPT2, config, weights=weights), PlainCache(config, batch)
+        model, cache = served(module, config, weights), PlainCache(config, batch)
         answers.append([np.from_dlpack(call(model, cache, ids, counts)) for counts in calls])
     for counts, result, right in zip(calls, *answers, strict=True):
         equal(result, right, VOCAB_AXES, what=f"forward of {counts.tolist()} new tokens", whose="the solution's")
@@ -272,10 +281,14 @@ def test_compiled(step, config, whole, device):
     if device == "gpu":
         page_size, (config, weights, ids, logits) = 128, at_heads_of_64(config)
     with compiling(f"your model for {device}, with MAX's paged attention"):
-        weighted = partial(build, weights=weights)
-        pages = Pages(step, config, weighted, batch=BATCH, page_size=page_size, device=open_device(device))
+        model = build(MaxGPT2LMHeadModel, config, weights=weights)
+        pages = Pages(step, model, batch=BATCH, page_size=page_size, device=open_device(device))
     held = np.zeros(BATCH, int)
     for counts in CALLS:
         result = pages(ragged(ids, held, counts), counts)
         held += counts
         equal(result, wanted(logits, held), VOCAB_AXES, what=f"the compiled model on {device}")
+    requests = np.repeat(np.arange(BATCH), held)
+    positions = np.concatenate([np.arange(count) for count in held])
+    slots = np.sort(step.slots_of(pages.table, requests, positions, page_size))
+    equal(slots, pages.filled(), ("slot",), what="what slots_of returns", whose="the slots that MAX has filled")

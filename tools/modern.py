@@ -115,12 +115,12 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
     },
     "14": {
         "import position_ids\n": "import position_ids, rotate\n",
-        "    store(keys, key, past)\n": """\
-    positions = position_ids(total, device=hidden_states.device)[past:]
-    query = rotate(query, positions)
-    store(keys, rotate(key, positions), past)
-""",
-        "transformer.wte(input_ids) + transformer.wpe(position_ids)": "transformer.wte(input_ids)",
+        "    keys, values = update_cache(": """\
+    total = mask.shape[-1]
+    positions = position_ids(total, device=hidden_states.device)[total - hidden_states.shape[-2] :]
+    query, key = rotate(query, positions), rotate(key, positions)
+    keys, values = update_cache(""",
+        "transformer.wte(input_ids) + transformer.wpe(positions)": "transformer.wte(input_ids)",
     },
 }
 
@@ -153,14 +153,14 @@ GROUPED_QUERY: dict[str, Edits] = {
         "[*x.shape[:-1], self.num_heads, self.head_dim]": "[*x.shape[:-1], -1, self.head_dim]",
         "self._attn(query, key, value, mask)": "self._attn(query, self._share(key), self._share(value), mask)",
     },
-    GIVEN: {"(batch_size, config.n_head,": "(batch_size, config.n_kv_head,"},
-    "14": {
+    GIVEN: {
+        "(batch_size, config.n_head,": "(batch_size, config.n_kv_head,",
         '["batch", config.n_head,': '["batch", config.n_kv_head,',
-        "keys[:, :, :total], values[:, :, :total], mask)": "keys, values, mask)",
-        "    attn_output = attention._attn(": (
-            "    keys, values = attention._share(keys[:, :, :total]), attention._share(values[:, :, :total])\n"
-            "    attn_output = attention._attn("
-        ),
+    },
+    "14": {
+        "    attn_output = attention._merge_heads(": """\
+    keys, values = attention._share(keys), attention._share(values)
+    attn_output = attention._merge_heads(""",
     },
 }
 

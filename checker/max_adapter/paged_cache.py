@@ -32,28 +32,29 @@ class MaxPagedCache:
         self.params = params
         values = params.unflatten_kv_inputs(iter([value._graph_value for value in inputs]))
         (self.values,) = tree.leaves(values, leaf=KVCacheInputsPerDevice)
-        lengths = Tensor.from_graph_value(self.values.cache_lengths)
-        self.lengths = F.rebind(lengths, [row_offsets.shape[0] - 1])  # MAX can't know that they are as many
+        past = Tensor.from_graph_value(self.values.cache_lengths)
+        self.past = F.rebind(past, [row_offsets.shape[0] - 1])  # MAX can't know that they are as many
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Write keys and values, twice [tokens, head, head_dim], into the pages of their requests."""
+        """Write keys and values, twice [head, tokens, head_dim], into the pages of their requests."""
         index = F.constant(layer, DType.uint32, device=CPU())
-        _store_key(self.values, key, row_offsets, index)
-        _store_value(self.values, value, row_offsets, index)
+        _store_key(self.values, key.transpose(0, 1), row_offsets, index)  # MAX wants [tokens, head, head_dim]
+        _store_value(self.values, value.transpose(0, 1), row_offsets, index)
 
     def attend(
         self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float
-    ) -> Tensor:  # [tokens, head, head_dim] -> [tokens, head, head_dim]
+    ) -> Tensor:  # [head, tokens, head_dim] -> [head, tokens, head_dim]
         """Attend to the pages of each request, with a causal mask."""
-        return _attend(
+        attended: Tensor = _attend(
             self.params,
-            input=query,
+            input=query.transpose(0, 1),
             input_row_offsets=row_offsets,
             kv_collection=self.values,
             layer_idx=F.constant(layer, DType.uint32, device=CPU()),
             mask_variant=MHAMaskVariant.CAUSAL_MASK,
             scale=scale,
         )
+        return attended.transpose(0, 1)
 
 
 def over_pages(model: type[Any], params: KVCacheParamInterface) -> type[Any]:

@@ -11,13 +11,14 @@ from max.dtype import DType
 from max.experimental.compilation import CompiledCallable
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
-from max.graph import BufferType, DeviceRef, TensorType
+from max.graph import DeviceRef, TensorType
 
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
-from solutions.caching import CachedGraph, CachedModel, KVCache
+from solutions.caching import PADDING, CachedGraph, KVCache, cache_type
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_14 import CachedModel
 
 LAST = slice(-1, None)  # the token after which a text goes on
 
@@ -77,11 +78,11 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
         with_linear(model, bfloat16)
 
     def forward(
-        self, input_ids: Tensor, position_ids: Tensor, starts: Tensor, past: Tensor, cache: KVCache
+        self, input_ids: Tensor, positions: Tensor, starts: Tensor, past: Tensor, cache: KVCache
     ) -> Tensor:  # [batch, seq], [batch, seq], [batch], [1] -> [batch, wanted, vocab]
         """Return the logits after the wanted tokens, and leave keys and values of the new tokens in the cache."""
         transformer = self.model.transformer
-        hidden_states = transformer.wte(input_ids) + transformer.wpe(position_ids)
+        hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)
         for block, (keys, values) in zip(transformer.h, cache, strict=True):
             attention = partial(attend, block.attn, keys, values, starts, past)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attention)
@@ -92,24 +93,25 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
 def compile_with_kernels(
     model: MaxGPT2LMHeadModel, device: Device, wanted: slice = LAST, bfloat16: bool = False
 ) -> CachedModel:
-    """Compile the model with a cache and with the kernels: one graph for the prompt and for every token after it."""
-    config, ref = model.config, DeviceRef.from_device(device)
+    """Move the model to a device and compile it with a cache and with the kernels, for the prompt and every token."""
+    model.to(device)
+    ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)
-    buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
-    cache: Any = [(buffer, buffer)] * config.n_layer
     with loaded():
+        cache = cache_type(model.config, device)
         compiled = KernelGPT2(model, wanted, bfloat16).compile(ids, ids, starts, past, cache)
-    return CachedModel(as_step_14(compiled, device), config, device)
+    return CachedModel(as_step_14(compiled, device), model.config, device)
 
 
 def as_step_14(compiled: CompiledCallable[..., Tensor], device: Device) -> CachedGraph:
-    """Make a compiled ``KernelGPT2`` a function of the arrays that step 14's ``CachedModel`` gives."""
+    """Make a compiled ``KernelGPT2`` a function of what step 14's ``CachedModel`` gives."""
 
-    def run(input_ids: np.ndarray, position_ids: np.ndarray, padding_mask: np.ndarray, cache: KVCache) -> np.ndarray:
-        starts = (padding_mask < 0).sum(axis=-1, dtype=np.int32)  # padding stands in front
-        past = np.array([padding_mask.shape[-1] - input_ids.shape[-1]], np.int32)
-        arrays = (np.array(array, order="C") for array in (input_ids, position_ids, starts, past))
+    def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
+        starts = (input_ids == PADDING).sum(axis=-1, dtype=np.int32)  # padding stands in front
+        positions = np.maximum(np.arange(input_ids.shape[-1]) - starts[:, None], 0)
+        new = np.maximum(input_ids, 0)[:, past:], positions[:, past:]  # padding is looked up too
+        arrays = map(np.ascontiguousarray, (*new, starts, np.array([past], np.int32)))
         inputs = (Buffer.from_dlpack(array).to(device) for array in arrays)
         # Called as a function, MAX would check every tensor of the cache for each token, which takes a millisecond.
         (logits,) = compiled.execute_raw(*inputs, *(half.driver_tensor for block in cache for half in block))

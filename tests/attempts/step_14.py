@@ -1,35 +1,20 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-STORE = "cache[:, :, (slice(first, end), sequence_length)] = new"
 QUERIES = "queries = keys[total - sequence_length :].unsqueeze(-1)"
 HIDDEN = 'mask = F.where(keys > queries, float("-inf"), padding_mask.unsqueeze(1))'
-STORE_KEY = "store(keys, key, past)"
-STORE_VALUE = "store(values, value, past)"
-ATTEND = "attention._attn(query, keys[:, :, :total], values[:, :, :total], mask)"
-EMBED = "x = transformer.wte(input_ids) + transformer.wpe(position_ids)"
-BLOCKS = "for block, (keys, values) in zip(transformer.h, cache, strict=True):"
-HEAD = "return self.model.lm_head(transformer.ln_f(x[:, -1:]))"
-BUFFER_TYPE = "buffer = BufferType(DType.float32, "
-TYPES = "cache: Any = [(buffer, buffer)] * config.n_layer"
+UPDATED = "keys, values = update_cache(block_cache, key, value, mask.shape[-1])"
+ATTENDED = "attn_output = attention._merge_heads(attention._attn(query, keys, values, mask))"
+EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)"
+BLOCK_CACHE = "block_cache=block_cache"
+PARTIAL = f"attend = partial(cached_attention, block.attn, {BLOCK_CACHE}, mask=mask)"
+RESIDUAL = "pre_norm_residual(hidden_states, block.ln_1, attend)"
+FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
+HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
+LENGTH = "length = min(cached_ids.shape[-1], input_ids.shape[-1] - 1)"
+SAME = "same = (cached_ids[:, :length] == input_ids[:, :length]).all(axis=0)"
+COUNTED = "return int(same.cumprod().sum())"
 
 MISTAKES = {
-    "The cache is overwritten at its beginning: new keys go behind the past ones, to slots past to past + seq.": {
-        STORE: "cache[:, :, :sequence_length] = new"
-    },
-    "The new keys are written one slot too far: the first free slot is past, counted from 0.": {
-        STORE: "cache[:, :, (slice(first + 1, end + 1), sequence_length)] = new"
-    },
-    "The new keys are written one slot too early, over the last of the past ones.": {
-        STORE: "cache[:, :, (slice(first - 1, end - 1), sequence_length)] = new"
-    },
-    "Nothing is written: the name cache is bound to another tensor. Assign to its slots, so that it changes in "
-    "place.": {STORE: "cache = F.concat([cache[:, :, : Dim(past)], new], axis=2)"},
-    "Keys and values are rounded to float16 on their way into the cache, which loses digits; store them as they are.": {
-        STORE: STORE.replace("= new", "= new.cast(DType.float16).cast(new.dtype)")
-    },
-    "The slots are taken on the axis of the heads; they are axis 2.": {
-        STORE: "cache[:, (slice(first, end), sequence_length)] = new"
-    },
     "The queries are taken from the wrong end: the new tokens are the last of all tokens, not the first.": {
         QUERIES: "queries = keys[:sequence_length].unsqueeze(-1)"
     },
@@ -54,78 +39,96 @@ MISTAKES = {
     "The padding mask has its sign turned, so that everybody looks at the padding; take it as it is.": {
         HIDDEN: HIDDEN.replace("padding_mask", "-padding_mask")
     },
-    "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. Store "
-    "_split_heads(key).": {
-        STORE_KEY: "key = attention._merge_heads(key)\n"
-        "    store(keys, key.reshape([key.shape[0], keys.shape[1], key.shape[1], keys.shape[3]]), past)"
+    "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. _qkv splits them.": {
+        UPDATED: "key = attention._merge_heads(key).reshape(key.shape)\n    " + UPDATED
     },
-    "The values are not stored.": {STORE_VALUE: "pass"},
-    "The keys are not stored.": {STORE_KEY: "pass"},
-    "The values are stored in the keys' buffer.": {STORE_VALUE: STORE_VALUE.replace("values,", "keys,")},
-    "The query is stored as the key.": {STORE_KEY: "store(keys, query, past)"},
-    "The cache is read before the new tokens are stored in it: a token looks at itself too.": {
-        f"    {STORE_KEY}\n    {STORE_VALUE}\n    attn_output = {ATTEND}\n": (
-            f"    attn_output = {ATTEND}\n    {STORE_KEY}\n    {STORE_VALUE}\n"
+    "Keys and values are rounded to float16 on their way into the cache, which loses digits; store them as they are.": {
+        UPDATED: "key, value = (new.cast(DType.float16).cast(new.dtype) for new in (key, value))\n    " + UPDATED
+    },
+    "The keys are stored as values too.": {UPDATED: UPDATED.replace("key, value", "key, key")},
+    "Key and value are given to the cache the wrong way around: update_cache takes the key first.": {
+        UPDATED: UPDATED.replace("key, value, ", "value, key, ")
+    },
+    "The query is stored as the key.": {UPDATED: UPDATED.replace("key, value, ", "query, value, ")},
+    "update_cache takes the number of all tokens, old and new, the mask's last axis; this is that of the new ones.": {
+        UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")
+    },
+    "The cache is read before the new tokens are stored in it: a token looks at itself too. Use what update_cache "
+    "returns.": {
+        f"{UPDATED}  # 2 x [batch, head, total, head_dim]\n    {ATTENDED}\n": (
+            "keys, values = (buffer[:, :, : mask.shape[-1]] for buffer in block_cache)\n"
+            f"    {ATTENDED}\n    update_cache(block_cache, key, value, mask.shape[-1])\n"
         )
     },
-    "The new tokens look at themselves alone: nothing is read from the cache.": {
-        ATTEND: "attention._attn(query, key, value, mask[:, :, :, past:])"
+    "Nothing is stored: update_cache writes keys and values of the new tokens into the cache.": {
+        UPDATED: "keys, values = (buffer[:, :, : mask.shape[-1]] for buffer in block_cache)"
+    },
+    "The new tokens look at themselves alone: attend to what update_cache returns, old and new.": {
+        ATTENDED: "mask = mask[:, :, :, mask.shape[-1] - key.shape[-2] :]\n    "
+        + ATTENDED.replace("keys, values", "key, value")
     },
     "All n_positions slots are read; the cache is filled up to total.": {
-        ATTEND: "attention._attn(query, keys, values, mask)"
+        ATTENDED: ATTENDED.replace("keys, values", "*block_cache")
     },
-    "The mask is not passed on: _attn takes it as its last argument.": {ATTEND: ATTEND.replace(", mask)", ")")},
+    "The mask is not passed on: _attn takes it as its last argument.": {ATTENDED: ATTENDED.replace(", mask)", ")")},
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return attention.c_proj(attn_output)": "return attn_output"
     },
-    "The positions are counted from the first column, which may be padding; look up position_ids.": {
+    "The positions are counted from the first column, which may be padding; look up positions.": {
         EMBED: "new, total = input_ids.shape[-1], padding_mask.shape[-1]\n"
         "        places = Tensor.arange(0, total, out_dim=total, dtype=DType.int64, device=input_ids.device)\n"
-        "        x = transformer.wte(input_ids) + transformer.wpe(places[total - new :])"
+        "        hidden_states = transformer.wte(input_ids) + transformer.wpe(places[total - new :])"
     },
-    "The positions are not embedded.": {EMBED: "x = transformer.wte(input_ids)"},
-    "Positions are counted from 0 again: the new tokens' places come in as position_ids.": {
-        "from solutions.solution_07": "from solutions.solution_06 import position_ids as places\n"
-        "from solutions.solution_07",
-        EMBED: "x = transformer.wte(input_ids) + transformer.wpe(places(input_ids.shape[-1], device=input_ids.device))",
+    "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
+    "Positions are counted from 0 again: the new tokens' places come in as positions.": {
+        EMBED: "places = position_ids(input_ids.shape[-1], device=input_ids.device)\n        "
+        + EMBED.replace("(positions)", "(places)")
     },
-    "All blocks use the first block's keys and values; each has its own.": {
-        BLOCKS: "for block, (keys, values) in zip(transformer.h, [cache[0]] * len(cache), strict=True):"
-    },
+    "All blocks use the first block's keys and values; each has its own.": {BLOCK_CACHE: "block_cache=cache[0]"},
     "Keys and values are swapped: a pair of the cache is (keys, values).": {
-        BLOCKS: BLOCKS.replace("(keys, values)", "(values, keys)")
+        BLOCK_CACHE: "block_cache=block_cache[::-1]"
     },
-    "The second half of the block, the feed-forward network, is left out.": {
-        "x = x + block.mlp(block.ln_2(x))": "pass"
+    "The residual around attention is left out.": {RESIDUAL: "attend(block.ln_1(hidden_states))"},
+    "The second half of the block, the feed-forward network, is left out.": {FED: "hidden_states"},
+    "The blocks run as in step 10, to which the new tokens are a whole text, and leave the cache out.": {
+        PARTIAL: "attend = block.attn"
     },
-    "ln_f is left out.": {HEAD: "return self.model.lm_head(x[:, -1:])"},
+    "ln_f is left out.": {HEAD: "return self.model.lm_head(hidden_states[:, -1:])"},
     "The logits of the first new token are returned; return those of the last.": {
-        HEAD: "return self.model.lm_head(transformer.ln_f(x[:, :1]))"
+        HEAD: HEAD.replace("[:, -1:]", "[:, :1]")
     },
     "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
-        HEAD: "return self.model.lm_head(transformer.ln_f(x))"
+        HEAD: HEAD.replace("[:, -1:]", "")
     },
-    "The cache is declared as TensorType, which a graph can only read; BufferType is what it may write to.": {
-        BUFFER_TYPE: "buffer = TensorType(DType.float32, "
+    "The last token is counted too where it is in the cache, so that nothing runs, and there are no logits.": {
+        LENGTH: LENGTH.replace(" - 1)", ")")
     },
-    "The cache has another number of pairs than there are blocks; the graph needs one pair for each: n_layer.": {
-        TYPES: "cache: Any = [(buffer, buffer)]"
+    "Columns that agree behind the first that differs are counted too; what they hold depends on that one.": {
+        COUNTED: "return int(same.sum())"
     },
-    "The cache is one flat list of buffers; the graph needs a pair of them for every block: (buffer, buffer).": {
-        TYPES: "cache: Any = [buffer, buffer] * config.n_layer"
+    "A column counts if one row has the same token; it must be the same in all rows: all, not any.": {
+        SAME: SAME.replace(".all(", ".any(")
     },
-    "CachedModel calls its graph with NumPy arrays, and a compiled module takes tensors: wrap it, on_arrays(compiled, "
-    "device).": {"on_arrays(compiled, device)": "compiled"},
-    "The batch of the cache is fixed to 1; it must be symbolic, like that of the tokens.": {
-        'buffer = BufferType(DType.float32, ["batch", ': "buffer = BufferType(DType.float32, [1, "
+    "Only the first row is compared; a token of another row may differ.": {
+        SAME: "same = cached_ids[0, :length] == input_ids[0, :length]"
     },
+    "The tokens are not compared: a text of the same length may be another one.": {COUNTED: "return length"},
+    "One token that differs drops the whole cache; what stands before it can stay.": {
+        COUNTED: "return length if same.all() else 0"
+    },
+    "The first column that differs is counted too; it has to run.": {
+        COUNTED: "return min(int(same.cumprod().sum()) + 1, length)"
+    },
+    "argmin finds the first column that differs, and 0 where none does: then all of them can stay.": {
+        COUNTED: "return int(same.argmin()) if length else 0"
+    },
+    "A token too many runs: the last one alone has to, even where the text has grown.": {
+        COUNTED: "return int(same[:-1].cumprod().sum())"
+    },
+    "The rows are counted that agree as a whole; count columns: all(axis=0).": {SAME: SAME.replace("axis=0", "axis=1")},
 }
 
 ALTERNATIVES = {
-    "F.buffer_store_slice": {
-        STORE: "F.buffer_store_slice(cache, new, (slice(None), slice(None), (slice(first, end), sequence_length)))"
-    },
-    "an ellipsis": {STORE: "cache[..., (slice(first, end), sequence_length), :] = new"},
     "padding_mask with both axes": {
         HIDDEN: HIDDEN.replace(".unsqueeze(1)", ".unsqueeze(1).unsqueeze(1)"),
         "return mask.unsqueeze(1)": "return mask",
@@ -136,26 +139,43 @@ ALTERNATIVES = {
         HIDDEN: "mask = causal[total - sequence_length :] + padding_mask.unsqueeze(1)",
     },
     "the masks added": {
-        HIDDEN: "hidden = -1e9 * (keys > queries).cast(padding_mask.dtype)\n"
-        "    mask = hidden + padding_mask.unsqueeze(1)"
+        HIDDEN: "hidden = (keys > queries).cast(DType.float32) * -1e9\n    mask = hidden + padding_mask.unsqueeze(1)"
     },
     "the old slots and the new keys, joined": {
-        ATTEND: "attention._attn(\n        query,\n        F.concat([keys[:, :, :past], key], axis=2),\n"
-        "        F.concat([values[:, :, :past], value], axis=2),\n        mask,\n    )"
+        ATTENDED: "past = mask.shape[-1] - key.shape[-2]\n"
+        "    keys, values = (\n"
+        "        F.concat([buffer[:, :, :past], new], axis=2)\n"
+        "        for buffer, new in zip(block_cache, (key, value), strict=True)\n"
+        f"    )\n    {ATTENDED}"
     },
-    "the residuals by step 08": {
-        "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
-        "x = x + cached_attention(block.attn, block.ln_1(x), keys, values, mask)": "x = pre_norm_residual(\n"
-        "                x, block.ln_1, lambda x: cached_attention(block.attn, x, keys, values, mask)\n"
-        "            )",
-        "x = x + block.mlp(block.ln_2(x))": "x = pre_norm_residual(x, block.ln_2, block.mlp)",
+    "query, key and value by hand": {
+        "query, key, value = attention._qkv(hidden_states)": "qkv = attention.c_attn(hidden_states)\n"
+        "    query, key, value = map(attention._split_heads, F.chunk(qkv, 3, axis=-1))"
     },
+    "the residuals by hand": {
+        PARTIAL: "attended = cached_attention(block.attn, block.ln_1(hidden_states), block_cache, mask)",
+        RESIDUAL: "hidden_states + attended",
+        FED: "hidden_states + block.mlp(block.ln_2(hidden_states))",
+    },
+    "a loop over the columns": {
+        f"{LENGTH}\n    {SAME}  # [length]\n    {COUNTED}": "past = 0\n"
+        "    for one, other in zip(cached_ids.T, input_ids.T[:-1], strict=False):\n"
+        "        if (one != other).any():\n"
+        "            break\n"
+        "        past += 1\n"
+        "    return past"
+    },
+    "the first column that differs": {
+        COUNTED: "differing = np.flatnonzero(~same)\n    return int(differing[0]) if len(differing) else length"
+    },
+    "an integer of NumPy's": {COUNTED: "return same.cumprod().sum()"},
     "a graph for the prompt and one for a token": {
-        "compiled = CachedGPT2(model).compile(ids, ids, mask, cache)\n": (
-            "prompt: Any = CachedGPT2(model).compile(ids, ids, mask, cache)\n"
-            '    one = TensorType(DType.int64, ["batch", 1], ref)\n'
-            "    token: Any = CachedGPT2(model).compile(one, one, mask, cache)\n\n"
-            "    def compiled(ids: Tensor, *others: Any) -> Tensor:\n"
+        "compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))\n": (
+            "cache = cache_type(model.config, device)\n"
+            "    prompt = CachedGPT2(model).compile(ids, ids, padding_mask, cache)\n"
+            '    one = TensorType(DType.int64, ["batch", 1], DeviceRef.from_device(device))\n'
+            "    token = CachedGPT2(model).compile(one, one, padding_mask, cache)\n\n"
+            "    def compiled(ids: Tensor, *others: Tensor) -> Tensor:\n"
             "        return (token if int(ids.shape[1]) == 1 else prompt)(ids, *others)\n\n"
         )
     },
@@ -165,7 +185,7 @@ ALTERNATIVES = {
 HABITS = {
     "unsqueeze with a dim": {"padding_mask.unsqueeze(1)": "padding_mask.unsqueeze(dim=1)"},
     "a negative symbol": {"keys[total - sequence_length :]": "keys[-sequence_length:]"},
-    "a store with a plain slice": {
-        "cache[:, :, (slice(first, end), sequence_length)] = new": "cache[:, :, past : past + sequence_length] = new",
-    },
+    "all with a dim": {SAME: SAME.replace("axis=0", "dim=0")},
+    "cumprod with a dim": {COUNTED: "return int(same.cumprod(dim=0).sum())"},
+    "long as a method": {COUNTED: "return int(same.long().cumprod(0).sum())"},
 }

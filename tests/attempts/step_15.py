@@ -1,17 +1,20 @@
 """Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
-PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(lengths, request, axis=0)"
+PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)"
+PAGE = "page = page_table[request, positions // page_size]"
+SLOT = "return page * page_size + positions % page_size"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
-HEADS = "qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])"
-SPLIT = "query, key, value = F.split(qkv, [attention.num_heads] * 3, axis=1)"
+QKV = "query, key, value = attention._qkv(hidden_states)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
-PROJECT = "return attention.c_proj(attn_output)"
-ATTENDED = "x = x + paged_attention(block.attn, block.ln_1(x), row_offsets, cache, layer)"
-FED = "x = x + block.mlp(block.ln_2(x))"
-HEAD = "return self.lm_head(transformer.ln_f(last_rows(x, row_offsets)))"
-POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.lengths)"
+PROJECT = "return attention.c_proj(attention._merge_heads(attn_output))"
+EMBED = "transformer.wte(tokens) + transformer.wpe(positions)"
+PARTIAL = "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
+ATTENDED = "pre_norm_residual(hidden_states, block.ln_1, attend)"
+FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
+HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
+POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.past)"
 
 MISTAKES = {
     "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
@@ -26,10 +29,38 @@ MISTAKES = {
         ".squeeze(-1).cast(DType.int64)"
     },
     "Every token gets the same place, that of its request's first new token.": {
-        PLACES: "F.gather(lengths, request, axis=0)"
+        PLACES: "F.gather(past, request, axis=0)"
     },
     "The signs are swapped: a place is the row minus the start of its request, plus what the cache holds of it.": {
-        PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(lengths, request, axis=0)"
+        PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(past, request, axis=0)"
+    },
+    "The position itself looks up the page; divide it by page_size first, without a rest.": {
+        PAGE: "page = page_table[request, np.minimum(positions, page_table.shape[1] - 1)]"
+    },
+    "The place in the page is looked up, % page_size; its page has the number // page_size.": {
+        PAGE: PAGE.replace("//", "%")
+    },
+    "This is the page; a token has one of its slots: page * page_size plus the place in the page.": {
+        SLOT: "return page"
+    },
+    "This is the first slot of the page; add the place in it: positions % page_size.": {
+        SLOT: "return page * page_size"
+    },
+    "The place in the page is positions % page_size; this adds the whole position.": {
+        SLOT: SLOT.replace(" % page_size", "")
+    },
+    "A page has page_size slots, so page p begins at p * page_size.": {SLOT: "return page + positions % page_size"},
+    "The table is left out, as if the pages of a request lay behind each other; they may lie anywhere.": {
+        PAGE: "page = request * page_table.shape[1] + positions // page_size"
+    },
+    "Every token looks into the table of the first request; take the row of its own.": {
+        PAGE: PAGE.replace("request, ", "0, ")
+    },
+    "page_table[request][…] takes rows of rows; one pair of brackets has both: page_table[request, …].": {
+        PAGE: "page = page_table[request][positions // page_size]"
+    },
+    "The table is read with its axes swapped; it has a row for every request.": {
+        PAGE: "page = page_table.T[request, positions // page_size]"
     },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
         LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), "
@@ -52,20 +83,19 @@ MISTAKES = {
         STORE: STORE.replace("layer,", "0,"),
         ATTEND: ATTEND.replace("attend(layer,", "attend(0,"),
     },
-    "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
-        SPLIT: SPLIT.replace("query, key", "key, query")
+    "_qkv returns query, key and value, in this order.": {QKV: QKV.replace("query, key", "key, query")},
+    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, as _qkv does.": {
+        QKV: "qkv = attention.c_attn(hidden_states)\n"
+        "    qkv = qkv.reshape([qkv.shape[0], attention.num_heads, 3, attention.head_dim]).permute([2, 1, 0, 3])\n"
+        "    query, key, value = (qkv[part] for part in range(3))"
     },
-    "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
-    "heads.": {
-        HEADS: "qkv = qkv.reshape([qkv.shape[0], attention.num_heads, 3, attention.head_dim])",
-        SPLIT: "query, key, value = (qkv[:, :, part] for part in range(3))",
+    "The cache takes [head, tokens, head_dim], as _qkv returns it; this is [tokens, head, head_dim].": {
+        QKV: f"{QKV}\n    query, key, value = (part.transpose(0, 1) for part in (query, key, value))"
     },
-    "The cache keeps [tokens, head, head_dim]: no transpose brings head in front here, as step 07's _split_heads "
-    "does.": {SPLIT: f"{SPLIT}\n    query, key, value = (part.transpose(0, 1) for part in (query, key, value))"},
-    "The embedding is cut into (head_dim, head); it must be (head, head_dim), so that a head's channels lie "
-    "together.": {
-        HEADS: "qkv = qkv.reshape([qkv.shape[0], 3, attention.head_dim, attention.num_heads]).transpose(2, 3)\n"
-        "    qkv = qkv.reshape([qkv.shape[0], 3 * attention.num_heads, attention.head_dim])"
+    "The embedding is cut into (head_dim, head); it must be (head, head_dim), as _split_heads cuts it.": {
+        QKV: "parts = F.split(attention.c_attn(hidden_states), [hidden_states.shape[-1]] * 3, axis=-1)\n"
+        "    shape = [hidden_states.shape[0], attention.head_dim, attention.num_heads]\n"
+        "    query, key, value = (part.reshape(shape).permute([2, 0, 1]) for part in parts)"
     },
     "The scores are multiplied by the square root of head_dim: scale is 1 over it.": {
         "scale=1 / math.sqrt(": "scale=math.sqrt("
@@ -79,73 +109,71 @@ MISTAKES = {
     "The scores are divided by head_dim itself; divide by its square root.": {
         "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
     },
-    "c_proj is not applied: the heads are joined but never mixed.": {PROJECT: "return attn_output"},
-    "The model is kept as a whole, which puts another name in front of every weight; take its two parts.": {
-        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.model, self.transformer, "
-        "self.lm_head = model, model.transformer, model.lm_head"
+    "c_proj is not applied: the heads are joined but never mixed.": {
+        PROJECT: "return attention._merge_heads(attn_output)"
+    },
+    "The heads are joined by a reshape, which mixes tokens and heads; _merge_heads brings them side by side.": {
+        PROJECT: "return attention.c_proj(attn_output.reshape(hidden_states.shape))"
     },
     "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
         POSITIONS: "positions = position_ids(tokens.shape[0], device=tokens.device)"
     },
-    "The positions are left out.": {"transformer.wte(tokens) + transformer.wpe(positions)": "transformer.wte(tokens)"},
+    "The positions are left out.": {EMBED: "transformer.wte(tokens)"},
     "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
-        "for layer, block in enumerate(transformer.h):\n"
-        f"            {ATTENDED}\n            {FED}": "x = transformer.h(x.unsqueeze(0)).squeeze(0)"
+        PARTIAL: "pass",
+        ATTENDED: "hidden_states",
+        FED: "transformer.h(hidden_states.unsqueeze(0)).squeeze(0) if layer == 0 else hidden_states",
     },
-    "The layer given to the cache is always 0; count the blocks.": {ATTENDED: ATTENDED.replace("layer)", "0)")},
+    "The layer given to the cache is always 0; count the blocks.": {PARTIAL: PARTIAL.replace("layer=layer", "layer=0")},
     "The layers are counted from 1; the cache counts from 0.": {
         "enumerate(transformer.h)": "enumerate(transformer.h, 1)"
     },
-    "The feed-forward network is left out of the blocks.": {f"            {FED}\n": ""},
-    "The residual around attention is left out.": {ATTENDED: ATTENDED.replace("x = x + ", "x = ")},
-    "ln_f is left out before the head.": {
-        HEAD: HEAD.replace("transformer.ln_f(last_rows(x, row_offsets))", "last_rows(x, row_offsets)")
-    },
+    "The feed-forward network is left out of the blocks.": {FED: "hidden_states"},
+    "The residual around attention is left out.": {ATTENDED: "attend(block.ln_1(hidden_states))"},
+    "ln_f is left out before the head.": {HEAD: "return self.lm_head(last_rows(hidden_states, row_offsets))"},
     "The head is left out: what comes out is hidden states, not logits.": {
-        HEAD: "return transformer.ln_f(last_rows(x, row_offsets))"
+        HEAD: "return transformer.ln_f(last_rows(hidden_states, row_offsets))"
     },
     "forward returns the logits of every token; a server asks for the last one of each request.": {
-        HEAD: "return self.lm_head(transformer.ln_f(x))"
+        HEAD: "return self.lm_head(transformer.ln_f(hidden_states))"
     },
 }
 
 ALTERNATIVES = {
-    "one gather": {PLACES: "rows + F.gather(lengths - starts, request, axis=0)"},
+    "one gather": {PLACES: "rows + F.gather(past - starts, request, axis=0)"},
     "the request by starts": {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
         "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",
     },
-    "the head before the last rows": {HEAD: "return last_rows(self.lm_head(transformer.ln_f(x)), row_offsets)"},
-    "chunk": {SPLIT: "query, key, value = F.chunk(qkv, 3, axis=1)"},
+    "divmod": {
+        f"{PAGE}  # [tokens]\n    {SLOT}": "number, place = np.divmod(positions, page_size)\n"
+        "    return page_table[request, number] * page_size + place"
+    },
+    "slots of all pages, then one": {
+        f"{PAGE}  # [tokens]\n    {SLOT}": "slots = page_table[:, :, None] * page_size + np.arange(page_size)\n"
+        "    return slots.reshape(len(page_table), -1)[request, positions]"
+    },
+    "the head before the last rows": {
+        HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
+    },
+    "chunk": {
+        QKV: "query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(hidden_states), 3, axis=-1))"
+    },
     "an axis for the three": {
-        HEADS: "qkv = qkv.reshape([qkv.shape[0], 3, attention.num_heads, attention.head_dim])",
-        SPLIT: "query, key, value = (qkv[:, part] for part in range(3))",
+        QKV: "qkv = attention.c_attn(hidden_states)\n"
+        "    qkv = qkv.reshape([qkv.shape[0], 3, attention.num_heads, attention.head_dim])\n"
+        "    query, key, value = (qkv[:, part].transpose(0, 1) for part in range(3))"
     },
-    "three parts, each cut into heads": {
-        HEADS: "",
-        SPLIT: "parts = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)\n"
-        "    heads = [hidden_states.shape[0], attention.num_heads, attention.head_dim]\n"
-        "    query, key, value = (part.reshape(heads) for part in parts)",
+    "heads joined by hand": {
+        PROJECT: "attn_output = attn_output.transpose(0, 1).reshape(hidden_states.shape)\n"
+        "    return attention.c_proj(attn_output)"
     },
-    "step 07's heads, turned back": {
-        HEADS: "",
-        SPLIT: "parts = F.split(qkv, [hidden_states.shape[-1]] * 3, axis=-1)\n"
-        "    query, key, value = (attention._split_heads(part).transpose(-3, -2) for part in parts)",
-    },
-    "the residuals by step 08": {
-        "from solutions.solution_11": "from solutions.solution_08 import pre_norm_residual\nfrom solutions.solution_11",
-        ATTENDED: "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)\n"
-        "            x = pre_norm_residual(x, block.ln_1, attend)",
-        FED: "x = pre_norm_residual(x, block.ln_2, block.mlp)",
-        "import math\n": "import math\nfrom functools import partial\n",
+    "the residuals by hand": {
+        PARTIAL: "attended = paged_attention(block.attn, block.ln_1(hidden_states), row_offsets, cache, layer)",
+        ATTENDED: "hidden_states + attended",
+        FED: "hidden_states + block.mlp(block.ln_2(hidden_states))",
     },
     "the width of a head from the shape": {"math.sqrt(attention.head_dim)": "math.sqrt(int(query.shape[-1]))"},
-    "a model of its own parts": {
-        "        model = MaxGPT2LMHeadModel(config)\n": "        from max.experimental.nn import Linear\n\n"
-        "        from solutions.solution_10 import GPT2Model\n\n",
-        "self.transformer, self.lm_head = model.transformer, model.lm_head": "self.transformer = GPT2Model(config)\n"
-        "        self.lm_head = Linear(config.n_embd, config.vocab_size, bias=False)",
-    },
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
@@ -159,7 +187,7 @@ HABITS = {
     },
     "long as a method": {"F.sum(passed.cast(DType.int64), axis=-1)": "F.sum(passed.long(), axis=-1)"},
     "unsqueeze with a dim": {"rows.unsqueeze(-1) >= ends": "rows.unsqueeze(dim=-1) >= ends"},
-    "a tensor as an index": {PLACES: "rows - starts[request] + lengths[request]"},
+    "a tensor as an index": {PLACES: "rows - starts[request] + past[request]"},
     "gather by PyTorch's order": {PLACES: PLACES.replace("request, axis=0", "0, request")},
     "gather with a dim": {PLACES: PLACES.replace("request, axis=0", "dim=0, indices=request")},
     "rows by a tensor as an index": {
@@ -167,17 +195,18 @@ HABITS = {
             "return hidden_states[row_offsets[1:] - 1]"
         )
     },
-    "view": {HEADS: "qkv = qkv.view(qkv.shape[0], 3 * attention.num_heads, attention.head_dim)"},
-    "chunk as a method": {SPLIT: "query, key, value = qkv.chunk(3, dim=1)"},
-    "flatten": {
-        "attn_output.reshape(hidden_states.shape)": "attn_output.flatten(1)",
+    "div with a rounding mode": {PAGE: PAGE.replace("positions // page_size", "positions.div(page_size)")},
+    "view": {
+        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).view(-1, attention.embed_dim))",
     },
+    "chunk as a method": {QKV: "query, key, value = attention.c_attn(hidden_states).chunk(3, dim=1)"},
+    "flatten": {PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).flatten(1))"},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "the scale is a number in paged_attention": {"1 / math.sqrt(attention.head_dim)": "1 / math.sqrt(5)"},
-    "the width of the heads is a number in paged_attention": {
-        "3 * attention.num_heads, attention.head_dim])": "9, 5])"
+    "the width of the embedding is a number in paged_attention": {
+        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).reshape([-1, 15]))"
     },
 }

@@ -1,6 +1,6 @@
 """The pages of MAX's KV cache without its server, which the compiled claim of step 15 runs the model over."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
@@ -22,8 +22,7 @@ class Pages:
 
     Args:
         step: the module of step 15.
-        config: the model's configuration, as step 01 has it.
-        build: makes the model, of the class and the configuration that it is given, with its weights.
+        model: step 11's, with its weights.
         batch: how many requests there are.
         page_size: tokens in one page.
         device: where the model runs.
@@ -32,14 +31,13 @@ class Pages:
     def __init__(
         self,
         step: ModuleType,
-        config: Any,
-        build: Callable[[type[Any], Any], Any],
+        model: Any,
         *,
         batch: int,
         page_size: int,
         device: Device,
     ) -> None:
-        reference = DeviceRef.from_device(device)
+        reference, config = DeviceRef.from_device(device), model.config
         sizes = {"num_layers": config.n_layer, "n_kv_heads": config.n_head, "head_dim": config.head_dim}
         self.params = MHAKVCacheParams(dtype=DType.float32, devices=[reference], page_size=page_size, **sizes)
         self.device = device
@@ -48,12 +46,11 @@ class Pages:
         self.table = np.random.RandomState(SEED).permutation(batch * pages_each).reshape(batch, pages_each)
         shape = [batch * pages_each, *self.params.shape_per_block]
         self.blocks = Buffer.zeros(shape=shape, dtype=DType.float32, device=device)
-        model = build(over_pages(step.ServedGPT2, self.params), config)
-        if device != CPU():
-            model.to(device)
+        model.to(device)
+        served = over_pages(step.ServedGPT2, self.params)(model)
         tokens = TensorType(DType.int64, ["tokens"], device=reference)
         row_offsets = TensorType(DType.uint32, ["row_offsets"], device=reference)
-        self.graph: Any = model.compile(tokens, row_offsets, *tree.leaves(self.params.get_symbolic_inputs()))
+        self.graph: Any = served.compile(tokens, row_offsets, *tree.leaves(self.params.get_symbolic_inputs()))
 
     def __call__(self, tokens: np.ndarray, counts: Sequence[int]) -> np.ndarray:  # [tokens] -> [batch, vocab]
         """Run each request's next ``counts`` tokens, which the cache keeps; return the logits of its last one."""
@@ -74,6 +71,11 @@ class Pages:
         logits: Tensor = self.graph(*inputs)
         self.held += counts
         return np.from_dlpack(logits.to(CPU()))
+
+    def filled(self) -> np.ndarray:  # -> [slots]
+        """Return the slots in which something was written."""
+        memory = np.from_dlpack(self.blocks.to(CPU()))  # [page, key or value, layer, slot, head, head_dim]
+        return np.flatnonzero(memory.any(axis=(1, 2, 4, 5)))
 
     def _buffer(self, array: np.ndarray, dtype: DType) -> Buffer:
         return Buffer.from_numpy(np.ascontiguousarray(array, dtype=dtype.to_numpy())).to(self.device)

@@ -51,8 +51,8 @@ from solutions.solution_15 import ServedGPT2
 class ServedByMax(ServedGPT2):
     """Step 15's model with the inputs and outputs of MAX's server: a subclass, so that the weights keep their names."""
 
-    def __init__(self, config: GPT2Config, params: KVCacheParamInterface) -> None:
-        super().__init__(config)
+    def __init__(self, model: MaxGPT2LMHeadModel, params: KVCacheParamInterface) -> None:
+        super().__init__(model)
         self.params = params
 
     def forward(  # type: ignore[override]
@@ -149,8 +149,7 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
         return ServedConfig.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
 
     def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
-        served = ServedByMax(model_config.gpt2, self.kv_params)
-        served.transformer, served.lm_head = self.source.transformer, self.source.lm_head
+        served = ServedByMax(self.source, self.kv_params)
         served.to(self.devices[0])
         return served
 

@@ -1,4 +1,4 @@
-"""What is given in step 14: the choice of what runs, around a graph that keeps ids and positions, not keys."""
+"""What is given in step 14: the cache and its slots, and what a graph is given, one that keeps ids, not keys."""
 
 import ctypes
 
@@ -8,26 +8,28 @@ from max.driver import CPU
 from max.experimental.nn import Module
 
 from checker.claims.modules import compiled
-from solutions.caching import PADDING, CachedModel, empty_cache, pad_left
+from checker.max_adapter.runtime import lazily, tensor
+from solutions.caching import PADDING, empty_cache, on_arrays, update_cache
 from solutions.solution_01 import GPT2Config
-from solutions.solution_14 import cache_mask
+from solutions.solution_14 import CachedModel, cache_mask
 
 TEXT = np.array([[3, 1, 4, 1, 5, 9, 2, 6], [2, 7, 1, 8, 2, 8, 1, 8]])
 OTHER = np.where(np.arange(8) == [[3], [4]], 0, TEXT)  # a token of each row is another
-PADDED = pad_left([[3, 1, 2], [4, 1, 5, 9, 6]])
+PADDED = np.array([[PADDING, PADDING, 3, 1, 2], [4, 1, 5, 9, 6]])
 
 
 def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_before():
     slots, new_tokens, is_broken = {}, [], False
 
-    def graph(ids, positions, mask, cache):
+    def compiled(*tensors, cache):
+        ids, positions, mask = map(np.from_dlpack, tensors)
         (batch, new), total = ids.shape, mask.shape[1]
         new_tokens.append(new)
         held = slots.setdefault(id(cache), np.zeros((batch, 8), int))[:, :total]
         held[:, total - new :] = 100 * ids + positions
         if is_broken:
             raise KeyboardInterrupt
-        return np.where(mask == 0, held, -1)
+        return tensor(np.where(mask == 0, held, -1))
 
     def ask(ids):
         is_token, ids = ids != PADDING, ids.copy()
@@ -35,6 +37,7 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
         np.testing.assert_array_equal(model(ids), right)
         ids[:] = 0  # it is the caller's array
 
+    graph = on_arrays(lambda *inputs: compiled(*inputs[:-1], cache=inputs[-1]), CPU())
     model = CachedModel(graph, GPT2Config(n_positions=8, n_embd=4, n_head=1, n_layer=1), CPU())
     prompts = TEXT[:, :5], TEXT[:, :6], TEXT[:, :6], OTHER, OTHER[:, :3], TEXT[:1], PADDED[:, :4], PADDED, abs(PADDED)
     for ids in prompts:
@@ -51,6 +54,19 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
     for ids, why in refused:
         with pytest.raises(ValueError, match=why):
             model(np.array(ids))
+
+
+@pytest.mark.parametrize(("past", "seq"), [(4, 3), (0, 5), (12, 1), (0, 13)])
+def test_new_keys_and_values_go_behind_the_earlier_ones_and_all_of_them_come_back(past, seq):
+    before = np.random.RandomState(14).standard_normal((2, 2, 3, 13, 5)).astype(np.float32)
+    new, expected, total = before[..., :seq, :] + 1, before.copy(), past + seq
+    expected[..., past:total, :] = new
+    block_cache = tensor(before[0]), tensor(before[1])
+    with lazily():
+        returned = update_cache(block_cache, tensor(new[0]), tensor(new[1]), total)
+    for held, back, wanted in zip(block_cache, returned, expected, strict=True):
+        np.testing.assert_array_equal(np.from_dlpack(held), wanted)
+        np.testing.assert_array_equal(np.from_dlpack(back), wanted[:, :, :total])
 
 
 def test_a_cache_stays_as_it_is_written():
