@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from max.driver import Device
@@ -96,8 +95,6 @@ class Writer:
         model = load_quantized(folder, quantize) if quantize else load_pretrained(folder)
         self.config = model.config
         target = open_device(device)
-        if device != "cpu":
-            model.to(target)
         with_kernels = partial(compile_with_kernels, bfloat16=dtype == "bfloat16")
         compile_it = with_kernels if kernels else compile_cached if cache else compile_whole
         with compiling(f"the model for {device}" + (" with the kernels of play/kernels, 2 of 2" if kernels else "")):

@@ -13,8 +13,6 @@ from max.experimental.tensor import Tensor, TensorType
 from solutions.solution_01 import GPT2Config
 from solutions.solution_10 import GPT2Model
 
-Model = Callable[[np.ndarray], np.ndarray]  # ids, int64 [batch, seq] -> logits [batch, seq, vocab] or [batch, 1, vocab]
-
 
 class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
     """GPT-2 with its head. A logit scores one token as the next; softmax makes probabilities of all logits.
@@ -34,7 +32,9 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
 
-def compile_model(model: Module[[Tensor], Tensor], device: Device) -> Model:
+def compile_model(
+    model: Module[[Tensor], Tensor], device: Device
+) -> Callable[[np.ndarray], np.ndarray]:  # int64 [batch, seq] -> [batch, seq, vocab]
     """Move a model to a device and compile it there: one graph for any batch and any length, which takes arrays."""
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, default_rng
 
-Model = Callable[[np.ndarray], np.ndarray]  # int64 ids [batch, seq] -> logits [batch, seq, vocab], or [batch, 1, vocab]
+Model = Callable[[np.ndarray], np.ndarray]  # ids, int64 [batch, seq] -> logits [batch, seq, vocab] or [batch, 1, vocab]
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
