@@ -21,7 +21,7 @@ def name_in_model(name: str) -> str:
     The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
     the head, ``lm_head.weight``, has no prefix in either.
     """
-    # Complete the name where it is not complete. (1 line)
+    # Add the prefix where it is missing. (1 line)
     return name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
 
 
@@ -32,7 +32,7 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
         name: the tensor's name, in the checkpoint or in the model; it tells which weights are a Conv1D's.
         tensor: what the checkpoint has under that name.
     """
-    # Turn what lies on its side, and put its numbers in their new order. (1 line)
+    # Give a Conv1D's weights the layout of Linear, contiguous in memory. (1 line)
     return np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
 
 

@@ -63,8 +63,8 @@ def cached_attention(
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     """GPT-2 that is shown only the new tokens. It has no weights of its own; it uses those of step 11's model.
 
-    The arguments mirror those of Hugging Face's ``GPT2LMHeadModel``: ``input_ids``, ``position_ids``, a mask over
-    all tokens, which is added here, and ``past_key_values``, which is the cache.
+    Hugging Face's ``GPT2LMHeadModel`` takes the same: the ids and the positions of the new tokens, a mask over all
+    tokens, which is added here, and the cache.
     """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
