@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 
-from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON, FunctionNode, functions
 from checker.course.steps import Step
 
@@ -17,7 +16,9 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
     if step.language is not PYTHON:
         return {}
     mine, theirs = (functions(ast.parse(text)) for text in (source, step.solution_file.read_text()))
-    lacking = {each.function for each in blanks_of(step) if each.label not in source}
+    lacking = {
+        name for name in theirs if not (label := name.rpartition(".")[2]).startswith("__") and label not in source
+    }
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
     unset = {name for name, node in theirs.items() if not all(attribute in source for attribute in _set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
@@ -30,12 +31,14 @@ def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
     by_name = {each.arg for each in theirs.args.kwonlyargs}
     needed = {each.arg for each in own[: len(own) - len(mine.args.defaults)]} - by_name
     pairs = zip(mine.args.kwonlyargs, mine.args.kw_defaults, strict=True)
+    order = [each.arg for each in own if each.arg in {each.arg for each in given}]
     needed_by_name = {each.arg for each, default in pairs if default is None}
     return (
         len(needed) <= len(given) - len(theirs.args.defaults)
         and (len(own) >= len(given) or mine.args.vararg is not None)
         and (by_name <= {each.arg for each in (*own, *mine.args.kwonlyargs)} or mine.args.kwarg is not None)
         and needed_by_name <= by_name
+        and order == [each.arg for each in given if each.arg in order]
     )
 
 

@@ -67,3 +67,23 @@ def test_what_is_next(course):
     course.fill("w02", "project")
     os.utime(course.path("w02"), (1, 1))
     assert next_steps() == ["step_04", "step_04"], "it was saved last"
+
+
+def test_a_step_that_passed_and_no_longer_fits_says_which_function_changed(course):
+    """As after an update of the course; the file stays, also beside the new skeleton."""
+    course.write(
+        "s08", edits={"norm: Callable[[Tensor], Tensor], sub": "eps: float, norm: Callable[[Tensor], Tensor], sub"}
+    )
+    course.write("s09")
+    passed = {}
+    for task in ("s08", "s09"):
+        step, source = find_step(task), course.path(task).read_text()
+        passed[step.name] = {"code": progress.digest_of_code(step, source), "check": "the old one", "compiled": True}
+    (course.root / ".course").mkdir()
+    (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))
+    after, file = states(course), course.path("s08").read_text()
+    assert after["s08"] == "done, but its check has changed since (see pre_norm_residual)"
+    assert after["s09"] == "done, but its check has changed since"
+    run(course, "reset", "s08", "--yes")
+    (copy,) = (course.root / "steps").glob("step_08.kept-*.py")
+    assert copy.read_text() == file

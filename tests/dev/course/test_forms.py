@@ -19,6 +19,7 @@ MASK = {"causal_mask": "(sequence_length, *, dtype, device)"}
         ("length, *, dtype", False),
         ("length, *, dtype, device, kept", False),
         ("*, dtype, device", False),
+        ("*, device, dtype, sequence_length", False),
     ],
 )
 def test_a_function_fits_if_every_call_of_the_solutions_does(parameters, fits):
