@@ -54,12 +54,7 @@ def update_cache(
 
 
 def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, total]
-    """Refuse too many tokens, ids that are not in the vocabulary, and padding after a token.
-
-    Raises:
-        ValueError: there are more columns than ``n_positions``, an id is not in the vocabulary, or a row has
-            padding behind a token, or no token.
-    """
+    """Refuse too many tokens, ids that are not in the vocabulary, a row without a token, and padding after one."""
     check_length(input_ids.shape[-1], config)
     is_token = input_ids != PADDING
     check_token_ids(input_ids[is_token], config)

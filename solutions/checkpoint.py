@@ -1,10 +1,10 @@
-"""A Hugging Face checkpoint: find it, read it, and refuse what this course's model cannot compute."""
+"""A Hugging Face checkpoint: find it, read it, and refuse, by a ValueError, what the model cannot compute."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -36,11 +36,7 @@ DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8",
 
 
 def checkpoint_folder(name_or_folder: str | Path) -> Path:
-    """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub.
-
-    Raises:
-        ValueError: there is no such folder, and no such model could be downloaded.
-    """
+    """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub."""
     if Path(name_or_folder).is_dir():
         return Path(name_or_folder)
     from huggingface_hub import snapshot_download
@@ -56,12 +52,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> GPT2Config:
-    """Return the configuration of a checkpoint.
-
-    Raises:
-        ValueError: ``config.json`` is missing, is not JSON, has a size of the wrong kind or that does not fit, or is
-            for a model that computes something else; the message names what it is.
-    """
+    """Return the configuration of a checkpoint."""
     try:
         values = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:
@@ -69,11 +60,11 @@ def read_config(folder: Path) -> GPT2Config:
     if not isinstance(values, dict):
         raise ValueError(f"{folder}/config.json holds no settings")
     if values.get("model_type") != "gpt2":
-        raise ValueError(f"{folder} holds a {values.get('model_type')} model, and this course builds gpt2")
+        raise ValueError(f"{folder} holds a {values.get('model_type')} model, not a gpt2")
     for name, (default, *same) in COMPUTED.items():
         if values.get(name, default) not in (default, *same):
-            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this course's model has {default}")
-    sizes = {field.name: values[field.name] for field in dataclasses.fields(GPT2Config) if field.name in values}
+            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {default}")
+    sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
     for name, size in sizes.items():
         kind, also = OTHER_SIZES.get(name, ("an integer", int))
         if type(size) not in (int, also):
@@ -82,11 +73,7 @@ def read_config(folder: Path) -> GPT2Config:
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return the files with the weights of a checkpoint: ``model.safetensors``, or ``model-00001-of-00002`` and so on.
-
-    Raises:
-        ValueError: there is none, or one of several is missing; the message names it.
-    """
+    """Return the files with a checkpoint's weights: ``model.safetensors``, or ``model-00001-of-00002`` and so on."""
     whole = folder / "model.safetensors"
     if whole.is_file():  # beside it, there may be the same weights in another form
         return [whole]
@@ -101,11 +88,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def read_checkpoint(folder: Path) -> Weights:
-    """Read every tensor of a checkpoint, by its name in the files, as float32.
-
-    Raises:
-        ValueError: a file is missing, cut short or damaged, or has a tensor of an unknown dtype; the message names it.
-    """
+    """Read every tensor of a checkpoint, by its name in the files, as float32."""
     tensors: Weights = {}
     for file in checkpoint_files(folder):
         try:
@@ -130,17 +113,11 @@ def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
 
 
 def check_weights(weights: Mapping[str, Any], model: MaxGPT2LMHeadModel) -> None:
-    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX stops at the first that is missing.
-
-    Raises:
-        ValueError: weights are missing, unknown or of another shape; every one is named.
-    """
+    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX stops at the first that is missing."""
     right = {name: tuple(map(int, weight.shape)) for name, weight in model.parameters}
     given = {name: weight.shape for name, weight in weights.items()}
     problems = [f"{name} is missing" for name in right if name not in given]
     problems += [f"{name} is unknown" for name in given if name not in right]
-    problems += [
-        f"{name} is {given[name]}, not {shape}" for name, shape in right.items() if given.get(name, shape) != shape
-    ]
+    problems += [f"{name} is {has}, not {right[name]}" for name, has in given.items() if has != right.get(name, has)]
     if problems:
         raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))

@@ -31,11 +31,7 @@ class GPT2Config:
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
-        """Refuse heads that cannot share the width evenly.
-
-        Raises:
-            ValueError: ``n_head`` is below 1 or does not divide ``n_embd``; the message names both values.
-        """
+        """Refuse a number of heads that cannot share the width evenly."""
         # Raise the error if this number of heads is impossible. (2 lines)
         if self.n_head < 1 or self.n_embd % self.n_head:
             raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
@@ -54,11 +50,7 @@ class GPT2Config:
 
     @classmethod
     def published(cls, name: str) -> GPT2Config:
-        """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``.
-
-        Raises:
-            ValueError: another name; the message lists the four.
-        """
+        """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``."""
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
         # Look the three sizes up in PUBLISHED, and make a configuration of them. (2 lines)

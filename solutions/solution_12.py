@@ -36,11 +36,7 @@ def softmax(logits: np.ndarray, temperature: float) -> np.ndarray:  # [batch, vo
 
 @dataclass(frozen=True)
 class Sampling:
-    """How a token is chosen: at temperature 0 the likeliest, else one drawn, from all tokens or from the likely ones.
-
-    Raises:
-        ValueError: the temperature is negative, infinite or NaN, or ``top_k`` is below 1; the message names it.
-    """
+    """How a token is chosen: at temperature 0 the likeliest, else one drawn, from all tokens or the likely ones."""
 
     temperature: float = 1.0
     top_k: int | None = None  # None: all tokens
@@ -68,11 +64,7 @@ class Sampling:
 def generate_next_token(
     model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
-    """Return the token that comes next in every row; the model sees the whole prompt.
-
-    Raises:
-        ValueError: the prompt is empty.
-    """
+    """Return the token that comes next in every row; the model sees the whole prompt."""
     if input_ids.shape[1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     rng = rng or default_rng()
@@ -92,11 +84,7 @@ def generate_tokens(
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
     """Return the prompt and ``max_new_tokens`` more.
 
-    The model sees at most the last ``n_positions`` tokens: once the context is full, the oldest token drops out for
-    every one that is added.
-
-    Raises:
-        ValueError: ``n_positions`` is below 1, or there is a token to generate and the prompt is empty.
+    The model sees at most the last ``n_positions`` tokens: then the oldest drops out for every one that is added.
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")

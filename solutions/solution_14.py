@@ -109,9 +109,6 @@ class CachedModel:
 
         The text of step 12 slides when the context is full, which moves every token to another position:
         what the cache holds no longer agrees, and nearly all of it runs again, as without a cache.
-
-        Raises:
-            ValueError: ``check_rows`` refuses a row.
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):

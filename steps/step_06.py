@@ -32,11 +32,7 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
 
 
 def check_length(length: DimLike, config: GPT2Config) -> None:
-    """Refuse more tokens than the table has rows. A symbolic length has no number yet while MAX compiles: it passes.
-
-    Raises:
-        ValueError: the length is a number above ``n_positions``; the message names both.
-    """
+    """Refuse more tokens than the table has rows. A symbolic length has no number yet while MAX compiles: it passes."""
     length = Dim(length)
     if isinstance(length, StaticDim) and int(length) > config.n_positions:
         raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")

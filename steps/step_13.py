@@ -47,11 +47,7 @@ def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
 
 
 def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:
-    """Load GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub.
-
-    Raises:
-        ValueError: the checkpoint cannot be found or read, or is not of this model; the message says why.
-    """
+    """Load GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub."""
     folder = checkpoint_folder(name_or_folder)
     model = empty_model(read_config(folder))
     # TODO: Give the model the weights of the checkpoint, once they are known to fit. (4 lines)
