@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from checker.course.languages import Unreadable
 from checker.course.steps import SMALL_MODEL, Step, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
@@ -190,6 +191,19 @@ def chat(**options: Any) -> None:
 
     with running(OSError) as tell:
         generate(None, tell, **options)
+
+
+@click.command()
+@click.argument("file", type=FILE, default="gpt2.py", help="the file to write")
+@click.option("--solution", is_flag=True, help="Write the solutions instead of your steps.")
+@click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written.")
+@click.option("--anyway", is_flag=True, help="Also take steps whose last check failed.")
+def export(file: Path, **own_steps: bool) -> None:
+    """Write one Python file of your steps 01 to 14, which runs without this repository: ./run export."""
+    from play.export.export import export
+
+    with refusing(ValueError, OSError, Unreadable):
+        export(file, teller(), **own_steps)
 
 
 @click.command()

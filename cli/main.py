@@ -36,6 +36,7 @@ ELSEWHERE = {
     "chat": "cli.finished.chat",
     "serve": "cli.finished.serve",
     "attention": "cli.finished.attention",
+    "export": "cli.finished.export",
     "ablate": "cli.finished.ablate",
     "train": "cli.finished.train",
 }

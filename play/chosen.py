@@ -91,9 +91,9 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"
         )
-    sentences = [f"the reference stands in for {step.task}" for step in missing]
+    sentences = [f"the reference stands in for {', '.join(step.task for step in missing)}"] if missing else []
     if failed:
-        sentences.append(f"running {', '.join(failed)} in spite of a failed check, so expect wrong results")
+        sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
     sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
     return Chosen(tuple(its.step for its in standings), tuple(sentences))
 
@@ -138,6 +138,6 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
         words = its.words.partition(" (")[0]
         why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
     return [
-        f"running {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
+        f"with {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
         for words, tasks in why.items()
     ]

@@ -11,18 +11,17 @@ import numpy as np
 from max.driver import Device
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
-from tokenizers import Tokenizer
-from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device
 from play.beginning import check_bfloat16
+from play.export.program import stream_text
 from play.kernels.modules import compile_with_kernels
-from play.tokens import encode, end_of_text, load_tokenizer
+from play.tokens import encode, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
-from solutions.solution_12 import Model, Sampling, generate_tokens
+from solutions.solution_12 import Model
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 from solutions.solution_22 import model_of, quantize_weights
@@ -111,22 +110,3 @@ class Writer:
             ValueError: the prompt has a token that the model does not know, or the settings are impossible.
         """
         return stream_text(self.model, self.tokenizer, self.encode(prompt), settings, self.config.n_positions)
-
-
-def stream_text(
-    model: Model, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
-) -> Iterator[str]:
-    """Yield the text that follows the tokens [1, seq] of a prompt, in pieces, each as soon as it is known.
-
-    It ends after ``max_new_tokens`` tokens, or where the model ends the text. The same seed gives the same text.
-    A piece is held back while it ends in the middle of a character of several bytes.
-    """
-    decoder = DecodeStream(skip_special_tokens=True)
-    sampling, rng = Sampling(settings.temperature, settings.top_k), np.random.default_rng(settings.seed)
-    for _ in range(settings.max_new_tokens):
-        input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=n_positions)
-        next_id = int(input_ids[0, -1])
-        if next_id == end_of_text(tokenizer):
-            break
-        if piece := decoder.step(tokenizer, next_id):
-            yield piece

@@ -4,6 +4,7 @@ import json
 
 import jsonschema
 
+from checker.course.steps import CACHED_MODEL, steps_up_to
 from tests.dev.session.test_bad_input import SCHEMA
 
 SCALE = {" / math.sqrt(self.head_dim)": ""}
@@ -48,3 +49,39 @@ def test_a_learner_takes_step_07(course):
     run("reset", "07", "--yes")
     assert list((course.root / "steps").glob("step_07.kept-*.py"))
     assert "NotImplementedError" in course.path("07").read_text()
+
+
+def test_a_learner_takes_the_model_along(course, tmp_path):
+    """Nothing is written while a step is missing, has failed or does not fit, and nothing that was there is lost."""
+    file = tmp_path / "gpt2.py"
+
+    def export(*options, status=0):
+        return course.check("export", str(file), *options, status=status).stderr
+
+    export("--solution")
+    theirs = file.read_text()
+    file.write_text("mine")
+    missing = export(status=2)
+    assert "these steps are not written yet: s01, s03, s04, s05, s06, s02, s07" in missing
+    assert "add --fill-in to let the reference stand in" in missing
+    for step in steps_up_to(CACHED_MODEL):
+        course.write(step.task)
+    course.write("s08", edits={"norm: Callable": "eps: float, norm: Callable"})
+    assert "write pre_norm_residual(x, norm, sublayer) in steps/step_08.py" in export(status=2)
+    course.write("s08")
+    course.write("s12", edits={"logits.argmax(axis=-1)": "logits.argmin(axis=-1)"})
+    course.check("s12", "--no-compile", status=1)
+    assert "the last check of s12 failed" in export(status=2)
+    assert file.read_text() == "mine"
+    course.write("s12")
+    course.write("s09", edits={"import pre_norm_residual": "import pre_norm_residual as add"})
+    assert "pre_norm_residual as add` does not fit into one file; at the top, import" in export(status=2)
+    course.write("s09")
+    told = export()
+    assert "with s01, s03, s04, s05, s06, s02, s07" in told
+    assert "unchecked (no check has passed yet)" in told
+    assert file.read_text() == theirs
+    (copy,) = tmp_path.glob("gpt2.kept-*.py")
+    assert copy.read_text() == "mine"
+    export()
+    assert len([*tmp_path.glob("gpt2*")]) == 2, "the same file is not kept again"

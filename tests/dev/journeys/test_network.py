@@ -10,8 +10,9 @@ import sys
 import pytest
 
 import checker
-from checker.course.steps import ROOT
+from checker.course.steps import ROOT, SMALL_MODEL
 from tests.dev.cli.page.serving import serve
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -45,6 +46,14 @@ def test_a_command_sends_nothing_elsewhere(tracer, tmp_path, monkeypatch, line, 
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     done = subprocess.run([*tracer, sys.executable, *line], cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode == 0, is_silent(tmp_path)) == (silent, silent), done.stderr
+
+
+def test_an_exported_program_sends_nothing_elsewhere(tracer, tmp_path):
+    python(ROOT, "-m", "cli", "export", tmp_path / "gpt2.py", "--solution", status=0)
+    call = [sys.executable, "-I", "gpt2.py", "Call me", "--max-new-tokens=2", f"--model={SMALL_MODEL}"]
+    done = subprocess.run([*tracer, *call], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert is_silent(tmp_path)
 
 
 def test_the_page_sends_nothing_elsewhere(tracer, tmp_path, course):

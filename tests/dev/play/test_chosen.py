@@ -22,7 +22,7 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
     monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
     own = chosen.mine([MODEL], fill_in=True, anyway=False)
-    running = "running {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
+    unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert [step.task for step in own.steps] == [
         "s01",
         "s03",
@@ -38,16 +38,16 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     ]
     assert [*own.sentences] == [
         "the reference stands in for s13",
-        running.format("s03", "no check has passed yet", "s03"),
-        running.format("s07", "changed since its pass", "s07"),
-        running.format("s09", words["s09"], "s09"),
+        unchecked.format("s03", "no check has passed yet", "s03"),
+        unchecked.format("s07", "changed since its pass", "s07"),
+        unchecked.format("s09", words["s09"], "s09"),
     ]
     refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
     monkeypatch.setattr(chosen, "standing", refused)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
         chosen.mine([MODEL], fill_in=True, anyway=False)
     sentences = chosen.mine([MODEL], fill_in=True, anyway=True).sentences
-    assert sentences[1] == "running s07 in spite of a failed check, so expect wrong results"
+    assert sentences[1] == "with s07 in spite of a failed check, so expect wrong results"
     assert "s07" not in sentences[2]
     training = {step.task for step in chosen.needed_by(TRAINING, SAMPLING)}
     assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}

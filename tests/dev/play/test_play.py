@@ -147,7 +147,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     filled = mine("--fill-in")
     assert "stands in for s02" in filled.stderr
     assert "stands in for s03" not in filled.stderr
-    assert "running s03 unchecked (no check has passed yet)" in filled.stderr
+    assert "with s03 unchecked (no check has passed yet)" in filled.stderr
     assert "s14 is not written yet, so there is no cache" in filled.stderr
     assert "stands in for s14" not in filled.stderr
     for step in steps_up_to(SERVER):

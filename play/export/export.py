@@ -1,0 +1,72 @@
+"""Write one file of the learner's steps 01 to 14, or of the solutions: GPT-2 that needs nothing of this repository."""
+
+from __future__ import annotations
+
+import pydoc
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from checker.course.blanks import read_text
+from checker.course.skeletons import keep
+from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
+from play.chosen import IMPORTED, Chosen, mine
+from play.export.merging import Source, merge
+from play.files import require_writable, write
+
+PROGRAM = Path(__file__).with_name("program.py")
+
+
+def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:
+    """Write one file of the learner's steps; what was there before is kept beside it.
+
+    Args:
+        file: what to write.
+        tell: told whose steps it has, and how to run it.
+        solution: write the solutions instead.
+        fill_in: let the reference stand in for steps that are not complete.
+        anyway: also take steps whose last check failed.
+
+    Raises:
+        ValueError: steps are not complete, or the last check of one failed, and no option allows it; or a step does
+            not fit the others.
+        OSError: the file cannot be written.
+    """
+    require_writable(file)
+    steps = steps_up_to(CACHED_MODEL)
+    own = Chosen() if solution else mine([step.name for step in steps], fill_in=fill_in, anyway=anyway)
+    for sentence in own.sentences:
+        tell(sentence)
+    program = merge(sources(steps, own.steps), are_same)
+    if file.exists() and file.read_bytes() != program.encode():
+        tell(f"the {file.name} that was there is kept as {relative_path(keep(file))}")
+    write(file, program.encode())
+    tell(f"{file} has {len(program.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
+    tell(f'{relative_path(Path(sys.executable))} {file} "The whale" --model {relative_path(SMALL_MODEL)}')
+
+
+def are_same(one: str, other: str) -> bool:
+    """Return whether two dotted names, such as ``max.graph.TensorType``, are those of one thing."""
+    found = pydoc.locate(one)
+    return found is not None and found is pydoc.locate(other)
+
+
+def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
+    """Return the modules of a program in the order of their steps, each given module before the step that needs it.
+
+    Args:
+        steps: the steps of the program.
+        own: those of which the learner's file is taken.
+    """
+    found: dict[str, Source] = {}
+
+    def add(name: str, file: Path) -> None:
+        for module in IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
+            if module not in found:
+                add(module, SOLUTIONS / f"{module}.py")
+        names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
+        found[name] = Source(relative_path(file), names, read_text(file))
+
+    for step in sorted(steps):
+        add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
+    return [*found.values(), Source(relative_path(PROGRAM), ("program",), read_text(PROGRAM))]

@@ -1,0 +1,74 @@
+"""``export``: one short file, which writes what ``generate`` writes where only MAX and a few packages are installed."""
+
+import ast
+import subprocess
+import sys
+import venv
+from importlib import metadata
+
+import pytest
+from packaging.requirements import Requirement
+
+from checker.course.steps import ROOT, SMALL_MODEL, SOLUTIONS
+from play.export.merging import imports_of
+from tools.course_copy import python
+
+pytestmark = pytest.mark.slow
+
+PACKAGES = ("max", "numpy", "safetensors", "tokenizers", "huggingface_hub")  # the last for a name on the hub alone
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """The file of the solutions."""
+    file = tmp_path_factory.mktemp("exported") / "gpt2.py"
+    assert "gpt2.py has " in python(ROOT, "-m", "cli", "export", file, "--solution", status=0).stderr
+    return file
+
+
+def only(packages, folder):
+    """A Python that has these packages, those which they need, and no other."""
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python3*/site-packages")
+    wanted, found = [*packages], set()
+    while wanted:
+        package = metadata.distribution(wanted.pop())
+        if package.name not in found:
+            found.add(package.name)
+            needed = map(Requirement, package.requires or ())
+            wanted += [each.name for each in needed if not each.marker or each.marker.evaluate({"extra": ""})]
+            for part in {path.parts[0] for path in package.files} - {"..", *(path.name for path in site.iterdir())}:
+                (site / part).symlink_to(package.locate_file(part))
+    return folder / "bin" / "python"
+
+
+def test_it_is_short_and_formatted_and_imports_nothing_of_ours(exported):
+    source = exported.read_text()
+    assert source.count("\n") <= 750
+    imported = {each.package for _, each in imports_of(ast.parse(source))}
+    assert imported - sys.stdlib_module_names == {*PACKAGES}
+    for rules in (["check", "--config", ROOT / "pyproject.toml"], ["format", "--check", "--line-length", "120"]):
+        done = subprocess.run([sys.executable, "-m", "ruff", *rules, exported], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout
+
+
+def test_nothing_is_lost_but_imports_and_the_comments_of_blanks(exported):
+    """Every function and class of steps 01 to 14 is there, word for word."""
+    whole = ast.unparse(ast.parse(exported.read_text()))
+    files = [file for file in sorted(SOLUTIONS.glob("solution_*.py")) if file.stem < "solution_15"]
+    for file in [*files, SOLUTIONS / "checkpoint.py", SOLUTIONS / "caching.py"]:
+        for node in ast.parse(file.read_text()).body[1:]:
+            assert isinstance(node, ast.Import | ast.ImportFrom) or ast.unparse(node) in whole, file
+
+
+def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported, tmp_path):
+    alone = only(PACKAGES, tmp_path / "venv")
+    options = ("The whale", "--model", SMALL_MODEL, "--seed", "4", "--max-new-tokens", "40")
+    run = dict(cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
+    written = subprocess.run([alone, "-I", exported, *options], **run)
+    assert written.returncode == 0, written.stderr
+    assert written.stdout == python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
+    refused = subprocess.run([alone, "-I", exported, "The whale", "--model", ROOT], **run)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "has no readable config.json" in refused.stderr
+    assert "Traceback" not in refused.stderr
