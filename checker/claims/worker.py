@@ -106,8 +106,7 @@ class Graded:
 
     def find_missing(self, module: ModuleType) -> None:
         """Report the functions with a blank that a file lacks, although it has run."""
-        optional = optional_in(self.step)
-        blanks = [blank.function for blank in blanks_of(self.step) if blank.label not in optional]
+        blanks = [blank.function for blank in blanks_of(self.step) if blank.label not in optional_in(self.step)]
         if not self.step.language.is_run or {*blanks} <= functions(ast.parse(self.job.source)).keys():
             return
         from checker.claims.missing import missing_from  # most files define all of them by def
