@@ -6,14 +6,14 @@ A blank is the rest of a function, from a comment that says what to write and ho
 
 The skeleton has ``# TODO:`` and the same words there, then the statement at which it stops: in Python
 ``raise NotImplementedError``. Everything else in the two files is identical, so a skeleton cannot drift from its
-solution.
+solution. A ``return`` that the comment does not count is given: it stays behind that statement.
 """
 
 from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,7 @@ def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
     """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
-        ValueError: a blank is outside a function, does not end it, or is not as long as it says.
+        ValueError: a blank is outside a function, or is not as long as it says.
     """
     lines = solution.splitlines()
     functions = language.functions(solution)
@@ -70,15 +70,22 @@ def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
         around = [name for name, function in functions.items() if function.defined < number <= function.last]
         if not around:
             raise ValueError(f"line {number}: the blank {match['words']!r} is not inside a function")
-        last = functions[around[-1]].last
-        blank = Blank(around[-1], match["words"], int(match["length"]), number, last)
-        body = [text for text in lines[number:last] if text.strip() and not text.lstrip().startswith("#")]
-        if len(body) != blank.length:
-            raise ValueError(f"line {number}: the blank says {blank.length} lines, its body has {len(body)}")
+        body = _code_lines(lines, number, functions[around[-1]].last)
+        length = int(match["length"])
+        given = body[length:]
+        if len(body) < length or (given and not lines[given[0] - 1].startswith(f"{match['indent']}return ")):
+            raise ValueError(f"line {number}: the blank says {length} lines, its body has {len(body)}")
+        blank = Blank(around[-1], match["words"], length, number, body[length - 1])
         if any(other.function == blank.function for other in blanks):
             raise ValueError(f"line {number}: {blank.function} has two blanks; a function has one")
         blanks.append(blank)
     return blanks
+
+
+def _code_lines(lines: Sequence[str], after: int, last: int) -> list[int]:
+    """Return the numbers, from 1, of the lines with code after one line and up to another."""
+    code = enumerate(lines[after:last], start=after + 1)
+    return [number for number, text in code if text.strip() and not text.lstrip().startswith("#")]
 
 
 def skeleton(solution: str, language: Language = PYTHON, written: Collection[str] = ()) -> str:

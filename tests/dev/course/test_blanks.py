@@ -25,6 +25,16 @@ def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
             find_blanks(solution.replace(old, new))
 
 
+def test_a_return_that_is_not_counted_is_given():
+    solution = "def half(x):\n    # Halve it. (1 line)\n    y = x / 2\n    return named(y)\n"
+    given = skeleton(solution)
+    assert given == "def half(x):\n    # TODO: Halve it. (1 line)\n    raise NotImplementedError\n    return named(y)\n"
+    assert [each.line for each in unwritten(given, solution)] == [3]
+    assert unwritten(given.replace("raise NotImplementedError", "y = x / 2"), solution) == []
+    with pytest.raises(ValueError, match="says 1 lines, its body has 3"):
+        find_blanks(solution.replace("    return", "    y += 1\n    return"))
+
+
 def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_for_that(course):
     (course.root / "tests" / "attempts" / "warmup_01.py").write_text("raise RuntimeError('these were read')\n")
     path = course.path("w01")
