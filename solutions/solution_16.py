@@ -11,15 +11,25 @@ from max.experimental.tensor import Tensor
 IGNORED = -100  # the label of a token that is not to be predicted: padding, or a prompt
 
 
+def sum_all(x: Tensor) -> Tensor:  # [...] -> []
+    """Return the sum over all axes, as one number; ``F.sum`` with ``axis=None`` would leave the shape [1]."""
+    return F.sum(x, axis=None).reshape([])
+
+
 def next_labels(labels: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq]
-    """Return the target of each position: the label after it, and ``IGNORED`` at the last position."""
-    # Append IGNORED to every row with F.pad, then leave the first column out. (1 line)
-    return F.pad(labels, [0, 0, 0, 1], value=IGNORED)[:, 1:]  # the list: before and after each axis
+    """Return the target of each position: the label after it, ``IGNORED`` at the last one. Labels are int64."""
+    padding = [0, 0, 0, 1]  # before and after each axis: nothing around batch, and one label after seq
+    return F.pad(labels, padding, value=IGNORED)[:, 1:]
+
+
+def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
+    """Return the number of targets that are not ``IGNORED``, as float32: the sum of the losses is divided by it."""
+    return sum_all((targets != IGNORED).cast(DType.float32))
 
 
 def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
     """Return the logarithm of each token's probability; it is finite for large logits too."""
-    # Subtract each row's largest logit; from that, subtract the log of the sum of its exponentials. (2 lines)
+    # Take the logarithm of the softmax, without an exponential that overflows. (2 lines)
     shifted = logits - logits.max(axis=-1)
     return shifted - F.log(F.sum(F.exp(shifted), axis=-1))
 
@@ -27,16 +37,10 @@ def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
 def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq]
     """Return the surprise -ln p of each target, and 0 where the target is ``IGNORED``."""
     is_valid = targets != IGNORED
-    # Put 0 for IGNORED; pick each target's log-probability with F.gather_nd; negate it where valid. (3 lines)
+    # Look up how surprised the model is by each target; IGNORED is no index, and costs nothing. (3 lines)
     indices = F.where(is_valid, targets, 0).unsqueeze(-1)  # [batch, seq, 1]
     picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)
     return F.where(is_valid, -picked, 0.0)
-
-
-def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
-    """Return the number of targets that are not ``IGNORED``, as float32: the sum of the losses is divided by it."""
-    # Compare, cast, sum over all axes; F.sum leaves the shape [1], so reshape to []. (1 line)
-    return F.sum((targets != IGNORED).cast(DType.float32), axis=None).reshape([])
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> []
@@ -45,9 +49,8 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
     Source: ``ForCausalLMLoss`` in Hugging Face's transformers. As there, the loss is NaN if no label is valid.
     """
     targets = next_labels(labels)
-    # Add up all token losses, reshape the sum to [], divide it by the number of valid targets. (2 lines)
-    total = F.sum(token_losses(logits, targets), axis=None).reshape([])
-    return total / count_valid(targets)
+    # Average the losses over the targets that count. (1 line)
+    return sum_all(token_losses(logits, targets)) / count_valid(targets)
 
 
 def cross_entropy_backward(
@@ -59,10 +62,10 @@ def cross_entropy_backward(
     """
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
-    # Subtract one-hot targets from the probabilities; divide by count_valid; put 0 where IGNORED. (3 lines)
+    # Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
-    gradient = (F.softmax(logits) - one_hot) / count_valid(targets)
-    return F.where(targets != IGNORED, gradient, 0.0)
+    grad = (F.softmax(logits) - one_hot) / count_valid(targets)
+    return F.where(targets != IGNORED, grad, 0.0)
 
 
 def perplexity(loss: float) -> float:
@@ -71,7 +74,7 @@ def perplexity(loss: float) -> float:
     Raises:
         OverflowError: the loss is above about 709.78 nats.
     """
-    # Undo the natural logarithm. (1 line)
+    # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)
 
 
@@ -83,5 +86,5 @@ def bits_per_byte(loss: float, n_tokens: int, n_bytes: int) -> float:
         n_tokens: the number of predicted tokens.
         n_bytes: the number of bytes of UTF-8 in those tokens.
     """
-    # Multiply by the number of tokens, convert nats to bits (a bit is ln 2 nats), divide by the bytes. (1 line)
+    # Share the bits of all tokens among the bytes. (1 line)
     return loss * n_tokens / math.log(2) / n_bytes

@@ -47,21 +47,6 @@ def small(expected):
     return TOLERANCE * float(np.abs(expected).max())
 
 
-@about("next_labels")
-def test_shifted(step):
-    """Every position gets the label after it, and the last position gets -100."""
-
-    def right(labels):
-        shifted = np.concatenate([labels[:, 1:], np.full((len(labels), 1), IGNORED)], axis=1)
-        result = run(step.next_labels, labels)
-        equal(result, shifted, PLACES, what=f"next_labels of {list(labels.shape)} labels", whose="it must be")
-
-    # The same shape again: nothing is kept of another call.
-    for_each(
-        (SOME_LABELS, SOME_LABELS[::-1], SOME_LABELS, np.array([[7, 0, LAST_ID, 1, 1]]), np.array([[4], [2]])), right
-    )
-
-
 @about("log_softmax")
 def test_log_softmax(step, reference):
     """It is the logarithm of the softmax over the vocabulary, as PyTorch computes it."""
@@ -128,18 +113,6 @@ def test_what_is_looked_up(step):
         run(step.token_losses, SOME_LOGITS, SOME_LABELS)
     least = min((int(np.from_dlpack(indices).min()) for indices in looked_up), default=0)
     require(least >= 0, f"MAX is asked for index {least}. Put 0 in the place of -100 first.", least)
-
-
-@about("count_valid")
-def test_count(step):
-    """It counts the targets that are not -100, token 0 included, also 16 x 1024 of them: one float32, []."""
-    none, many = SOME_LABELS * 0 + IGNORED, np.zeros((16, 1024), np.int64)
-
-    def right(targets):
-        count, what = np.array((targets != IGNORED).sum(), np.float32), f"count_valid of {list(targets.shape)} targets"
-        equal(run(step.count_valid, targets), count, what=what, whose="it must be")
-
-    for_each((SOME_LABELS, SOME_LABELS[:, :1], none, SOME_LABELS, many), right)
 
 
 @about("cross_entropy")

@@ -147,7 +147,7 @@ ANYWHERE = (
 
 #: What step 16 writes instead of PyTorch's losses, one for each token and their mean, of ``x`` and targets ``t``.
 TOKEN_LOSSES = "F.where(t != -100, -F.gather_nd({}, F.where(t != -100, t, 0).unsqueeze(-1), batch_dims=2), 0.0)"
-MEAN_LOSS = "F.sum(token_losses(x, t), axis=None).reshape([]) / count_valid(t)"
+MEAN_LOSS = "sum_all(token_losses(x, t)) / count_valid(t)"
 
 #: What step 17 writes instead of a sum over batch and sequence, of products of rows, and of adding rows to a table.
 SUM_OVER_ROWS = "F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"

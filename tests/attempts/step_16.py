@@ -1,42 +1,19 @@
 """Step 16, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-NEXT = "F.pad(labels, [0, 0, 0, 1], value=IGNORED)[:, 1:]"
 SHIFTED = "shifted = logits - logits.max(axis=-1)"
 LOG = "return shifted - F.log(F.sum(F.exp(shifted), axis=-1))"
 INDICES = "indices = F.where(is_valid, targets, 0).unsqueeze(-1)"
 PICKED = "picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)"
 LOSSES = "return F.where(is_valid, -picked, 0.0)"
-COUNT = "return F.sum((targets != IGNORED).cast(DType.float32), axis=None).reshape([])"
-TOTAL = "total = F.sum(token_losses(logits, targets), axis=None).reshape([])"
-MEAN = "return total / count_valid(targets)"
+TOTAL = "sum_all(token_losses(logits, targets))"
+MEAN = f"return {TOTAL} / count_valid(targets)"
 ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
-GRADIENT = "gradient = (F.softmax(logits) - one_hot) / count_valid(targets)"
-ZEROED = "return F.where(targets != IGNORED, gradient, 0.0)"
+GRADIENT = "grad = (F.softmax(logits) - one_hot) / count_valid(targets)"
+ZEROED = "return F.where(targets != IGNORED, grad, 0.0)"
 EXP = "return math.exp(loss)"
 BITS = "return loss * n_tokens / math.log(2) / n_bytes"
 
-FLOAT = "(targets != IGNORED).cast(DType.float32)"
-
 MISTAKES = {
-    "The labels are not shifted: position t predicts the label of position t + 1.": {NEXT: "labels"},
-    "The labels are shifted the wrong way: each position gets the label before it, and must get the one after it.": {
-        NEXT: "F.pad(labels, [0, 0, 1, 0], value=IGNORED)[:, :-1]"
-    },
-    "The labels are shifted by two positions; shift them by one.": {
-        NEXT: "F.pad(labels, [0, 0, 0, 2], value=IGNORED)[:, 2:]"
-    },
-    "The last position gets label 0, which is a token; it predicts nothing, so it gets IGNORED.": {
-        NEXT: "F.pad(labels, [0, 0, 0, 1])[:, 1:]"
-    },
-    "The first label comes round to the last position; nothing follows there, so it gets IGNORED.": {
-        NEXT: "F.concat([labels[:, 1:], labels[:, :1]], axis=1)"
-    },
-    "The last label is left out, but the first one is there: leave the first column out, [:, 1:].": {
-        NEXT: "F.concat([labels[:, :-1], F.full_like(labels[:, :1], IGNORED)], axis=1)"
-    },
-    "A column is missing: put IGNORED behind every row, so that there are as many labels as positions.": {
-        NEXT: "labels[:, 1:]"
-    },
     "Nothing is subtracted before the exponential, which overflows: subtract the largest logit of each row.": {
         SHIFTED: "shifted = logits"
     },
@@ -86,53 +63,38 @@ MISTAKES = {
     "The targets are shifted once more: next_labels has done so.": {
         INDICES: "is_valid, targets = next_labels(targets) != IGNORED, next_labels(targets)\n    " + INDICES
     },
-    "All positions are counted, also those with -100.": {
-        COUNT: COUNT.replace("targets != IGNORED", "targets == targets")
-    },
-    "What is ignored is counted; count the others: !=, not ==.": {
-        COUNT: COUNT.replace("targets != IGNORED", "targets == IGNORED")
-    },
-    "Token 0 is not counted; only -100 is ignored.": {COUNT: COUNT.replace("targets != IGNORED", "targets > 0")},
-    "Only the last axis is summed, which gives one count per row; axis=None sums over all.": {
-        COUNT: f"return F.sum({FLOAT})"
-    },
-    "The count has the shape [1]; reshape([]) makes it one number.": {COUNT: COUNT.replace(".reshape([])", "")},
-    "The count is int64, by which MAX does not divide a float32: cast to float32.": {
-        COUNT: COUNT.replace("DType.float32", "DType.int64")
-    },
-    "uint8 ends at 255, and the count begins anew: cast to float32 before the sum.": {
-        COUNT: COUNT.replace("DType.float32", "DType.uint8") + ".cast(DType.float32)"
-    },
-    "The mean is taken, which is the share of valid targets; count them: F.sum.": {
-        COUNT: COUNT.replace("F.sum", "F.mean")
-    },
-    "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: "return total"},
+    "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: f"return {TOTAL}"},
     "The mean is over all positions, also the ignored ones: divide by the number of valid targets.": {
-        MEAN: "return total / targets.num_elements()"
+        MEAN: f"return {TOTAL} / targets.num_elements()"
     },
     "The losses are divided by the number of rows; divide by the number of valid targets.": {
-        MEAN: "return total / int(targets.shape[0])"
+        MEAN: f"return {TOTAL} / int(targets.shape[0])"
     },
     "The mean of the rows' means is taken; a row with few valid targets then counts as much as a full one.": {
-        TOTAL: f"rows = F.sum(token_losses(logits, targets)) / F.sum({FLOAT})",
-        MEAN: "return F.mean(rows, axis=None).reshape([])",
+        MEAN: "rows = F.sum(token_losses(logits, targets)) / F.sum((targets != IGNORED).cast(DType.float32))\n"
+        "    return F.mean(rows, axis=None).reshape([])"
     },
     "token_losses gets the labels; it gets the targets, which are shifted.": {
         TOTAL: TOTAL.replace("targets)", "labels)")
     },
     "The labels are counted, not the targets: shifting leaves one per row out.": {
-        MEAN: "return total / count_valid(labels)"
+        MEAN: MEAN.replace("valid(targets)", "valid(labels)")
     },
-    "The loss has the shape [1]; reshape([]) makes it one number.": {TOTAL: TOTAL.replace(".reshape([])", "")},
-    "Only the last axis is summed, which gives one loss per row; axis=None sums over all.": {
-        TOTAL: "total = F.sum(token_losses(logits, targets))"
+    "The loss has the shape [1]; sum_all, or reshape([]), makes it one number.": {
+        TOTAL: "F.sum(token_losses(logits, targets), axis=None)"
     },
-    "The loss is in bits; leave it in nats.": {MEAN: "return total / count_valid(targets) / math.log(2)"},
-    "The loss is negative: token_losses has the minus already.": {MEAN: "return -total / count_valid(targets)"},
+    "Only the last axis is summed, which gives one loss per row; sum_all sums over all.": {
+        TOTAL: "F.sum(token_losses(logits, targets))"
+    },
+    "The logits and targets are cut to shift them once more: next_labels has done so.": {
+        TOTAL: "sum_all(token_losses(logits[:, :-1], targets[:, 1:]))"
+    },
+    "The loss is in bits; leave it in nats.": {MEAN: f"{MEAN} / math.log(2)"},
+    "The loss is negative: token_losses has the minus already.": {TOTAL: f"-{TOTAL}"},
     "The loss of nothing is 0, as if all guesses were perfect; a mean of nothing is NaN, so leave 0 / 0 as it is.": {
-        MEAN: "return total / F.max(count_valid(targets), 1.0)"
+        MEAN: f"return {TOTAL} / F.max(count_valid(targets), 1.0)"
     },
-    "This is the perplexity; the loss is the mean itself.": {MEAN: "return F.exp(total / count_valid(targets))"},
+    "This is the perplexity; the loss is the mean itself.": {MEAN: f"return F.exp({TOTAL} / count_valid(targets))"},
     "The gradient is not divided by the number of valid targets: it is that of the sum, and the loss is a mean.": {
         GRADIENT: GRADIENT.removesuffix(" / count_valid(targets)")
     },
@@ -145,33 +107,31 @@ MISTAKES = {
     "The one-hot stands at the label of the position itself; it stands at the target, the label after it.": {
         ONE_HOT: "one_hot = (labels.unsqueeze(-1) == vocab).cast(logits.dtype)"
     },
-    "Where nothing is predicted, the gradient is the probabilities; it must be 0: F.where.": {
-        ZEROED: "return gradient"
-    },
+    "Where nothing is predicted, the gradient is the probabilities; it must be 0: F.where.": {ZEROED: "return grad"},
     "The sign is wrong: it is probabilities minus one-hot, so that a step against it raises the target's logit.": {
-        GRADIENT: "gradient = (one_hot - F.softmax(logits)) / count_valid(targets)"
+        GRADIENT: "grad = (one_hot - F.softmax(logits)) / count_valid(targets)"
     },
     "The one-hot is missing: 1 is subtracted from the probability of each target.": {
-        GRADIENT: "gradient = F.softmax(logits) / count_valid(targets)"
+        GRADIENT: "grad = F.softmax(logits) / count_valid(targets)"
     },
     "The softmax is missing from the gradient: other tokens' logits have a part in the loss too.": {
-        GRADIENT: "gradient = -one_hot / count_valid(targets)"
+        GRADIENT: "grad = -one_hot / count_valid(targets)"
     },
     "The one-hot is subtracted from log-probabilities; subtract it from probabilities: F.exp.": {
-        GRADIENT: "gradient = (log_softmax(logits) - one_hot) / count_valid(targets)"
+        GRADIENT: "grad = (log_softmax(logits) - one_hot) / count_valid(targets)"
     },
     "The one-hot is subtracted from the logits; subtract it from probabilities.": {
-        GRADIENT: "gradient = (logits - one_hot) / count_valid(targets)"
+        GRADIENT: "grad = (logits - one_hot) / count_valid(targets)"
     },
     "The gradient goes through a softmax twice: F.exp of the log-softmax is the softmax.": {
-        GRADIENT: "gradient = (F.softmax(F.softmax(logits)) - one_hot) / count_valid(targets)"
+        GRADIENT: "grad = (F.softmax(F.softmax(logits)) - one_hot) / count_valid(targets)"
     },
     "The gradient is that of clipped logits, where two large ones count as equally likely: use F.softmax.": {
         GRADIENT: "powers = F.exp(F.clip(logits, -80.0, 80.0))\n"
-        "    gradient = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
+        "    grad = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
     },
     "Without a valid label the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
-        ZEROED: "return gradient * (targets != IGNORED).cast(logits.dtype)"
+        ZEROED: "return grad * (targets != IGNORED).cast(logits.dtype)"
     },
     "The gradient is that of a loss in bits; leave it in nats.": {
         GRADIENT: GRADIENT + " / math.log(2)",
@@ -198,12 +158,6 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the shift by F.concat": {NEXT: "F.concat([labels[:, 1:], F.full_like(labels[:, :1], IGNORED)], axis=1)"},
-    "the shift by Tensor.full": {
-        NEXT: "F.concat([labels, Tensor.full([labels.shape[0], 1], IGNORED, dtype=labels.dtype, "
-        "device=labels.device)], "
-        "axis=1)[..., 1:]"
-    },
     "MAX's own log-softmax": {SHIFTED: "return F.logsoftmax(logits)", f"    {LOG}\n": ""},
     "the log of the sum with the largest logit added back": {
         SHIFTED: "largest = logits.max(axis=-1)",
@@ -225,24 +179,21 @@ ALTERNATIVES = {
         PICKED: "picked = -F.gather_nd(log_softmax(logits), indices, batch_dims=2)",
         LOSSES: "return F.where(targets == IGNORED, 0.0, picked)",
     },
-    "valid is 0 or more": {COUNT: COUNT.replace("targets != IGNORED", "targets >= 0")},
-    "the sum of sums": {COUNT: f"return F.sum(F.sum({FLOAT}.reshape([-1]))).squeeze(0)"},
-    "squeeze for the loss": {TOTAL: TOTAL.replace(".reshape([])", ".squeeze(0)")},
+    "valid is 0 or more": {MEAN: f"return {TOTAL} / sum_all((targets >= 0).cast(DType.float32))"},
+    "the sum of sums": {TOTAL: "F.sum(F.sum(token_losses(logits, targets))[:, 0]).squeeze(0)"},
+    "squeeze for the loss": {TOTAL: "F.sum(token_losses(logits, targets), axis=None).squeeze(0)"},
     "the loss in one expression": {
-        f"    {TOTAL}\n": "",
         MEAN: "return (token_losses(logits, targets).reshape([-1]).sum() / count_valid(targets)).reshape([])",
     },
-    "the last position left out": {
-        TOTAL: "total = F.sum(token_losses(logits[:, :-1], labels[:, 1:]), axis=None).reshape([])"
-    },
+    "the last position left out": {TOTAL: "sum_all(token_losses(logits[:, :-1], labels[:, 1:]))"},
     "the exponential of log_softmax": {GRADIENT: GRADIENT.replace("F.softmax(logits)", "F.exp(log_softmax(logits))")},
     "the zeros before the division": {
-        GRADIENT: "gradient = F.where(targets != IGNORED, F.softmax(logits) - one_hot, 0.0)",
-        ZEROED: "return gradient / F.max(count_valid(targets), 1.0)",
+        GRADIENT: "grad = F.where(targets != IGNORED, F.softmax(logits) - one_hot, 0.0)",
+        ZEROED: "return grad / F.max(count_valid(targets), 1.0)",
     },
     "1 subtracted where the target is": {
         ONE_HOT: "probabilities = F.exp(log_softmax(logits))",
-        GRADIENT: "gradient = F.where(targets == vocab, probabilities - 1, probabilities) / count_valid(targets)",
+        GRADIENT: "grad = F.where(targets == vocab, probabilities - 1, probabilities) / count_valid(targets)",
     },
     "a power of e": {EXP: "return math.e**loss"},
     "the loss in bits first": {BITS: "return loss / math.log(2) * n_tokens / n_bytes"},
@@ -251,12 +202,6 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch or NumPy; the check shows the line to write instead.
 HABITS = {
-    "nn.functional.pad": {NEXT: "nn.functional.pad(labels, (0, 1), value=IGNORED)[..., 1:]"},
-    "PyTorch's order of padding": {NEXT: "F.pad(labels, (0, 1), value=IGNORED)[..., 1:]"},
-    "torch.cat with torch.full_like": {
-        NEXT: "torch.cat([labels[..., 1:], torch.full_like(labels[:, :1], IGNORED)], dim=1)"
-    },
-    "cat with new_full": {NEXT: "F.cat([labels[:, 1:], labels.new_full((labels.shape[0], 1), IGNORED)], dim=1)"},
     "F.log_softmax": {SHIFTED: "return F.log_softmax(logits, dim=-1)", f"    {LOG}\n": ""},
     "torch.log_softmax": {SHIFTED: "return torch.log_softmax(logits, dim=-1)", f"    {LOG}\n": ""},
     "log_softmax as a method": {SHIFTED: "return logits.log_softmax(-1)", f"    {LOG}\n": ""},
@@ -283,38 +228,43 @@ HABITS = {
         PICKED: 'return F.nll_loss(log_softmax(logits).transpose(1, 2), targets, reduction="none")',
         f"    {LOSSES}\n": "",
     },
-    "a sum of booleans": {COUNT: "return (targets != IGNORED).sum()"},
-    "a sum of booleans, as float": {COUNT: "return (targets != IGNORED).sum().float()"},
-    "a sum of what F.where makes of two numbers": {
-        COUNT: "return F.sum(F.where(targets != IGNORED, 1.0, 0.0), axis=None).reshape([])"
+    "nn.functional.pad": {MEAN: f"targets = nn.functional.pad(labels, (0, 1), value=IGNORED)[..., 1:]\n    {MEAN}"},
+    "PyTorch's order of padding": {MEAN: f"targets = F.pad(labels, (0, 1), value=IGNORED)[..., 1:]\n    {MEAN}"},
+    "torch.cat with torch.full_like": {
+        MEAN: f"targets = torch.cat([labels[..., 1:], torch.full_like(labels[:, :1], IGNORED)], dim=1)\n    {MEAN}"
     },
-    "torch.sum of booleans": {COUNT: "return torch.sum(targets != IGNORED)"},
+    "cat with new_full": {
+        MEAN: f"targets = F.cat([labels[:, 1:], labels.new_full((labels.shape[0], 1), IGNORED)], dim=1)\n    {MEAN}"
+    },
+    "a sum of booleans": {MEAN: f"count = (targets != IGNORED).sum()\n    return {TOTAL} / count"},
+    "a sum of booleans, as float": {MEAN: f"count = (targets != IGNORED).sum().float()\n    return {TOTAL} / count"},
+    "a sum of what F.where makes of two numbers": {
+        MEAN: f"count = F.sum(F.where(targets != IGNORED, 1.0, 0.0), axis=None).reshape([])\n    return {TOTAL} / count"
+    },
+    "torch.sum of booleans": {MEAN: f"count = torch.sum(targets != IGNORED)\n    return {TOTAL} / count"},
     "F.cross_entropy with view and ignore_index": {
-        f"    {TOTAL}\n": "",
         MEAN: "return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=IGNORED)",
     },
     "F.cross_entropy of what is cut and made contiguous": {
-        TOTAL: "shift_logits = logits[..., :-1, :].contiguous()\n    shift_labels = labels[..., 1:].contiguous()",
-        MEAN: "return F.cross_entropy(shift_logits.view(-1, 37), shift_labels.view(-1))",
+        MEAN: "shift_logits = logits[..., :-1, :].contiguous()\n    shift_labels = labels[..., 1:].contiguous()\n"
+        "    return F.cross_entropy(shift_logits.view(-1, 37), shift_labels.view(-1))"
     },
     "nn.functional.cross_entropy": {
-        f"    {TOTAL}\n": "",
         MEAN: "return nn.functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))",
     },
     "a mask as an index": {
-        TOTAL: "losses = token_losses(logits, targets)",
-        MEAN: "return losses[targets != IGNORED].mean()",
+        MEAN: "losses = token_losses(logits, targets)\n    return losses[targets != IGNORED].mean()"
     },
-    "item": {MEAN: "return (total / count_valid(targets)).item()"},
-    "float": {MEAN: "return float(total / count_valid(targets))"},
+    "item": {MEAN: f"return ({TOTAL} / count_valid(targets)).item()"},
+    "float": {MEAN: f"return float({TOTAL} / count_valid(targets))"},
     "F.one_hot": {ONE_HOT: "one_hot = F.one_hot(targets.squeeze(-1), logits.shape[-1])"},
     "a float as a method": {ONE_HOT: "one_hot = (targets == vocab).float()"},
-    "exp as a method": {GRADIENT: "gradient = (log_softmax(logits).exp() - one_hot) / count_valid(targets)"},
-    "softmax with a dim": {GRADIENT: "gradient = (F.softmax(logits, dim=-1) - one_hot) / count_valid(targets)"},
+    "exp as a method": {GRADIENT: "grad = (log_softmax(logits).exp() - one_hot) / count_valid(targets)"},
+    "softmax with a dim": {GRADIENT: "grad = (F.softmax(logits, dim=-1) - one_hot) / count_valid(targets)"},
     "zeros set in place": {
-        ZEROED: "gradient[targets == IGNORED] = 0.0\n    return gradient",
+        ZEROED: "grad[targets == IGNORED] = 0.0\n    return grad",
     },
-    "masked_fill of the gradient": {ZEROED: "return gradient.masked_fill(targets == IGNORED, 0.0)"},
+    "masked_fill of the gradient": {ZEROED: "return grad.masked_fill(targets == IGNORED, 0.0)"},
     "torch.exp": {EXP: "return torch.exp(loss)"},
     "np.exp": {EXP: "return np.exp(loss)"},
     "exp of a number as a method": {EXP: "return loss.exp()"},
