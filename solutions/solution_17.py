@@ -15,7 +15,7 @@ def rows_of(x: Tensor) -> Tensor:  # [..., channels] -> [rows, channels]
 
 def sum_over_rows(x: Tensor) -> Tensor:  # [..., channels] -> [channels]
     """Return the sum over all tokens: a parameter that every token uses gets a gradient from each."""
-    # Sum rows_of(x) over axis 0; F.sum keeps that axis with size 1, so reshape to [channels]. (1 line)
+    # Add up each channel over all tokens. (1 line)
     return F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])
 
 
@@ -23,9 +23,9 @@ def linear_backward(
     grad: Tensor, x: Tensor, weight: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., out], [..., in], [out, in] -> [..., in], [out, in], [out]
     """Return the gradients of x, weight and bias, where grad is that of ``x @ weight.T + bias``."""
-    # Multiply grad by weight, and the transposed rows of grad by those of x; sum grad over rows. (3 lines)
+    # Find the gradients of x, weight and bias; every token has a part in the last two. (3 lines)
     grad_x = grad @ weight
-    grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)  # [out, rows] @ [rows, in]
+    grad_weight = rows_of(grad).T @ rows_of(x)  # [out, rows] @ [rows, in]
     return grad_x, grad_weight, sum_over_rows(grad)
 
 
@@ -34,7 +34,7 @@ def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
     factor, cubic = math.sqrt(2 / math.pi), 0.044715
     u = factor * (x + cubic * x * x * x)
     tanh = F.tanh(u)
-    # du, the derivative of u; then 0.5 (1 + tanh) + 0.5 x (1 - tanh**2) du; multiply by grad. (3 lines)
+    # Differentiate GELU: x is used twice, in front and inside u. Multiply by grad. (3 lines)
     du = factor * (1 + 3 * cubic * x * x)
     derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * du
     return grad * derivative
@@ -50,7 +50,7 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]: 1 over the standard deviation
     normalized = centered * rstd
-    # With g = grad * weight, rstd * (g - mean(g) - normalized * mean(g * normalized)); two sums. (3 lines)
+    # Remove from the gradient of normalized what the norm ignores, the shift and the stretch. (3 lines)
     g = grad * weight  # the gradient of normalized
     grad_x = rstd * (g - F.mean(g, axis=-1) - normalized * F.mean(g * normalized, axis=-1))
     return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)
@@ -61,5 +61,5 @@ def embedding_backward(
 ) -> Tensor:  # [batch, seq, embd], [batch, seq] -> [num_embeddings, embd]
     """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
     table = Tensor.zeros([num_embeddings, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
-    # Add each token's gradient to the row of its id, with F.scatter_nd_add. (1 line)
+    # Add the gradient of each token to the row that it looked up. (1 line)
     return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))

@@ -151,7 +151,7 @@ MEAN_LOSS = "sum_all(token_losses(x, t)) / count_valid(t)"
 
 #: What step 17 writes instead of a sum over batch and sequence, of products of rows, and of adding rows to a table.
 SUM_OVER_ROWS = "F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
-PRODUCTS = "rows_of(x).transpose(0, 1) @ rows_of(y)"
+PRODUCTS = "rows_of(x).T @ rows_of(y)"
 ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")

@@ -2,7 +2,7 @@
 
 SUM = "return F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
 BY_X = "grad_x = grad @ weight"
-BY_WEIGHT = "grad_weight = rows_of(grad).transpose(0, 1) @ rows_of(x)"
+BY_WEIGHT = "grad_weight = rows_of(grad).T @ rows_of(x)"
 LINEAR = "return grad_x, grad_weight, sum_over_rows(grad)"
 DU = "du = factor * (1 + 3 * cubic * x * x)"
 DERIVATIVE = "derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * du"
@@ -39,10 +39,10 @@ MISTAKES = {
         BY_X: "grad_x = grad @ weight.T"
     },
     "The gradient of weight is transposed, [in, out], as Hugging Face's Conv1D has it; Linear keeps [out, in].": {
-        BY_WEIGHT: "grad_weight = rows_of(x).transpose(0, 1) @ rows_of(grad)"
+        BY_WEIGHT: "grad_weight = rows_of(x).T @ rows_of(grad)"
     },
     "Every sequence has a gradient of weight of its own; there is one weight, so make rows of all tokens first.": {
-        BY_WEIGHT: "grad_weight = grad.transpose(-2, -1) @ x"
+        BY_WEIGHT: "grad_weight = grad.T @ x"
     },
     "The gradient of weight is averaged over the tokens; add them up: the loss is where a mean is taken.": {
         BY_WEIGHT: BY_WEIGHT + " / int(rows_of(x).shape[0])"
@@ -210,9 +210,7 @@ counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.resh
     "grad and input_ids are flattened in different orders; every row of grad must meet its own id.": {
         SCATTER: SCATTER.replace("rows_of(grad)", "rows_of(grad.transpose(0, 1))")
     },
-    "The table is transposed; it has a row for each token of the vocabulary, [vocab, embd].": {
-        SCATTER: SCATTER + ".transpose(0, 1)"
-    },
+    "The table is transposed; it has a row for each token of the vocabulary, [vocab, embd].": {SCATTER: SCATTER + ".T"},
     "The gradients are subtracted; the optimizer is what goes against a gradient.": {
         SCATTER: SCATTER.replace("rows_of(grad)", "-rows_of(grad)")
     },
@@ -231,7 +229,8 @@ ALTERNATIVES = {
     "the rows first": {BY_X: "grad_x = (rows_of(grad) @ weight).reshape(x.shape)"},
     "matmul as a function": {BY_X: "grad_x = F.matmul(grad, weight)"},
     "the transpose of the transposed product": {BY_WEIGHT: "grad_weight = (rows_of(x).T @ rows_of(grad)).T"},
-    "permute for the transpose": {BY_WEIGHT: BY_WEIGHT.replace("transpose(0, 1)", "permute([1, 0])")},
+    "permute for the transpose": {BY_WEIGHT: BY_WEIGHT.replace(".T", ".permute([1, 0])")},
+    "transpose by two axes": {BY_WEIGHT: BY_WEIGHT.replace(".T", ".transpose(0, 1)")},
     "the sum of outer products": {
         BY_WEIGHT: "products = rows_of(grad).unsqueeze(-1) * rows_of(x).unsqueeze(-2)\n"
         "    grad_weight = F.sum(products, axis=0).reshape(weight.shape)"
@@ -277,7 +276,7 @@ ALTERNATIVES = {
     "a product with one-hot rows": {
         SCATTER: "vocab = Tensor.arange(num_embeddings, dtype=input_ids.dtype, device=input_ids.device)\n"
         "    one_hot = (input_ids.reshape([-1, 1]) == vocab).cast(grad.dtype)\n"
-        "    return one_hot.transpose(0, 1) @ rows_of(grad)"
+        "    return one_hot.T @ rows_of(grad)"
     },
 }
 
