@@ -12,9 +12,9 @@ from max.experimental.tensor import Tensor
 
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
-from solutions.solution_16 import count_valid, next_labels
+from solutions.solution_16 import count_valid, next_labels, sum_all
 from solutions.solution_19 import gpt2_loss_and_gradients
-from solutions.training import Batch, Graph, TrainingState, check_finite, model_with, scalar, zero_grad
+from solutions.training import Batch, Graph, TrainingState, accumulate_batches, check_finite, model_with, scalar
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -23,24 +23,24 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
     which is later, and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
-    # Up to warmup_steps, return that fraction of peak; later, half of peak times (1 + cosine). (4 lines)
+    # Rise in a straight line during the warm-up, then fall along half a cosine, and stay at 0. (4 lines)
     if step <= warmup_steps:
         return peak * step / warmup_steps
     done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))
     return peak * (1 + math.cos(math.pi * done)) / 2
 
 
-def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
+def sum_of_squares(grad: Tensor) -> Tensor:  # [...] -> []
     """Return the sum of all squares, of each row first: in one sum of millions, float32 loses several percent."""
-    return F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([])
+    return sum_all(F.sum(grad * grad, axis=-1))
 
 
-def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
+def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
     """Return all gradients, scaled by one factor to a joint norm of at most ``max_norm``, and their norm before, []."""
-    # Add up sum_of_squares of all gradients, take the root; multiply all by one factor of at most 1. (3 lines)
-    norm = F.sqrt(sum(sum_of_squares(gradient) for gradient in gradients.values()))
+    # Shorten all gradients together, as if they were one long vector, if that is longer than max_norm. (3 lines)
+    norm = F.sqrt(sum(sum_of_squares(grad) for grad in grads.values()))
     factor = max_norm / F.max(norm, max_norm)
-    return {name: factor * gradient for name, gradient in gradients.items()}, norm
+    return {name: factor * grad for name, grad in grads.items()}, norm
 
 
 @dataclass(frozen=True)
@@ -56,20 +56,27 @@ class AdamW:
     weight_decay: float = 0.1
 
     def updated(
-        self, weight: Tensor, m: Tensor, v: Tensor, gradient: Tensor, lr: Tensor, step: Tensor
+        self, weight: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: Tensor, step: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
         Both averages begin at 0, and ``step``, the number of the step, at 1.
         """
         decay = self.weight_decay if weight.rank > 1 else 0.0  # a gain or a bias, which has one axis, does not decay
-        # Move m and v; correct each by 1 - beta**step; divide; step down, with the decay. (6 lines)
-        m = self.beta1 * m + (1 - self.beta1) * gradient
-        v = self.beta2 * v + (1 - self.beta2) * gradient * gradient
+        # Move both averages, correct them for their start at 0, and step downhill, with the decay. (6 lines)
+        m = self.beta1 * m + (1 - self.beta1) * grad
+        v = self.beta2 * v + (1 - self.beta2) * grad * grad
         m_hat = m / (1 - self.beta1**step)
         v_hat = v / (1 - self.beta2**step)
         direction = m_hat / (F.sqrt(v_hat) + self.epsilon)
         return weight - lr * (direction + decay * weight), m, v
+
+
+def add_to_sums(sums: Tensors, grads: Tensors, count: Tensor) -> None:
+    """Add the gradients of a mean over ``count`` losses to sums, in place: other batches have added to them as well."""
+    # Make a sum of each mean, so that every loss counts the same, and write into the sums. (2 lines)
+    for name, grad in grads.items():
+        sums[name][...] = sums[name] + count * grad
 
 
 class Accumulate(Module[..., tuple[Tensor, Tensor]]):
@@ -82,12 +89,10 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
-        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
+        loss, grads = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
         count = count_valid(next_labels(labels))
+        add_to_sums(sums, grads, count)
         nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
-        for name, gradient in gradients.items():
-            sums[name][...] = sums[name] + count * gradient
         return nats, count
 
 
@@ -99,24 +104,13 @@ class Update(Module[..., Tensor]):
 
     def forward(self, lr: Tensor, step: Tensor, count: Tensor, state: TrainingState) -> Tensor:  # 3 x [], state -> []
         """Return the norm of the mean gradients; clip them, and write into weights and averages."""
-        gradients = {name: total / count for name, total in state.sums.items()}
-        gradients, norm = clip_by_global_norm(gradients, self.max_norm)
-        for name, gradient in gradients.items():
+        grads = {name: total / count for name, total in state.sums.items()}
+        grads, norm = clip_by_global_norm(grads, self.max_norm)
+        # Have the optimizer update every weight and its averages, in place; return the norm. (4 lines)
+        for name, grad in grads.items():
             weight, m, v = state.weights[name], state.m[name], state.v[name]
-            weight[...], m[...], v[...] = self.optimizer.updated(weight, m, v, gradient, lr, step)
+            weight[...], m[...], v[...] = self.optimizer.updated(weight, m, v, grad, lr, step)
         return norm
-
-
-def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
-    """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
-    nats = count = 0.0
-    # Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
-    zero_grad(state.sums)
-    for input_ids, labels in batches:
-        batch_nats, batch_count = accumulate(input_ids, labels, state.weights, state.sums)
-        nats += batch_nats.item()
-        count += batch_count.item()
-    return nats, count
 
 
 def train_step(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,17 @@ def zero_grad(sums: Tensors) -> None:
         buffer = tensor.driver_tensor
         buffer.inplace_copy_from(Buffer.zeros(buffer.shape, buffer.dtype, buffer.device))
         buffer.device.synchronize()  # what reads the tensor next must not come before the copy
+
+
+def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
+    """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
+    nats = count = 0.0
+    zero_grad(state.sums)
+    for input_ids, labels in batches:
+        batch_nats, batch_count = accumulate(input_ids, labels, state.weights, state.sums)
+        nats += batch_nats.item()
+        count += batch_count.item()
+    return nats, count
 
 
 def check_finite(step: int, name: str, number: float) -> None:

@@ -12,9 +12,9 @@ from max.experimental.tensor import Tensor
 
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
-from solutions.solution_16 import count_valid, next_labels
+from solutions.solution_16 import count_valid, next_labels, sum_all
 from solutions.solution_19 import gpt2_loss_and_gradients
-from solutions.training import Batch, Graph, TrainingState, check_finite, model_with, scalar, zero_grad
+from solutions.training import Batch, Graph, TrainingState, accumulate_batches, check_finite, model_with, scalar
 
 
 def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int) -> float:
@@ -23,18 +23,18 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
     which is later, and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
-    # TODO: Up to warmup_steps, return that fraction of peak; later, half of peak times (1 + cosine). (4 lines)
+    # TODO: Rise in a straight line during the warm-up, then fall along half a cosine, and stay at 0. (4 lines)
     raise NotImplementedError
 
 
-def sum_of_squares(gradient: Tensor) -> Tensor:  # [...] -> []
+def sum_of_squares(grad: Tensor) -> Tensor:  # [...] -> []
     """Return the sum of all squares, of each row first: in one sum of millions, float32 loses several percent."""
-    return F.sum(F.sum(gradient * gradient, axis=-1), axis=None).reshape([])
+    return sum_all(F.sum(grad * grad, axis=-1))
 
 
-def clip_by_global_norm(gradients: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
+def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
     """Return all gradients, scaled by one factor to a joint norm of at most ``max_norm``, and their norm before, []."""
-    # TODO: Add up sum_of_squares of all gradients, take the root; multiply all by one factor of at most 1. (3 lines)
+    # TODO: Shorten all gradients together, as if they were one long vector, if that is longer than max_norm. (3 lines)
     raise NotImplementedError
 
 
@@ -51,15 +51,21 @@ class AdamW:
     weight_decay: float = 0.1
 
     def updated(
-        self, weight: Tensor, m: Tensor, v: Tensor, gradient: Tensor, lr: Tensor, step: Tensor
+        self, weight: Tensor, m: Tensor, v: Tensor, grad: Tensor, lr: Tensor, step: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
 
         Both averages begin at 0, and ``step``, the number of the step, at 1.
         """
         decay = self.weight_decay if weight.rank > 1 else 0.0  # a gain or a bias, which has one axis, does not decay
-        # TODO: Move m and v; correct each by 1 - beta**step; divide; step down, with the decay. (6 lines)
+        # TODO: Move both averages, correct them for their start at 0, and step downhill, with the decay. (6 lines)
         raise NotImplementedError
+
+
+def add_to_sums(sums: Tensors, grads: Tensors, count: Tensor) -> None:
+    """Add the gradients of a mean over ``count`` losses to sums, in place: other batches have added to them as well."""
+    # TODO: Make a sum of each mean, so that every loss counts the same, and write into the sums. (2 lines)
+    raise NotImplementedError
 
 
 class Accumulate(Module[..., tuple[Tensor, Tensor]]):
@@ -72,11 +78,11 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
-        loss, gradients = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
+        loss, grads = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
         count = count_valid(next_labels(labels))
+        add_to_sums(sums, grads, count)
         nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        # TODO: For each name: the mean gradient times count is a sum; add it to sums in place, with [...]. (3 lines)
-        raise NotImplementedError
+        return nats, count
 
 
 class Update(Module[..., Tensor]):
@@ -87,19 +93,10 @@ class Update(Module[..., Tensor]):
 
     def forward(self, lr: Tensor, step: Tensor, count: Tensor, state: TrainingState) -> Tensor:  # 3 x [], state -> []
         """Return the norm of the mean gradients; clip them, and write into weights and averages."""
-        gradients = {name: total / count for name, total in state.sums.items()}
-        gradients, norm = clip_by_global_norm(gradients, self.max_norm)
-        for name, gradient in gradients.items():
-            weight, m, v = state.weights[name], state.m[name], state.v[name]
-            weight[...], m[...], v[...] = self.optimizer.updated(weight, m, v, gradient, lr, step)
-        return norm
-
-
-def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
-    """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
-    nats = count = 0.0
-    # TODO: Zero the sums; accumulate every batch into them, and add what it returns to nats and count. (6 lines)
-    raise NotImplementedError
+        grads = {name: total / count for name, total in state.sums.items()}
+        grads, norm = clip_by_global_norm(grads, self.max_norm)
+        # TODO: Have the optimizer update every weight and its averages, in place; return the norm. (4 lines)
+        raise NotImplementedError
 
 
 def train_step(

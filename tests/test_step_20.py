@@ -14,7 +14,7 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, TensorType
 
-from checker.claims import Refusal, about, equal, first_of, for_each, is_value, require
+from checker.claims import Refusal, about, equal, first_of, for_each, require
 from checker.claims.modules import unwanted
 from checker.compiling import compiling
 from checker.max_adapter.runtime import lazily, open_device, tensor
@@ -29,6 +29,7 @@ DRAWN = np.random.RandomState(20)
 GRADIENTS = {name: DRAWN.standard_normal(shape).astype(np.float32) for name, shape in {"a": (3, 4), "b": (5,)}.items()}
 LENGTH = math.sqrt(sum(float((array.astype(np.float64) ** 2).sum()) for array in GRADIENTS.values()))
 STATE = ("weights", "sums", "m", "v")
+MOVED = ("m", "v", "weights")  # by an update
 
 
 def below(reference, prefix):
@@ -282,7 +283,7 @@ def at_once(graph):
     return call
 
 
-@about("forward")
+@about("add_to_sums")
 def test_sums(step, reference):
     """Batches of 4 and 8 labels give PyTorch's sums over 12: each mean times its own count, added in place."""
     accumulate, state = step.Accumulate(config_of(reference)), training_state(below(reference, "weights_0/"))
@@ -296,84 +297,44 @@ def test_sums(step, reference):
     same(state.sums, below(reference, "sums_1/"), "the sums")
 
 
-@about("forward")
-def test_losses_and_their_number(step, reference):
-    """It returns the sum of the batch's losses and how many they are."""
-    accumulate, state = step.Accumulate(config_of(reference)), training_state(below(reference, "weights_0/"))
-    batches = zip(reference["input_ids"], reference["labels"], strict=True)
-    results = [at_once(accumulate)(*map(tensor, batch), state.weights, state.sums) for batch in batches]
-    for result in results:
-        if not (isinstance(result, tuple | list) and len(result) == 2):
-            raise unwanted(accumulate.forward, result, "losses and count")
-    total, count = np.float32([[value.item() for value in result] for result in results]).sum(axis=0)
-    equal(count, np.float32(reference["count"]), what="the number of losses", whose=PYTORCH)
-    equal(total / count, reference["losses"][0].astype(np.float32), what="the mean of the losses", whose=PYTORCH)
-
-
 def scalars(*numbers):
     return [tensor(np.array(number, np.float32)) for number in numbers]
 
 
-class Stub:
-    """Stands for Accumulate, and has a state of one weight; remembers what it was called with."""
-
-    def __init__(self, *answers):
-        self.answers, self.calls, self.sums = itertools.cycle(answers), [], np.full((2, 2), 9.0, np.float32)
-        arrays = (self.sums if kind == "sums" else np.zeros((2, 2), np.float32) for kind in STATE)
-        self.state = TrainingState(*({"w": Tensor.from_dlpack(array)} for array in arrays))
-
-    def accumulate(self, input_ids, labels, weights, sums):
-        self.calls.append((input_ids, labels, weights, sums))
-        self.sums += 1.0
-        return tuple(scalars(*next(self.answers)))
-
-    def batches(self, module, batches=((0, 0), (1, 1))):
-        return module.accumulate_batches(self.state, iter(batches), self.accumulate)
-
-
-@about("accumulate_batches")
-def test_what_is_called(step):
-    """Each batch goes through accumulate once, in order, with the state's weights and sums."""
-    stub, batches = Stub((6.0, 3), (1.0, 1)), [("ids 1", "labels 1"), ("ids 2", "labels 2")]
-    stub.batches(step, batches)
-    is_value("what accumulate got", [call[:2] for call in stub.calls], batches)
-    for call in stub.calls:
-        got = [next((kind for kind in STATE if getattr(stub.state, kind) is group), "?") for group in call[2:]]
-        is_value("what accumulate reads and writes into", got, ["weights", "sums"])
+def after_update(step, reference, optimizer, schedule, at):
+    """The norm that Update returns at a step, and the state that it has written into."""
+    names = below(reference, "weights_0/")
+    given = {kind: tensors({name: before(reference, at, kind, name) for name in names}) for kind in MOVED}
+    state = TrainingState(
+        **{kind: dict(group) for kind, group in given.items()}, sums=tensors(below(reference, f"sums_{at}/"))
+    )
+    update = at_once(step.Update(optimizer, reference.config["max_norm"]))
+    norm = update(*scalars(schedule(at), at, reference["count"]), state)
+    for kind, group in given.items():
+        replaced = any(getattr(state, kind)[name] is not value for name, value in group.items())
+        sentence = f"state.{kind} has other tensors now. Write into those that were there: `[...] =`."
+        require(not replaced, sentence, f"{kind} replaced")
+    return norm, state
 
 
-@about("accumulate_batches")
-def test_sums_begin_at_0(step):
-    """The sums are set to 0 once, before the first batch, so that nothing of an earlier step is in them."""
-    stub = Stub((6.0, 3), (1.0, 1))
-    stub.batches(step)
-    summed, sentence = stub.sums.max(), "The sums held 9, and each of two batches adds 1: afterward they are"
-    require(summed == 2, f"{sentence} {summed:g}, and must be 2.", f"{summed:g}")
+@about("forward")
+def test_update(step, reference, optimizer, schedule):
+    """Update writes into the state: all weights, m and v are PyTorch's after steps 1 and 20."""
+
+    def right(at):
+        _, state = after_update(step, reference, optimizer, schedule, at)
+        for kind in MOVED:
+            last_first = reversed(below(reference, f"{kind}_{at}/").items())  # a loop may have moved that one alone
+            same(getattr(state, kind), dict(last_first), f"after step {at}, {kind}")
+
+    for_each((1, 20), right)
 
 
-def totals(step, *answers):
-    """Refuse unless the learner's function adds up the answers to two batches."""
-    result = Stub(*answers).batches(step)
-    if not (isinstance(result, tuple | list) and len(result) == 2):
-        raise unwanted(step.accumulate_batches, result, "the sum of the losses and their number")
-    for what, actual, right in zip(("the sum of the losses", "their number"), result, np.sum(answers, 0), strict=True):
-        number(what, actual, right)
-
-
-@about("accumulate_batches")
-def test_totals(step):
-    """It returns the sum of all losses of all batches, and how many they are: two plain numbers."""
-    totals(step, (6.0, 3), (1.0, 1))
-
-
-@about("accumulate_batches")
-def test_one_batch_without_labels(step):
-    """A batch without a valid label, all of it padding, counts for nothing beside one that has some."""
-    try:
-        totals(step, (6.0, 3), (0.0, 0))
-    except ArithmeticError as error:
-        sentence = "One batch without a valid label ends the step, although another has some"
-        raise Refusal(f"{sentence}: {type(error).__name__}.") from error
+@about("forward")
+def test_norm_of_an_update(step, reference, optimizer, schedule):
+    """Update returns the norm of the mean gradients, as it was before clipping: one float32, []."""
+    norm, _ = after_update(step, reference, optimizer, schedule, 20)  # in which they are clipped
+    equal(norm, reference["norms"][19].astype(np.float32), what="the norm of step 20", whose=PYTORCH)
 
 
 @about("train_step")

@@ -4,22 +4,23 @@ RISING = "if step <= warmup_steps:"
 RISE = "return peak * step / warmup_steps"
 DONE = "done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
 FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
-NORM = "norm = F.sqrt(sum(sum_of_squares(gradient) for gradient in gradients.values()))"
+NORM = "norm = F.sqrt(sum(sum_of_squares(grad) for grad in grads.values()))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
-CLIPPED = "return {name: factor * gradient for name, gradient in gradients.items()}, norm"
-M = "m = self.beta1 * m + (1 - self.beta1) * gradient"
-V = "v = self.beta2 * v + (1 - self.beta2) * gradient * gradient"
+CLIPPED = "return {name: factor * grad for name, grad in grads.items()}, norm"
+M = "m = self.beta1 * m + (1 - self.beta1) * grad"
+V = "v = self.beta2 * v + (1 - self.beta2) * grad * grad"
 M_HAT = "m_hat = m / (1 - self.beta1**step)"
 V_HAT = "v_hat = v / (1 - self.beta2**step)"
 DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
 DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
 DOWN = "return weight - lr * (direction + decay * weight), m, v"
 UNDECAYED = "return weight - lr * direction, m, v"
-ADDED = "sums[name][...] = sums[name] + count * gradient"
-RETURNED = "        return nats, count"
-ZERO = "zero_grad(state.sums)"
-ADDED_UP = "nats += batch_nats.item()\n        count += batch_count.item()"
-TOTALS = "\n    return nats, count"
+ADDED = "sums[name][...] = sums[name] + count * grad"
+READ = "weight, m, v = state.weights[name], state.m[name], state.v[name]"
+EACH = f"for name, grad in grads.items():\n            {READ}"
+UPDATED = "self.optimizer.updated(weight, m, v, grad, lr, step)"
+WRITTEN = f"weight[...], m[...], v[...] = {UPDATED}"
+NORM_RETURNED = "        return norm"
 
 MISTAKES = {
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
@@ -54,40 +55,40 @@ MISTAKES = {
     },
     "The rate jumps to twice the peak: take half of 1 + cosine.": {FALL: FALL.replace(" / 2", "")},
     "Each gradient is clipped by its own norm, which changes their direction; one factor is for all.": {
-        CLIPPED: "norms = {name: F.sqrt(sum_of_squares(gradient)) for name, gradient in gradients.items()}\n"
-        "    return {name: max_norm / F.max(norms[name], max_norm) * gradients[name] for name in gradients}, norm"
+        CLIPPED: "norms = {name: F.sqrt(sum_of_squares(grad)) for name, grad in grads.items()}\n"
+        "    return {name: max_norm / F.max(norms[name], max_norm) * grads[name] for name in grads}, norm"
     },
     "Each number is cut off at max_norm, which changes the direction; multiply all by one factor.": {
-        CLIPPED: "return {name: F.max(F.min(g, max_norm), -max_norm) for name, g in gradients.items()}, norm"
+        CLIPPED: "return {name: F.max(F.min(g, max_norm), -max_norm) for name, g in grads.items()}, norm"
     },
     "Short gradients are made longer: the factor must be at most 1.": {FACTOR: "factor = max_norm / norm"},
     "The factor is at least 1: divide by the larger of norm and max_norm.": {FACTOR: FACTOR.replace("F.max", "F.min")},
     "The factor is upside down: max_norm over the norm.": {FACTOR: "factor = F.max(norm, max_norm) / max_norm"},
     "The norms are added up; add up the squares, and take one root.": {
-        NORM: "norm = sum(F.sqrt(sum_of_squares(gradient)) for gradient in gradients.values())"
+        NORM: "norm = sum(F.sqrt(sum_of_squares(grad)) for grad in grads.values())"
     },
     "The root is missing: this is the square of the norm.": {
-        NORM: "norm = sum(sum_of_squares(gradient) for gradient in gradients.values())"
+        NORM: "norm = sum(sum_of_squares(grad) for grad in grads.values())"
     },
     "The norm is that of the first gradient alone; add up the squares of all.": {
-        NORM: "norm = F.sqrt(sum_of_squares(next(iter(gradients.values()))))"
+        NORM: "norm = F.sqrt(sum_of_squares(next(iter(grads.values()))))"
     },
     "The squares are averaged; the norm is the root of their sum.": {
-        NORM: "norm = F.sqrt(sum(sum_of_squares(g) for g in gradients.values()) / len(gradients))"
+        NORM: "norm = F.sqrt(sum(sum_of_squares(g) for g in grads.values()) / len(grads))"
     },
     "The norm has the shape [1]; use sum_of_squares, or reshape([]).": {
-        NORM: "norm = F.sqrt(sum(F.sum(F.sum(g * g, axis=-1), axis=None) for g in gradients.values()))"
+        NORM: "norm = F.sqrt(sum(F.sum(F.sum(g * g, axis=-1), axis=None) for g in grads.values()))"
     },
     "All squares of a large table are in one sum, where float32 loses digits; sum its rows first: sum_of_squares.": {
-        NORM: "norm = F.sqrt(sum(F.sum(g * g, axis=None).reshape([]) for g in gradients.values()))"
+        NORM: "norm = F.sqrt(sum(F.sum(g * g, axis=None).reshape([]) for g in grads.values()))"
     },
     "The norm that is returned is the one after clipping; return the one before.": {
         CLIPPED: CLIPPED.replace(", norm", ", norm * factor")
     },
     "The caller's dictionary is changed; return a new one.": {
-        CLIPPED: "for name in gradients:\n        gradients[name] *= factor\n    return gradients, norm"
+        CLIPPED: "for name in grads:\n        grads[name] *= factor\n    return grads, norm"
     },
-    "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return gradients, norm"},
+    "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return grads, norm"},
     "Biases and gains decay too; only weights with two axes do.": {DECAY: DECAY.replace("> 1", "> 0")},
     "Only biases and gains decay; it must be the others.": {DECAY: DECAY.replace("> 1", "< 2")},
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
@@ -96,16 +97,14 @@ MISTAKES = {
     "beta1 and beta2 are swapped in m: it has beta1.": {M: M.replace("beta1", "beta2")},
     "beta1 and beta2 are swapped in v: it has beta2.": {V: V.replace("beta2", "beta1")},
     "The gradient is multiplied by beta1, and the old m by 1 - beta1; it must be the other way round.": {
-        M: "m = (1 - self.beta1) * m + self.beta1 * gradient"
+        M: "m = (1 - self.beta1) * m + self.beta1 * grad"
     },
     "The new gradient is added whole, which makes m too large: multiply it by 1 - beta1.": {
-        M: "m = self.beta1 * m + gradient"
+        M: "m = self.beta1 * m + grad"
     },
-    "The gradient is not squared: v is the average of gradient * gradient.": {
-        V: V.replace("gradient * gradient", "gradient")
-    },
-    "m is squared; v is the average of the squared gradient.": {V: V.replace("gradient * gradient", "m * m")},
-    "v forgets at once: add beta2 times the old v.": {V: "v = gradient * gradient"},
+    "The gradient is not squared: v is the average of grad * grad.": {V: V.replace("grad * grad", "grad")},
+    "m is squared; v is the average of the squared gradient.": {V: V.replace("grad * grad", "m * m")},
+    "v forgets at once: add beta2 times the old v.": {V: "v = grad * grad"},
     "m is not corrected for its start at 0: divide by 1 - beta1**step.": {M_HAT: "m_hat = m"},
     "v is not corrected for its start at 0: divide by 1 - beta2**step.": {V_HAT: "v_hat = v"},
     "m and v are returned corrected; return them as they are, or the next step corrects them again.": {
@@ -158,7 +157,7 @@ MISTAKES = {
         DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
     },
     "The decay is inside the gradient, where it is divided by the root too; add it to the direction.": {
-        M: f"if weight.rank > 1:\n            gradient = gradient + self.weight_decay * weight\n        {M}",
+        M: f"if weight.rank > 1:\n            grad = grad + self.weight_decay * weight\n        {M}",
         DOWN: UNDECAYED,
     },
     "The decay is missing: add weight_decay * weight to the direction of a matrix.": {DOWN: UNDECAYED},
@@ -175,59 +174,51 @@ MISTAKES = {
     "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
     "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a "
     "large one.": {ADDED: ADDED.replace("count * ", "")},
-    "The gradient is multiplied by the number of positions; multiply by count, the number of labels.": {
-        ADDED: ADDED.replace("count", "int(labels.shape[0]) * (int(labels.shape[1]) - 1)")
-    },
     "The gradient is divided by count; multiply it: the gradient is a mean, and count times a mean is a sum.": {
-        ADDED: ADDED.replace("count * gradient", "gradient / count")
+        ADDED: ADDED.replace("count * grad", "grad / count")
     },
     "What other batches have added is overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},
     "The sum is multiplied by count too; only the new gradient is.": {
-        ADDED: "sums[name][...] = (sums[name] + gradient) * count"
+        ADDED: "sums[name][...] = (sums[name] + grad) * count"
     },
     "`+=` gives a name to a new tensor, and the sum stays as it was: write into it with [...].": {
-        ADDED: "total = sums[name]\n            total += count * gradient"
+        ADDED: "total = sums[name]\n        total += count * grad"
     },
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write sums[name][...] = ….": {
-        ADDED: "sums[name] += count * gradient"
+        ADDED: "sums[name] += count * grad"
     },
-    "The mean loss of the batch is returned; return the sum, nats.": {RETURNED: "        return loss, count"},
-    "nats comes first, then count.": {RETURNED: "        return count, nats"},
-    "The means of the batches are added up; add up their sums, which count every label the same.": {
-        ADDED_UP: ADDED_UP.replace("batch_nats.item()", "batch_nats.item() / max(1, batch_count.item())")
+    "The names weight, m and v get new tensors, and the state stays as it was: write into them with [...].": {
+        WRITTEN: WRITTEN.replace("[...]", "")
     },
-    "Only the last batch's loss is returned: add up all.": {
-        ADDED_UP: ADDED_UP.replace("nats +=", "nats ="),
+    "The dictionaries get other tensors; a compiled graph needs those it was given: write into them with [...].": {
+        WRITTEN: f"state.weights[name], state.m[name], state.v[name] = {UPDATED}"
     },
-    "Only the last batch's labels are counted: add up all.": {
-        ADDED_UP: ADDED_UP.replace("count +=", "count ="),
+    "m and v are not kept, so the next step begins with the old ones: write into all three.": {
+        WRITTEN: f"weight[...], _, _ = {UPDATED}"
     },
-    "The mean of the losses is returned; return their sum, which train_step divides.": {
-        TOTALS: "\n    return nats / count, count"
+    "The new m goes into v, and the new v into m: the order is weight, m, v.": {
+        WRITTEN: WRITTEN.replace("m[...], v[...]", "v[...], m[...]")
     },
-    "One batch without a valid label is refused, although another has some; refuse only if none has.": {
-        ADDED_UP: f"{ADDED_UP}\n        if not batch_count.item():\n            raise FloatingPointError(batch_count)"
+    "updated gets v as m, and m as v: the order is weight, m, v.": {
+        WRITTEN: WRITTEN.replace("m, v, grad", "v, m, grad")
     },
-    "The batches are gone through twice; they may come from a generator, which can be read once.": {
-        "for input_ids": "n_batches = len([*batches])\n    for input_ids",
+    "updated gets the step as lr, and lr as the step: lr comes first.": {
+        WRITTEN: WRITTEN.replace("lr, step", "step, lr")
     },
-    "The sums still hold the gradients of the step before: zero_grad(state.sums) comes first.": {f"    {ZERO}\n": ""},
-    "The sums are set to 0 for every batch, so that only the last one is learned; do it once, before the loop.": {
-        f"    {ZERO}\n": "",
-        "batch_nats, batch_count = ": f"{ZERO}\n        batch_nats, batch_count = ",
+    "updated gets the number of losses as the step.": {WRITTEN: WRITTEN.replace("lr, step", "lr, count")},
+    "The sums go into the optimizer; it gets their clipped means, grads.": {EACH: EACH.replace("grads", "state.sums")},
+    "The means go into the optimizer as they are; it gets the clipped ones, grads.": {
+        EACH: EACH.replace("grads", "state.sums"),
+        WRITTEN: WRITTEN.replace("grad,", "grad / count,"),
     },
-    "The sums are set to 0 after the batches, so that nothing is learned; do it before the first.": {
-        f"    {ZERO}\n": "",
-        TOTALS: f"\n    {ZERO}{TOTALS}",
+    "Only the last weight is updated: the update belongs into the loop.": {WRITTEN: f"pass\n        {WRITTEN}"},
+    "The new weight is added to the old one; updated returns the new weight itself.": {
+        WRITTEN: f"new, m[...], v[...] = {UPDATED}\n            weight[...] = weight + new"
     },
-    "The batches are counted; add up their labels, which accumulate counts.": {
-        ADDED_UP: ADDED_UP.replace("batch_count.item()", "1"),
+    "The norm that is returned is the one after clipping; return norm, the one before.": {
+        NORM_RETURNED: "        return clip_by_global_norm(grads, self.max_norm)[1]"
     },
-    "weights and sums are swapped in the call of accumulate.": {
-        "state.weights, state.sums)": "state.sums, state.weights)"
-    },
-    "The sum and the count are Tensors; .item() makes them numbers.": {ADDED_UP: ADDED_UP.replace(".item()", "")},
-    "The count is returned first; the sum of the losses comes first.": {TOTALS: "\n    return count, nats"},
+    "Nothing is returned: return the norm.": {NORM_RETURNED: "        return None"},
 }
 
 ALTERNATIVES = {
@@ -239,12 +230,11 @@ ALTERNATIVES = {
         "    done = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "the squares added in a loop": {
-        NORM: "total = 0.0\n    for gradient in gradients.values():\n"
-        "        total = total + F.sum(F.sum(gradient**2), axis=None).squeeze(0)\n    norm = F.sqrt(total)",
+        NORM: "total = 0.0\n    for grad in grads.values():\n"
+        "        total = total + F.sum(F.sum(grad**2), axis=None).squeeze(0)\n    norm = F.sqrt(total)",
     },
     "a sum that begins with the first": {
-        NORM: "first, *rest = [sum_of_squares(gradient) for gradient in gradients.values()]\n"
-        "    norm = F.sqrt(sum(rest, first))",
+        NORM: "first, *rest = [sum_of_squares(grad) for grad in grads.values()]\n    norm = F.sqrt(sum(rest, first))",
     },
     "the smaller of 1 and a quotient": {FACTOR: "factor = F.min(max_norm / (norm + 1e-12), 1.0)"},
     "F.where for the factor": {FACTOR: "factor = F.where(norm > max_norm, max_norm / norm, 1.0)"},
@@ -257,29 +247,38 @@ ALTERNATIVES = {
         M: f"if weight.rank > 1:\n            weight = weight - lr * self.weight_decay * weight\n        {M}",
         DOWN: UNDECAYED,
     },
-    "m moved toward the gradient": {M: "m = m + (1 - self.beta1) * (gradient - m)"},
-    "the square as a power": {V: V.replace("gradient * gradient", "gradient**2")},
+    "m moved toward the gradient": {M: "m = m + (1 - self.beta1) * (grad - m)"},
+    "the square as a power": {V: V.replace("grad * grad", "grad**2")},
     "the corrections put together, as PyTorch does": {
         f"        {M_HAT}\n": "",
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
         DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
     },
-    "the gradient times count first": {ADDED: "sums[name][...] = gradient * count + sums[name]"},
-    "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + count * gradient)"},
+    "the gradient times count first": {ADDED: "sums[name][...] = grad * count + sums[name]"},
+    "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + count * grad)"},
     "the names of the sums": {
-        f"for name, gradient in gradients.items():\n            {ADDED}": "for name, total in sums.items():\n"
-        "            total[...] = total + count * gradients[name]"
+        f"for name, grad in grads.items():\n        {ADDED}": "for name, total in sums.items():\n"
+        "        total[...] = total + count * grads[name]"
     },
-    "the sums set to 0 by hand": {ZERO: "for name in state.sums:\n        zero_grad({name: state.sums[name]})"},
-    "the batches in a list": {"for input_ids, labels in batches:": "for input_ids, labels in [*batches]:"},
-    "the answers in lists, added up at the end": {
-        "nats = count = 0.0": "totals, counts = [], []",
-        ADDED_UP: "totals.append(batch_nats.item())\n        counts.append(batch_count.item())",
-        TOTALS: "\n    return sum(totals), sum(counts)",
+    "new tensors first, then written": {
+        WRITTEN: f"new = {UPDATED}\n            weight[...], m[...], v[...] = new[0], new[1], new[2]"
     },
-    "the arguments of accumulate by name": {
-        "accumulate(input_ids, labels, state.weights, state.sums)": "accumulate(\n"
-        "            input_ids=input_ids, labels=labels, weights=state.weights, sums=state.sums\n        )"
+    "F.buffer_store of weight, m and v": {
+        WRITTEN: f"for buffer, new in zip((weight, m, v), {UPDATED}, strict=True):\n"
+        "                F.buffer_store(buffer, new)"
+    },
+    "the names of the weights": {
+        EACH: "for name, weight in state.weights.items():\n"
+        "            m, v, grad = state.m[name], state.v[name], grads[name]"
+    },
+    "without names for the three": {
+        f"            {READ}\n": "",
+        WRITTEN: "old = state.weights[name], state.m[name], state.v[name]\n"
+        "            new = self.optimizer.updated(*old, grad, lr, step)\n"
+        "            state.weights[name][...], state.m[name][...], state.v[name][...] = new",
+    },
+    "the arguments of updated by name": {
+        UPDATED: "self.optimizer.updated(weight=weight, m=m, v=v, grad=grad, lr=lr, step=step)"
     },
 }
 
@@ -287,16 +286,16 @@ ALTERNATIVES = {
 HABITS = {
     "the cosine of torch": {FALL: "return peak * (1 + torch.cos(math.pi * done)) / 2"},
     "the norm as a method": {
-        NORM: "norm = F.sqrt(sum(gradient.norm() ** 2 for gradient in gradients.values()))",
+        NORM: "norm = F.sqrt(sum(grad.norm() ** 2 for grad in grads.values()))",
     },
-    "clip_grad_norm_": {NORM: "norm = torch.nn.utils.clip_grad_norm_(gradients.values(), max_norm)"},
+    "clip_grad_norm_": {NORM: "norm = torch.nn.utils.clip_grad_norm_(grads.values(), max_norm)"},
     "clamp with max": {FACTOR: "factor = F.clamp(max_norm / norm, max=1.0)"},
     "Python's min": {FACTOR: "factor = min(max_norm / norm, 1.0)"},
     "dim as a method": {DECAY: DECAY.replace("weight.rank", "weight.dim()")},
     "ndim": {DECAY: DECAY.replace("weight.rank > 1", "weight.ndim >= 2")},
-    "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(gradient, alpha=1 - self.beta1)"},
-    "lerp_": {M: "m = m.lerp_(gradient, 1 - self.beta1)"},
-    "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(gradient, gradient, value=1 - self.beta2)"},
+    "mul_ and add_": {M: "m = m.mul_(self.beta1).add_(grad, alpha=1 - self.beta1)"},
+    "lerp_": {M: "m = m.lerp_(grad, 1 - self.beta1)"},
+    "addcmul_": {V: "v = v.mul_(self.beta2).addcmul_(grad, grad, value=1 - self.beta2)"},
     "sqrt as a method": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat.sqrt()")},
     "math.sqrt": {DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "math.sqrt(v_hat)")},
     "weight.data": {DOWN: DOWN.replace("weight -", "weight.data -")},
@@ -305,7 +304,10 @@ HABITS = {
             "weight - lr * (direction + decay * weight)", "weight.add(direction + decay * weight, alpha=-lr)"
         )
     },
-    "add_ to a sum": {ADDED: "sums[name].add_(count * gradient)"},
-    "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + count * gradient)"},
-    "zero_ of every sum": {ZERO: "for gradient in state.sums.values():\n        gradient.zero_()"},
+    "add_ to a sum": {ADDED: "sums[name].add_(count * grad)"},
+    "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + count * grad)"},
+    "copy_ into weight, m and v": {
+        WRITTEN: f"new = {UPDATED}\n            weight.copy_(new[0])\n            m.copy_(new[1])\n"
+        "            v.copy_(new[2])"
+    },
 }

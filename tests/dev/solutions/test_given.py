@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from max.dtype import DType
-from max.experimental.tensor import default_dtype
+from max.experimental.tensor import Tensor, default_dtype
 from max.graph import SymbolicDim
 
 from checker.course.steps import SMALL_MODEL
@@ -19,7 +19,7 @@ from solutions.solution_06 import check_length
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.solution_20 import train_step
-from solutions.training import TrainingState, scalar
+from solutions.training import TrainingState, accumulate_batches, scalar
 from solutions.warmup_04 import head_dim
 from solutions.warmup_06 import decode
 from solutions.warmup_07 import new_cache, next_positions
@@ -84,6 +84,23 @@ def test_the_weights_are_float32_whatever_the_default_is_as_on_a_gpu():
     with default_dtype(DType.bfloat16):
         model = load_pretrained(SMALL_MODEL)
     assert {weight.dtype for _, weight in model.parameters} == {DType.float32}
+
+
+def test_each_batch_is_accumulated_once_into_sums_that_begin_at_0():
+    memory = np.full((2, 2), 9, np.float32)  # the gradients of a step before
+    weights, sums = {"w": Tensor.from_dlpack(memory.copy())}, {"w": Tensor.from_dlpack(memory)}
+    calls, answers = [], iter([(6, 3), (0, 0), (1, 1)])  # one batch is all padding
+
+    def accumulate(*given):
+        calls.append(given)
+        np.add(memory, 1, out=memory)
+        return map(scalar, next(answers))
+
+    state, batches = TrainingState(weights, sums, {}, {}), [(0, 1), (2, 3), (4, 5)]
+    assert accumulate_batches(state, iter(batches), accumulate) == (7, 4)
+    assert [call[:2] for call in calls] == batches
+    assert all(call[2] is weights and call[3] is sums for call in calls)
+    assert (memory == 3).all()
 
 
 @pytest.mark.parametrize("case", ["7 4 0.5 -", "nan 4 0.5 loss", "inf 4 0.5 loss", "0 0 0.5 loss", "7 4 inf norm"])
