@@ -20,11 +20,11 @@ from play.export.program import stream_text
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
+from solutions.quantized import model_of, quantize_weights
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
 from solutions.solution_12 import Model
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
-from solutions.solution_22 import model_of, quantize_weights
 
 
 class LastLogits(Module[[Tensor], Tensor]):

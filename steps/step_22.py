@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from max.experimental import functional as F
-from max.experimental.nn import Linear, Module
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
-
-from solutions.checkpoint import Weights, check_weights, empty_model
-from solutions.solution_01 import GPT2Config
-from solutions.solution_11 import MaxGPT2LMHeadModel
 
 BLOCK = 32  # weights that share a scale
 OUTPUTS = 32  # MAX computes so many at a time, so a quantized layer is padded to a multiple
@@ -38,13 +34,13 @@ def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     A number halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(numbers.shape[:-1], Q8_0)
-    # TODO: scale = largest magnitude / 127. Multiply by its inverse, round with roundf, fill blocks. (5 lines)
+    # TODO: Round each block to steps of its own scale, of which its largest magnitude is 127. (5 lines)
     raise NotImplementedError
 
 
 def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> [..., 32]
     """Return the numbers that blocks of 8 bits stand for, as float32."""
-    # TODO: Multiply the steps by the scale, as float32. (1 line)
+    # TODO: Turn steps into numbers again. (1 line)
     raise NotImplementedError
 
 
@@ -57,38 +53,14 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     """
     blocks = np.zeros(numbers.shape[:-1], Q4_0)
     half = BLOCK // 2
-    # TODO: scale = number of largest magnitude / -8. Times its inverse, plus 8, halves up, clip to 15, pack. (6 lines)
+    # TODO: Round each block to steps of its own scale, and pack two into each byte. (6 lines)
     raise NotImplementedError
 
 
 def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> [..., 32]
     """Return the numbers that blocks of 4 bits stand for, as float32."""
-    # TODO: Put all low halves before all high ones, subtract 8, and multiply by the scale, as float32. (2 lines)
+    # TODO: Unpack the steps, and turn them into numbers again. (2 lines)
     raise NotImplementedError
-
-
-def quantize_weights(weights: Weights, format: str) -> Weights:
-    """Return the weights of a model, with its matrices in blocks, ``[out, in / 32]`` of ``Q8_0`` or ``Q4_0``.
-
-    ``wpe`` keeps its numbers, as in llama.cpp, and so does a matrix whose rows blocks do not fit into.
-
-    Raises:
-        KeyError: there is no such format.
-    """
-    quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[format]
-    quantized = dict(weights)
-    for name, weight in weights.items():
-        if weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight"):
-            quantized[name] = quantize(weight.reshape(len(weight), -1, BLOCK))
-    return quantized
-
-
-def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are
-    """Return the numbers of a weight, whether it is in blocks or not."""
-    formats = {Q8_0: dequantize_q8_0, Q4_0: dequantize_q4_0}
-    if weight.dtype not in formats:
-        return weight
-    return formats[weight.dtype](weight).reshape(len(weight), -1)
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
@@ -109,30 +81,5 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., in] -> [..., out]
         """Multiply by the transposed weights, and add the bias."""
-        # TODO: F.qmatmul of Q4_0, None, x and weights; leave out the outputs of the padding; add the bias. (2 lines)
+        # TODO: Multiply by the blocks as they are, without the outputs of the padding; add the bias. (2 lines)
         raise NotImplementedError
-
-
-def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "") -> None:
-    """Replace the linear layers inside a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
-    for name, child in module.children:
-        if isinstance(child, Linear):
-            weight = weights[f"{prefix}{name}.weight"]
-            if weight.dtype == Q4_0:
-                setattr(module, name, QuantizedLinear(weight, child.bias))
-        else:
-            replace_linear(child, weights, f"{prefix}{name}.")
-
-
-def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
-    """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32.
-
-    Raises:
-        ValueError: weights are missing, unknown or of another shape; the message names all of them.
-    """
-    model = empty_model(config)
-    numbers = {name: dequantize(weight) for name, weight in weights.items()}
-    check_weights(numbers, model)
-    model.load_state_dict(numbers)
-    replace_linear(model, weights)
-    return model

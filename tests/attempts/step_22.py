@@ -254,7 +254,8 @@ ALTERNATIVES = {
     },
     "the bias in front": {BIASED: "return self.bias + product[..., : self.out_dim]"},
     "dequantized first": {
-        PRODUCT: "weight = dequantize(np.from_dlpack(self.weight).view(Q4_0))\n"
+        PRODUCT: "blocks = np.from_dlpack(self.weight).view(Q4_0)\n"
+        "        weight = dequantize_q4_0(blocks).reshape(len(blocks), -1)\n"
         "        product = x @ F.constant(weight, dtype=x.dtype, device=x.device).T"
     },
 }

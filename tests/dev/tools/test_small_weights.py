@@ -10,8 +10,9 @@ import pytest
 from checker.course.steps import SMALL_MODEL
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.gguf_files import SIZES, read_gguf, save_gguf
+from solutions.quantized import model_of, quantize_weights
 from solutions.solution_13 import convert_checkpoint
-from solutions.solution_22 import Q4_0, QuantizedLinear, model_of, quantize_q8_0, quantize_weights
+from solutions.solution_22 import Q4_0, QuantizedLinear, quantize_q8_0
 
 pytestmark = pytest.mark.slow
 
