@@ -1,6 +1,7 @@
 """Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
 
 Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
+Its S are the scores, P the weights, m the maximum, ℓ the total, and O the output.
 """
 
 from std.math import ceildiv, exp, sqrt
@@ -66,6 +67,14 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
         output[i] += weight * value[i]
 
 
+def largest(numbers: Numbers) -> Float32:  # [n] -> one number
+    """Return the largest number; LOWEST, if there is none."""
+    var found = LOWEST
+    for number in numbers:
+        found = max(found, number)
+    return found
+
+
 def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [keys] -> number
     """Exponentiate the next scores of a row, in place.
 
@@ -73,16 +82,14 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
     Return the factor that rescales whatever was added up under the old maximum.
     Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
-    # Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
-    var new = maximum
-    for score in scores:
-        new = max(new, score)
+    # Turn scores into weights below the largest score so far; bring maximum and total up to date. (8 lines)
+    var new = max(maximum, largest(scores))
     var factor = exp(maximum - new)
-    maximum = new
+    maximum = new  # m
     total *= factor
     for ref score in scores:
-        score = exp(score - new)
-        total += score
+        score = exp(score - new)  # P
+        total += score  # ℓ
     return factor
 
 
@@ -91,15 +98,15 @@ def attend_block(
 ):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
-    # Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (8 lines)
+    # Score every key, turn the scores into weights, and add the weighted values to what is there. (8 lines)
     var scale: Float32 = 1 / sqrt(Float32(keys.d))
     for i in range(len(keys)):
-        scores[i] = dot(query, keys[i]) * scale
+        scores[i] = dot(query, keys[i]) * scale  # S
     var factor = online_softmax(scores, maximum, total)
     for ref number in output:
         number *= factor
     for i in range(len(keys)):
-        add_weighted(output, scores[i], values[i])
+        add_weighted(output, scores[i], values[i])  # O
 
 
 def attend_tile(
@@ -111,11 +118,11 @@ def attend_tile(
     var totals = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         outputs[row].fill(0)
-    # Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (8 lines)
+    # Block after block, let every row look at the keys up to its own; turn sums into averages. (8 lines)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
-            if end > block:
+            if end > block:  # else the whole block is in the row's future
                 attend_block(queries[row], keys[block:end], values[block:end], maxima[row], totals[row], outputs[row])
     for row in range(rows):
         for ref number in outputs[row]:
@@ -124,14 +131,16 @@ def attend_tile(
 
 def causal_attention(
     q: Rows, k: Rows, v: Rows, starts: Starts, heads: Int, seq: Int, output: Numbers
-):  # [batch, head, seq, d], 2 x [batch, head, total, d], [batch] -> [batch, seq, head * d]
-    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own."""
-    var total = len(k) // max(len(starts) * heads, 1)
-    var tiles = ceildiv(seq, QUERIES)
+):  # [batch * head * seq, d], 2 x [batch * head * total, d], [batch] -> [batch * seq * head * d]
+    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own.
 
-    # A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (14 lines)
+    Every tile of every head is a task; a core takes one after the other.
+    """
+    var total = len(k) // max(len(starts) * heads, 1)
+    var tiles = ceildiv(seq, QUERIES)  # of a head
+
     def task(i: Int) {imm}:
-        var matrix = i // tiles  # of [batch * head]
+        var matrix = i // tiles  # a head of a sequence, one of batch * head
         var sequence = matrix // heads
         var head = matrix % heads
         var first = i % tiles * QUERIES

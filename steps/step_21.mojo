@@ -1,6 +1,7 @@
 """Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
 
 Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
+Its S are the scores, P the weights, m the maximum, ℓ the total, and O the output.
 """
 
 from std.math import ceildiv, exp, sqrt
@@ -66,6 +67,14 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
         output[i] += weight * value[i]
 
 
+def largest(numbers: Numbers) -> Float32:  # [n] -> one number
+    """Return the largest number; LOWEST, if there is none."""
+    var found = LOWEST
+    for number in numbers:
+        found = max(found, number)
+    return found
+
+
 def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [keys] -> number
     """Exponentiate the next scores of a row, in place.
 
@@ -73,7 +82,7 @@ def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) ->
     Return the factor that rescales whatever was added up under the old maximum.
     Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
-    # TODO: Find the new maximum and the factor exp(old - new); exponentiate all scores and add them up. (10 lines)
+    # TODO: Turn scores into weights below the largest score so far; bring maximum and total up to date. (8 lines)
     std.os.abort("not written yet")
 
 
@@ -82,7 +91,7 @@ def attend_block(
 ):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
-    # TODO: Score all keys: dot over sqrt(keys.d). Make weights; rescale output, and add every value's share. (8 lines)
+    # TODO: Score every key, turn the scores into weights, and add the weighted values to what is there. (8 lines)
     std.os.abort("not written yet")
 
 
@@ -95,16 +104,32 @@ def attend_tile(
     var totals = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         outputs[row].fill(0)
-    # TODO: Block by block of keys, every row sees what lies before its end. Divide by the totals, or by 1. (8 lines)
+    # TODO: Block after block, let every row look at the keys up to its own; turn sums into averages. (8 lines)
     std.os.abort("not written yet")
 
 
 def causal_attention(
     q: Rows, k: Rows, v: Rows, starts: Starts, heads: Int, seq: Int, output: Numbers
-):  # [batch, head, seq, d], 2 x [batch, head, total, d], [batch] -> [batch, seq, head * d]
-    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own."""
-    var total = len(k) // max(len(starts) * heads, 1)
-    var tiles = ceildiv(seq, QUERIES)
+):  # [batch * head * seq, d], 2 x [batch * head * total, d], [batch] -> [batch * seq * head * d]
+    """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own.
 
-    # TODO: A task finds its sequence, head and first row from its number, and calls attend_tile. Run all. (14 lines)
-    std.os.abort("not written yet")
+    Every tile of every head is a task; a core takes one after the other.
+    """
+    var total = len(k) // max(len(starts) * heads, 1)
+    var tiles = ceildiv(seq, QUERIES)  # of a head
+
+    def task(i: Int) {imm}:
+        var matrix = i // tiles  # a head of a sequence, one of batch * head
+        var sequence = matrix // heads
+        var head = matrix % heads
+        var first = i % tiles * QUERIES
+        var end = min(first + QUERIES, seq)
+        var queries = q[matrix * seq + first : matrix * seq + end]
+        var keys = k[matrix * total : (matrix + 1) * total]
+        var values = v[matrix * total : (matrix + 1) * total]
+        var position = total - seq + first
+        var row = (sequence * seq + first) * heads + head  # of [batch * seq * head, d]
+        var outputs = Rows(output[row * q.d :], q.d, heads * q.d)
+        attend_tile(queries, keys, values, position, Int(starts[sequence]), outputs)
+
+    sync_parallelize(task, len(starts) * heads * tiles)

@@ -172,31 +172,31 @@ def attend(step, reference, case):
     return step.causal_attention(*(reference[f"{case}_{name}"] for name in ("query", "key", "value", "starts")))
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_causal_attention(step, reference):
     """Given query, key and value it returns what Hugging Face returns, the heads side by side."""
     equal(attend(step, reference, "short"), reference["short_output"], what="causal_attention(…)")
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_longer_than_a_tile(step, reference):
     """75 tokens, several tiles of queries and of keys, are right too."""
     equal(attend(step, reference, "long"), reference["long_output"], what="causal_attention(…) of 75 tokens")
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_with_a_past(step, reference):
     """After tokens of the past, whose keys and values are kept, it goes on where they end."""
     equal(attend(step, reference, "past"), reference["past_output"], what="causal_attention(…) after a past")
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_padded_on_the_left(step, reference):
     """Each sequence of a batch begins at its own start; what comes before it is zeros."""
     equal(attend(step, reference, "padded"), reference["padded_output"], what="causal_attention(…), padded")
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_the_future_cannot_change_the_past(step, reference):
     """Another last key and value leave every earlier row as it was."""
     query, key, value, starts = (reference[f"long_{name}"].copy() for name in ("query", "key", "value", "starts"))
@@ -208,7 +208,7 @@ def test_the_future_cannot_change_the_past(step, reference):
     require(bool(np.abs(after[:, -1] - before[:, -1]).max() > 1e-3), "The last row does not depend on the last token.")
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_large_queries_do_not_overflow(step, reference):
     """Scores of some hundreds overflow nothing: every row is finite, and right."""
     query, key, value = 80 * numbers(19, 1, 1, 70, D), 4 * numbers(20, 1, 1, 70, D), numbers(21, 1, 1, 70, D)
@@ -216,7 +216,7 @@ def test_large_queries_do_not_overflow(step, reference):
     equal(step.causal_attention(query, key, value, [0]), expected, what="causal_attention(80 * query, …)", whose=NUMPY)
 
 
-@about("causal_attention")
+@about("attend_tile")
 def test_an_empty_batch(step):
     """A batch without a sequence has an empty output."""
     nothing = numbers(22, 0, HEADS, 4, HEAD_DIM)
@@ -225,7 +225,7 @@ def test_an_empty_batch(step):
 
 
 @pytest.mark.drawn
-@about("causal_attention")
+@about("attend_tile")
 def test_other_numbers(step, answer, draw):
     """Random sizes and numbers are right as well."""
     batch, heads, d = draw.whole("batch", 1, 3), draw.whole("heads", 1, 4), draw.whole("d", 1, 40)

@@ -13,8 +13,7 @@ END = "min(block + KEYS, position + row + 1)"
 DIVIDE = "number /= max(totals[row], 1)"
 MODEL_DIVIDE = "return outputs / np.maximum(totals, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
-OUTPUT = "Rows(output[row * q.d :], q.d, heads * q.d)"
-TURNED = "output.reshape(batch, seq, heads * d)"
+NEW = "max(maximum, largest(scores))"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     "The scores are exponentiated as they are: it is exp(score - new maximum), which cannot overflow.": (
@@ -34,11 +33,11 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"total * factor + weights": "weights"},
     ),
     "The maximum is not brought up to date: the next block needs the new one.": (
-        {"    maximum = new\n": ""},
+        {"    maximum = new  # m\n": ""},
         {"return weights, new, total": "return weights, np.float32(maximum), total"},
     ),
     "The new maximum is that of this block alone: it must be at least the old one.": (
-        {"var new = maximum": "var new = LOWEST"},
+        {NEW: "largest(scores)"},
         {"max(np.float32(maximum), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
     ),
     "The weights are divided by the total in every block: only the last total is right, so attend_tile divides at the "
@@ -110,57 +109,20 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {DIVIDE: "number /= totals[row]"},
         {MODEL_DIVIDE: "return outputs / totals[:, None]"},
     ),
-    "The tokens of the past are left out: the first row of a tile stands at position total - seq + first.": (
-        {"var position = total - seq + first": "var position = first"},
-        {"total - seq + first,": "first,"},
-    ),
-    "Every sequence begins where the first one does: it is starts[sequence].": (
-        {"Int(starts[sequence])": "Int(starts[0])"},
-        {"int(starts[sequence])": "int(starts[0])"},
-    ),
-    "The output is laid out as [batch, head, seq, d]; the heads of a token must lie side by side, [batch, seq, "
-    "head, d].": (
-        {OUTPUT: "Rows(output[(matrix * seq + first) * q.d :], q.d, q.d)"},
-        {TURNED: "np.ascontiguousarray(output.transpose(0, 2, 1, 3)).reshape(batch, seq, heads * d)"},
-    ),
-    "The keys and values of a head are looked for every seq rows; with a past they are total rows apart.": (
-        {
-            "k[matrix * total : (matrix + 1) * total]": "k[matrix * seq : matrix * seq + total]",
-            "v[matrix * total : (matrix + 1) * total]": "v[matrix * seq : matrix * seq + total]",
-        },
-        {
-            "key[sequence, head],": "key.reshape(-1, d)[(sequence * heads + head) * seq :],",
-            "value[sequence, head],": "value.reshape(-1, d)[(sequence * heads + head) * seq :],",
-        },
-    ),
-    "Every head looks at the keys of the first: matrix is sequence * heads + head.": (
-        {"k[matrix * total : (matrix + 1) * total]": "k[sequence * heads * total : (matrix + 1) * total]"},
-        {"key[sequence, head],": "key[sequence, 0],"},
-    ),
-    "The first row of a tile is its number: multiply it by QUERIES.": (
-        {"i % tiles * QUERIES": "i % tiles"},
-        {"for first in range(0, seq, QUERIES):": "for first in range((seq + QUERIES - 1) // QUERIES):"},
-    ),
 }
 MISTAKES = {sentence: kernel for sentence, (kernel, _) in TOLD.items()}
 MODELS = {sentence: model for sentence, (_, model) in TOLD.items()}
 
-LOOP_OF_MAXIMUM = """\
-    var new = maximum
-    for score in scores:
-        new = max(new, score)
-"""
 LOOP_OF_WEIGHTS = """\
     total *= factor
     for ref score in scores:
-        score = exp(score - new)
-        total += score
-"""
+        score = exp(score - new)  # P
+        total += score"""
 TILE = """\
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
-            if end > block:
+            if end > block:  # else the whole block is in the row's future
 """
 
 ALTERNATIVES = {
@@ -170,11 +132,10 @@ ALTERNATIVES = {
     for i in range(len(scores)):
         scores[i] = exp(scores[i] - new)
         added += scores[i]
-    total = total * factor + added
-"""
+    total = total * factor + added"""
     },
     "an if in place of max": {
-        LOOP_OF_MAXIMUM: """\
+        f"    var new = {NEW}\n": """\
     var new = maximum
     for score in scores:
         if score > new:
@@ -182,7 +143,7 @@ ALTERNATIVES = {
 """
     },
     "a while in place of a for": {
-        LOOP_OF_MAXIMUM: """\
+        f"    var new = {NEW}\n": """\
     var new = maximum
     var i = 0
     while i < len(scores):
@@ -204,20 +165,11 @@ ALTERNATIVES = {
             if end > block:
 """
     },
-    "heads are the slow part of a task's number, sequences the fast one": {
-        "var matrix = i // tiles": "var number = i // tiles",
-        "var sequence = matrix // heads": "var sequence = number % len(starts)",
-        "var head = matrix % heads": "var head = number // len(starts)\n        var matrix = sequence * heads + head",
-    },
-    "one task after the other": {
-        "    sync_parallelize(task, len(starts) * heads * tiles)": "    for i in range(len(starts) * heads * tiles):\n"
-        "        task(i)"
-    },
 }
 
 HABITS = {
     "expf": {"exp(maximum - new)": "expf(maximum - new)"},
-    "fmaxf": {"new = max(new, score)": "new = fmaxf(new, score)"},
+    "fmaxf": {NEW: "fmaxf(maximum, largest(scores))"},
     "math.exp": {"exp(score - new)": "math.exp(score - new)"},
     "np.exp": {"var factor = exp(": "var factor = np.exp("},
     "sqrt of a whole number": {"sqrt(Float32(keys.d))": "sqrt(keys.d)"},
@@ -225,11 +177,10 @@ HABITS = {
     "a power in place of a root": {"/ sqrt(Float32(keys.d))": "/ keys.d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
     "increment": {
-        "    for score in scores:\n        new = max(new, score)\n": (
-            "    var k = 0\n    while k < len(scores):\n        new = max(new, scores[k])\n        k++\n"
+        f"    var new = {NEW}\n": (
+            "    var new = maximum\n    var k = 0\n    while k < len(scores):\n        new = max(new, scores[k])\n"
+            "        k++\n"
         )
     },
-    "a decorated closure": {"    def task(i: Int) {imm}:": "    @parameter\n    def task(i: Int):"},
-    "sync_parallelize with brackets": {"sync_parallelize(task, ": "sync_parallelize[task]("},
     "let": {"var end = min(block": "let end = min(block"},
 }
