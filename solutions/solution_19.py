@@ -15,48 +15,47 @@ from solutions.solution_06 import check_length, position_ids
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_09 import GPT2Block
 from solutions.solution_10 import GPT2Model
-from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_16 import cross_entropy, cross_entropy_backward
 from solutions.solution_17 import embedding_backward, gelu_backward, linear_backward
 from solutions.solution_18 import attention_backward
 
-#: Backward through a module: from the gradient of its output, its input, and the module itself to the gradient of its
-#: input, and those of its weights by name. ``attention_backward`` has this form.
-Backward = Callable[[Tensor, Tensor, Any], tuple[Tensor, Tensors]]
+#: Backward through a module: from the module, the gradient of its output, and its input to the gradient of its input,
+#: and those of its weights by name. ``attention_backward`` has this form.
+Backward = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensors]]
 
 
 def mlp_backward(
-    grad: Tensor, hidden_states: Tensor, mlp: GPT2MLP
+    mlp: GPT2MLP, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
-    # Go back through c_proj, GELU and c_fc, each with its input; name the gradients of both layers. (4 lines)
-    grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)
+    # Go back through both layers, and through GELU between them. (3 lines)
+    grad_activated, c_proj = projection_backward(mlp.c_proj, grad, activated)
     grad_wide = gelu_backward(grad_activated, wide)
-    grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)
+    grad_input, c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)
     return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})
 
 
 def pre_norm_residual_backward(
-    grad: Tensor, x: Tensor, norm: LayerNorm, sublayer: Any, sublayer_backward: Backward
+    norm: LayerNorm, sublayer: Any, sublayer_backward: Backward, grad: Tensor, x: Tensor
 ) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd]
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
-    # Go back through the sublayer, whose input is normed, then the norm; add the gradient past both. (3 lines)
-    grad_normed, of_sublayer = sublayer_backward(grad, normed, sublayer)
-    grad_branch, of_norm = norm_backward(grad_normed, x, norm)
+    # Go back through the sublayer and the norm, and add what came past both. (3 lines)
+    grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)
+    grad_branch, of_norm = norm_backward(norm, grad_normed, x)
     return grad + grad_branch, of_norm, of_sublayer
 
 
 def block_backward(
-    grad: Tensor, hidden_states: Tensor, block: GPT2Block
+    block: GPT2Block, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # Go back through the half with mlp, whose input is middle, then the half with attn; name all four. (3 lines)
-    grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)
-    grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)
+    # Go back through the half with mlp, then through the half with attn. (2 lines)
+    grad, ln_2, mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)
+    grad, ln_1, attn = pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)
     return grad, named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})
 
 
@@ -79,30 +78,29 @@ def residual_stream(
 
 
 def head_backward(
-    grad: Tensor, hidden_states: Tensor, transformer: GPT2Model
+    transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
-    # Go back through the head, a linear layer with wte's weight and no bias, then through ln_f. (3 lines)
+    # Go back through the head, which is tied to wte and has no bias, and through the last norm. (2 lines)
     grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
-    grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)
+    grad_input, ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)
     return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})
 
 
 def blocks_backward(
-    grad: Tensor, states: Sequence[Tensor], transformer: GPT2Model
+    transformer: GPT2Model, grad: Tensor, states: Sequence[Tensor]
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
-    gradients: Tensors = {}
-    # Go back through the blocks, from the last to the first, each with its input; name them h.0, h.1, … (4 lines)
+    of_blocks: dict[int, Tensors] = {}
+    # Go back from block to block, each with the state that it took. (2 lines)
     for layer in reversed(range(len(transformer.h))):
-        grad, of_block = block_backward(grad, states[layer], transformer.h[layer])
-        gradients |= named({f"h.{layer}": of_block})
-    return grad, gradients
+        grad, of_blocks[layer] = block_backward(transformer.h[layer], grad, states[layer])
+    return grad, named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})
 
 
 def embeddings_backward(
-    grad: Tensor, input_ids: Tensor, transformer: GPT2Model
+    transformer: GPT2Model, grad: Tensor, input_ids: Tensor
 ) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
     """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
     config = transformer.config
@@ -113,24 +111,23 @@ def embeddings_backward(
 
 
 def gpt2_loss_and_gradients(
-    model: MaxGPT2LMHeadModel, input_ids: Tensor, labels: Tensor
+    transformer: GPT2Model, input_ids: Tensor, labels: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
-    """Return the loss of step 16 and the gradient of every weight, by its name in the model.
+    """Return the loss of step 16 and the gradient of every weight, by its name in step 11's model.
 
-    ``wte`` is used twice, by the embeddings and by the head, which is taken to be tied to it, so its gradient is the
-    sum of two; there is no ``lm_head.weight``.
+    The head is ``wte``, as in a published GPT-2; a head with weights of its own would need a gradient of its own. So
+    ``wte`` is used twice, and its gradient is the sum of two. Both ids and labels are int64.
 
     Raises:
         ValueError: the length is a number above ``n_positions``.
     """
-    transformer = model.transformer
     states = residual_stream(transformer, input_ids)
-    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.transpose(0, 1)  # [batch, seq, vocab]
-    # Go back through loss, head, blocks, embeddings; join all gradients, with wte's sum; name them. (7 lines)
+    logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]
+    # Go back from the loss to the embeddings; wte gets a gradient from both of its uses. (6 lines)
     grad = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
-    grad, of_head = head_backward(grad, states[-1], transformer)
-    grad, of_blocks = blocks_backward(grad, states, transformer)
-    of_embeddings = embeddings_backward(grad, input_ids, transformer)
+    grad, of_head = head_backward(transformer, grad, states[-1])
+    grad, of_blocks = blocks_backward(transformer, grad, states)
+    of_embeddings = embeddings_backward(transformer, grad, input_ids)
     wte = of_embeddings["wte.weight"] + of_head["wte.weight"]  # [vocab, embd]
-    gradients = of_embeddings | of_blocks | of_head | {"wte.weight": wte}
-    return cross_entropy(logits, labels), named({"transformer": gradients})
+    grads = of_embeddings | of_blocks | of_head | {"wte.weight": wte}
+    return cross_entropy(logits, labels), named({"transformer": grads})

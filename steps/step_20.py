@@ -78,7 +78,8 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
     ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
-        loss, grads = gpt2_loss_and_gradients(model_with(self.config, weights), input_ids, labels)
+        transformer = model_with(self.config, weights).transformer  # the head is tied to its wte
+        loss, grads = gpt2_loss_and_gradients(transformer, input_ids, labels)
         count = count_valid(next_labels(labels))
         add_to_sums(sums, grads, count)
         nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0

@@ -124,7 +124,7 @@ def comparing(name, right, whose=PYTORCH):
 
 def backward(function, grad, taken, module, names):
     """What the way back through a module returns: the gradient of what it took, and those of its weights by name."""
-    result = call(function, grad, taken, module)
+    result = call(function, module, grad, taken)
     grad, gradients = several(function, result, ("the gradient of the input", "gradients by name"))
     named(f"The dictionary from {function.__name__}", gradients, names)
     return grad, gradients
@@ -133,7 +133,7 @@ def backward(function, grad, taken, module, names):
 def again(function, grad, taken, module, right, gradients):
     """Refuse unless a second call, with the texts in reverse order, gives the right gradients that way, too."""
     given = (np.ascontiguousarray(part[::-1]) for part in (grad, taken))
-    grad_input, others = call(function, *given, module)
+    grad_input, others = call(function, module, *given)
     require(close(np.from_dlpack(grad_input)[::-1], right) and all_close(others, gradients), KEPT)
 
 
@@ -145,7 +145,7 @@ def all_close(gradients, right):
 def loss_and_gradients(step, model, input_ids, labels):
     """The loss, and the gradients by name, nearest to the loss first."""
     function = step.gpt2_loss_and_gradients
-    result = call(function, model, input_ids, labels)
+    result = call(function, model.transformer, input_ids, labels)
     loss, gradients = several(function, result, ("the loss", "gradients by name"))
     names = in_a_checkpoint(shapes_of(model))
     named("The dictionary from gpt2_loss_and_gradients", gradients, names)
@@ -171,12 +171,12 @@ def test_mlp(step, model, reference):
 def test_past_the_branch(step, model, reference):
     """If the sublayer sends nothing back, the gradient of x is grad as it came: the residual carries it past."""
 
-    def nothing(grad, taken, sublayer):
+    def nothing(sublayer, grad, taken):
         return grad * 0, {"weight": grad}
 
     norm, function = model.transformer.h[1].ln_2, step.pre_norm_residual_backward
     kinds = ("the gradient of x", "gradients of the norm", "gradients of the sublayer")
-    result = call(function, reference["residual_grad"], reference["residual_input"], norm, "a sublayer", nothing)
+    result = call(function, norm, "a sublayer", nothing, reference["residual_grad"], reference["residual_input"])
     grad_x, of_norm, of_sublayer = several(function, result, kinds)
     equal(grad_x, reference["residual_grad"], what="the gradient of x", whose="grad as it came:")
     named("The second value, the norm's gradients,", of_norm, ["weight", "bias"])
@@ -185,20 +185,20 @@ def test_past_the_branch(step, model, reference):
 
 @about("pre_norm_residual_backward")
 def test_the_sublayer_is_given(step, model, reference):
-    """sublayer_backward is given grad, the normalized x that the sublayer took, and the sublayer."""
+    """sublayer_backward is given the sublayer, grad, and the normalized x that the sublayer took."""
     norm, x = model.transformer.h[1].ln_2, reference["residual_input"]
     asked = []
 
-    def noting(grad, taken, sublayer):
-        asked.append((grad, taken, sublayer))
+    def noting(sublayer, grad, taken):
+        asked.append((sublayer, grad, taken))
         return grad, {}
 
-    call(step.pre_norm_residual_backward, reference["residual_grad"], x, norm, "a sublayer", noting)
+    call(step.pre_norm_residual_backward, norm, "a sublayer", noting, reference["residual_grad"], x)
     require(bool(asked), "sublayer_backward is not called.")
-    grad, taken, sublayer = asked[0]
-    equal(grad, reference["residual_grad"], what="its first argument", whose="grad:")
-    equal(taken, np.from_dlpack(call(norm, x)).copy(), what="its second argument", whose="norm(x):")
-    require(sublayer == "a sublayer", "Its third argument is not the sublayer.")
+    sublayer, grad, taken = asked[0]
+    require(sublayer == "a sublayer", "Its first argument is not the sublayer.")
+    equal(grad, reference["residual_grad"], what="its second argument", whose="grad:")
+    equal(taken, np.from_dlpack(call(norm, x)).copy(), what="its third argument", whose="norm(x):")
 
 
 @about("pre_norm_residual_backward")
@@ -207,11 +207,11 @@ def test_residual(step, model, reference):
     block, function = model.transformer.h[1], step.pre_norm_residual_backward
     names = shapes_of(block.mlp)
 
-    def mlp_backward(grad, taken, mlp):  # PyTorch's, recorded
+    def mlp_backward(mlp, grad, taken):  # PyTorch's, recorded
         return tensor(reference["residual_normed_gradient"]), dict.fromkeys(names, grad)
 
     result = call(
-        function, reference["residual_grad"], reference["residual_input"], block.ln_2, block.mlp, mlp_backward
+        function, block.ln_2, block.mlp, mlp_backward, reference["residual_grad"], reference["residual_input"]
     )
     grad_x, of_norm, _ = several(function, result, ("the gradient of x", "the norm's by name", "the mlp's by name"))
     named("The second value, the norm's gradients,", of_norm, ["weight", "bias"])
@@ -392,7 +392,7 @@ class LossAndGradients(Module):
         self.step, self.model, self.names = step, model, names
 
     def forward(self, input_ids, labels):
-        loss, gradients = self.step.gpt2_loss_and_gradients(self.model, input_ids, labels)
+        loss, gradients = self.step.gpt2_loss_and_gradients(self.model.transformer, input_ids, labels)
         return (loss, *(gradients[name] for name in self.names))
 
 

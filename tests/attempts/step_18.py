@@ -1,71 +1,22 @@
 """Step 18, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-ROOT = "math.sqrt(int(query.shape[-1]))"
-SCORES = "scores = query @ key.transpose(-2, -1)"
-SCALED = f"scores = scores / {ROOT}"
+ROOT = "math.sqrt(head_dim)"
 MASK = "mask = causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)"
-WEIGHTS = "return F.softmax(scores + mask)"
 SOFTMAX = "return weights * (grad - F.sum(weights * grad, axis=-1))"
-BY_VALUE = "grad_value = weights.transpose(-2, -1) @ grad"
-BY_WEIGHTS = "grad_weights = grad @ value.transpose(-2, -1)"
+BY_VALUE = "grad_value = weights.T @ grad"
+BY_WEIGHTS = "grad_weights = grad @ value.T"
 BY_SCORES = "grad_scores = softmax_backward(grad_weights, weights)"
 SCALED_BACK = f"grad_scores = grad_scores / {ROOT}"
 BY_QUERY = "grad_query = grad_scores @ key"
-BY_KEY = "grad_key = grad_scores.transpose(-2, -1) @ query"
+BY_KEY = "grad_key = grad_scores.T @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
-MERGED = "grad_merged, c_proj = projection_backward(grad, merged, attention.c_proj)"
+MERGED = "grad_merged, c_proj = projection_backward(attention.c_proj, grad, merged)"
 GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)"
 PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
-INPUT = "grad_input, c_attn = projection_backward(grad_qkv, hidden_states, attention.c_attn)"
+INPUT = "grad_input, c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
 RETURN = 'return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})'
 
 MISTAKES = {
-    "The scores are not scaled: step 07 divided them by the square root of head_dim, so divide them here too.": {
-        f"    {SCALED}\n": ""
-    },
-    "The scores are divided by head_dim itself; divide by its square root.": {
-        SCALED: SCALED.replace(ROOT, "int(query.shape[-1])")
-    },
-    "The scores are multiplied by the square root of head_dim; divide by it.": {SCALED: SCALED.replace(" / ", " * ")},
-    "The scores are scaled by the square root of n_embd; scale them by that of head_dim, the width of one head.": {
-        SCALED: SCALED.replace("int(query.shape[-1])", "int(query.shape[1]) * int(query.shape[-1])")
-    },
-    "The mask is missing in the backward pass: later tokens get weights, and with them gradients. Add causal_mask.": {
-        WEIGHTS: "return F.softmax(scores)"
-    },
-    "The mask is added after the softmax; add it to the scores, before.": {WEIGHTS: "return F.softmax(scores) + mask"},
-    "The mask is transposed: every token has weights for itself and the tokens after it instead of before.": {
-        WEIGHTS: "return F.softmax(scores + mask.transpose(-2, -1))"
-    },
-    "Large scores overflow, and the row is NaN: subtract the row's largest score first, or use F.softmax.": {
-        WEIGHTS: "powers = F.exp(scores + mask)\n    return powers / F.sum(powers, axis=-1)"
-    },
-    "The largest score is taken before the mask hides it, so a row far below it becomes 0 / 0; add the mask first.": {
-        WEIGHTS: "powers = F.exp(scores - F.max(scores, axis=-1) + mask)\n    return powers / F.sum(powers, axis=-1)"
-    },
-    "The largest score of all rows is subtracted, so rows far below it become 0 / 0; subtract each row's own.": {
-        WEIGHTS: "scores = scores + mask\n    powers = F.exp(scores - F.max(scores, axis=None))\n"
-        "    return powers / F.sum(powers, axis=-1)"
-    },
-    "The mask is float32 whatever the scores are, so weights of bfloat16 queries are float32: dtype=query.dtype.": {
-        MASK: "from max.dtype import DType\n\n    " + MASK.replace("query.dtype", "DType.float32")
-    },
-    "The mask is -100, so a later token with a score 100 higher still gets a weight; use causal_mask's -inf.": {
-        WEIGHTS: "return F.softmax(F.where(mask < 0, scores - 100.0, scores))"
-    },
-    "Later tokens have the score -100, which is more than a row of lower ones has; use causal_mask's -inf.": {
-        WEIGHTS: "return F.softmax(F.where(mask < 0, -100.0, scores))"
-    },
-    "The softmax runs over the queries; it must run over the keys, the last axis.": {
-        WEIGHTS: WEIGHTS.replace("mask)", "mask, axis=-2)")
-    },
-    "These are the masked scores; their softmax is asked for.": {WEIGHTS: "return scores + mask"},
-    "Query and key are swapped in the scores: the query comes first, a row for each.": {
-        SCORES: SCORES.replace("query @ key.", "key @ query.")
-    },
-    "The key is multiplied as it is; swap its last two axes, so that the shapes fit.": {
-        SCORES: SCORES.replace("key.transpose(-2, -1)", "key")
-    },
     "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights * grad.": {
         SOFTMAX: "return weights * grad"
     },
@@ -104,7 +55,7 @@ MISTAKES = {
         BY_VALUE: "grad_value = weights @ grad"
     },
     "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
-        BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).transpose(-2, -1) @ grad"
+        BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).T @ grad"
     },
     "The scale is missing in the backward pass: the scores were divided by the square root of head_dim, so is their "
     "gradient.": {f"    {SCALED_BACK}\n": ""},
@@ -115,7 +66,7 @@ MISTAKES = {
         BY_KEY: f"{BY_KEY} * {ROOT}"
     },
     "The scale is there twice: dividing by the square root of head_dim is enough for query and key.": {
-        SCALED_BACK: SCALED_BACK.replace(ROOT, "int(query.shape[-1])")
+        SCALED_BACK: SCALED_BACK.replace(ROOT, "head_dim")
     },
     "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as in the forward pass.": {
         SCALED_BACK: SCALED_BACK.replace(" / ", " * ")
@@ -140,13 +91,13 @@ MISTAKES = {
         BY_QUERY: "grad_query = grad_scores @ query"
     },
     "The gradient of key is computed from the keys; it must be the gradient of the scores, transposed, times query.": {
-        BY_KEY: "grad_key = grad_scores.transpose(-2, -1) @ key"
+        BY_KEY: "grad_key = grad_scores.T @ key"
     },
     "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its "
     "queries.": {BY_KEY: "grad_key = grad_scores @ query"},
     "The gradients of query and key are made with the weights; use the gradient of the scores.": {
         BY_QUERY: "grad_query = weights @ key",
-        BY_KEY: "grad_key = weights.transpose(-2, -1) @ query",
+        BY_KEY: "grad_key = weights.T @ query",
     },
     "The gradients of query and key are swapped: they come in the order query, key, value.": {
         ALL_THREE: "return grad_key, grad_query, grad_value"
@@ -167,13 +118,13 @@ MISTAKES = {
         GRADS: GRADS.replace("grad_merged", "grad")
     },
     "The gradient of c_proj is made with hidden_states; c_proj took the merged heads.": {
-        MERGED: MERGED.replace("merged, attention", "hidden_states, attention")
+        MERGED: MERGED.replace("grad, merged", "grad, hidden_states")
     },
     "The gradient of c_proj is made with heads that are not merged; it took merged.": {
-        MERGED: MERGED.replace("merged, attention", "(weights @ value).reshape(merged.shape), attention")
+        MERGED: MERGED.replace("grad, merged", "grad, (weights @ value).reshape(merged.shape)")
     },
     "projection_backward is given the input of c_proj first; grad comes first.": {
-        MERGED: MERGED.replace("(grad, merged", "(merged, grad")
+        MERGED: MERGED.replace("grad, merged", "merged, grad")
     },
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
@@ -210,7 +161,7 @@ MISTAKES = {
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
-        INPUT: INPUT.replace("hidden_states, attention", "merged, attention")
+        INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, merged")
     },
     "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
         RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grad_heads[0]),")
@@ -219,7 +170,7 @@ MISTAKES = {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
     "The weights' gradients are transposed; they must be [out, in], like the weights.": {
-        RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].transpose(0, 1)\n    ' + RETURN
+        RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].T\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
         RETURN: 'c_attn["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
@@ -249,16 +200,6 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the scale folded into the query": {
-        SCORES: f"scores = (query / {ROOT}) @ key.transpose(-2, -1)",
-        f"    {SCALED}\n": "",
-    },
-    "multiplied by the inverse square root": {SCALED: "scores = scores * int(query.shape[-1]) ** -0.5"},
-    "the mask first": {WEIGHTS: "return F.softmax(F.where(mask < 0, mask, scores), axis=-1)"},
-    "softmax by hand": {
-        WEIGHTS: "scores = scores + mask\n    powers = F.exp(scores - F.max(scores, axis=-1))\n"
-        "    return powers / F.sum(powers, axis=-1)"
-    },
     "the products subtracted": {
         SOFTMAX: "products = weights * grad\n    return products - weights * products.sum(axis=-1)"
     },
@@ -280,12 +221,16 @@ ALTERNATIVES = {
     "the mask once more": {
         BY_SCORES: f"{BY_SCORES}\n    {MASK}\n    grad_scores = F.where(mask < 0, 0.0, grad_scores)"
     },
-    "T for the last two axes": {BY_VALUE: "grad_value = weights.T @ grad", BY_KEY: "grad_key = grad_scores.T @ query"},
+    "transpose by two axes": {
+        BY_VALUE: "grad_value = weights.transpose(-2, -1) @ grad",
+        BY_KEY: "grad_key = grad_scores.transpose(2, 3) @ query",
+    },
+    "multiplied by the inverse square root": {SCALED_BACK: "grad_scores = grad_scores * head_dim**-0.5"},
     "permute": {BY_KEY: "grad_key = grad_scores.permute([0, 1, 3, 2]) @ query"},
     "projection_backward written out": {
         MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
-        "    weight = rows.transpose(0, 1) @ merged.reshape([-1, merged.shape[-1]])\n"
+        "    weight = rows.T @ merged.reshape([-1, merged.shape[-1]])\n"
         '    c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
     },
     "the heads split and merged by hand": {
@@ -306,20 +251,12 @@ ALTERNATIVES = {
         RETURN: 'names = {"c_proj.weight": c_proj["weight"], "c_proj.bias": c_proj["bias"]}\n'
         '    return grad_input, names | {"c_attn.weight": c_attn["weight"], "c_attn.bias": c_attn["bias"]}'
     },
-    "a mask of -10000": {WEIGHTS: "return F.softmax(F.where(mask < 0, scores - 1e4, scores))"},
 }
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
 HABITS = {
-    "mT": {SCORES: SCORES.replace("key.transpose(-2, -1)", "key.mT")},
-    "torch.matmul": {SCORES: "scores = torch.matmul(query, key.transpose(-2, -1))"},
-    "sqrt of a size": {SCALED: SCALED.replace(ROOT, "math.sqrt(query.size(-1))")},
-    "masked_fill of the scores": {
-        WEIGHTS: 'scores = scores.masked_fill(mask < 0, float("-inf"))\n    return F.softmax(scores)',
-    },
-    "softmax with a dim": {WEIGHTS: "return F.softmax(scores + mask, dim=-1)"},
-    "softmax as a method": {WEIGHTS: "return (scores + mask).softmax(-1)"},
-    "torch.softmax": {WEIGHTS: "return torch.softmax(scores + mask, dim=-1)"},
+    "sqrt of a size": {SCALED_BACK: SCALED_BACK.replace(ROOT, "math.sqrt(query.size(-1))")},
+    "torch.matmul": {BY_WEIGHTS: "grad_weights = torch.matmul(grad, value.transpose(-2, -1))"},
     "sum with dim and keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(dim=-1, keepdim=True))"},
     "sum with keepdim": {SOFTMAX: "return weights * (grad - (weights * grad).sum(-1, keepdim=True))"},
     "torch.sum": {SOFTMAX: "return weights * (grad - torch.sum(weights * grad, dim=-1, keepdim=True))"},

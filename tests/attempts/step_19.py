@@ -1,27 +1,27 @@
 """Step 19, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-MLP_PROJ = "grad_activated, c_proj = projection_backward(grad, activated, mlp.c_proj)"
+MLP_PROJ = "grad_activated, c_proj = projection_backward(mlp.c_proj, grad, activated)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
-MLP_FC = "grad_input, c_fc = projection_backward(grad_wide, hidden_states, mlp.c_fc)"
+MLP_FC = "grad_input, c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
 MLP_RETURN = 'return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})'
-SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(grad, normed, sublayer)"
-NORM = "grad_branch, of_norm = norm_backward(grad_normed, x, norm)"
+SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)"
+NORM = "grad_branch, of_norm = norm_backward(norm, grad_normed, x)"
 RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
-SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(grad, middle, block.ln_2, block.mlp, mlp_backward)"
-FIRST = "grad, ln_1, attn = pre_norm_residual_backward(grad, hidden_states, block.ln_1, block.attn, attention_backward)"
+SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)"
+FIRST = "grad, ln_1, attn = pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)"
 NAMES = 'named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})'
 TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
-FINAL = "grad_input, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)"
+FINAL = "grad_input, ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)"
 HEAD = 'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})'
 BACK = "for layer in reversed(range(len(transformer.h))):"
-BLOCK = "grad, of_block = block_backward(grad, states[layer], transformer.h[layer])"
-GATHER = 'gradients |= named({f"h.{layer}": of_block})'
-BLOCKS = "    return grad, gradients\n"
+BLOCK = "grad, of_blocks[layer] = block_backward(transformer.h[layer], grad, states[layer])"
+GATHER = 'named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})'
+BLOCKS = f"return grad, {GATHER}"
 LOSS = "grad = cross_entropy_backward(logits, labels)"
-THROUGH = "grad, of_blocks = blocks_backward(grad, states, transformer)"
+THROUGH = "grad, of_blocks = blocks_backward(transformer, grad, states)"
 TIED = 'wte = of_embeddings["wte.weight"] + of_head["wte.weight"]'
-UNION = 'gradients = of_embeddings | of_blocks | of_head | {"wte.weight": wte}'
-RETURN = 'return cross_entropy(logits, labels), named({"transformer": gradients})'
+UNION = 'grads = of_embeddings | of_blocks | of_head | {"wte.weight": wte}'
+RETURN = 'return cross_entropy(logits, labels), named({"transformer": grads})'
 
 MISTAKES = {
     "GELU's derivative is taken at GELU's output; take it at its input, wide.": {
@@ -29,7 +29,7 @@ MISTAKES = {
     },
     "The backward pass skips GELU.": {MLP_GELU: "grad_wide = grad_activated"},
     "c_proj is given what GELU took; it took what GELU returned: activated.": {
-        MLP_PROJ: MLP_PROJ.replace("activated, mlp", "wide, mlp")
+        MLP_PROJ: MLP_PROJ.replace("grad, activated", "grad, wide")
     },
     "The names c_fc and c_proj are swapped.": {
         MLP_RETURN: 'return grad_input, named({"c_fc": c_proj, "c_proj": c_fc})'
@@ -44,23 +44,23 @@ MISTAKES = {
         RESIDUAL: "return grad, of_norm, of_sublayer"
     },
     "The residual carries past the sublayer alone; it also goes past the norm.": {
-        NORM: "grad_branch, of_norm = norm_backward(grad + grad_normed, x, norm)",
+        NORM: "grad_branch, of_norm = norm_backward(norm, grad + grad_normed, x)",
         RESIDUAL: "return grad_branch, of_norm, of_sublayer",
     },
     "The backward pass skips the norm: the sublayer's gradient is that of its input, which is norm(x).": {
-        NORM: "_, of_norm = norm_backward(grad_normed, x, norm)\n    grad_branch = grad_normed"
+        NORM: "_, of_norm = norm_backward(norm, grad_normed, x)\n    grad_branch = grad_normed"
     },
     "The sublayer is given x; it took the normalized x.": {
-        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(grad, x, sublayer)"
+        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, x)"
     },
     "x is normalized twice for the sublayer.": {
-        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(grad, norm(normed), sublayer)"
+        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, norm(normed))"
     },
     "The norm is given the normalized x; it took x.": {
-        NORM: "grad_branch, of_norm = norm_backward(grad_normed, normed, norm)"
+        NORM: "grad_branch, of_norm = norm_backward(norm, grad_normed, normed)"
     },
     "The norm is given the gradient of the sum; it gets the gradient that comes out of the sublayer.": {
-        NORM: "grad_branch, of_norm = norm_backward(grad, x, norm)"
+        NORM: "grad_branch, of_norm = norm_backward(norm, grad, x)"
     },
     "The branch's gradient is subtracted; both ways add up.": {
         RESIDUAL: "return grad - grad_branch, of_norm, of_sublayer"
@@ -92,7 +92,7 @@ MISTAKES = {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
     "The backward pass skips ln_f.": {
-        FINAL: "_, ln_f = norm_backward(grad_final, hidden_states, transformer.ln_f)\n    grad_input = grad_final"
+        FINAL: "_, ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
     },
     "ln_f is given what it returned; it took what the last block returned.": {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
@@ -112,33 +112,35 @@ MISTAKES = {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
     "Every block gets the gradient that came in; each gets what the block after it gives back.": {
-        BLOCK: "grad_input, of_block = block_backward(grad, states[layer], transformer.h[layer])",
-        BLOCKS: "    return grad_input, gradients\n",
+        BLOCK: BLOCK.replace("grad, of_blocks", "grad_input, of_blocks"),
+        BLOCKS: BLOCKS.replace("grad,", "grad_input,"),
     },
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
-        GATHER: 'gradients |= named({"h": of_block})'
+        GATHER: GATHER.replace('f"h.{layer}"', '"h"')
     },
     "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
-        GATHER: "gradients |= named({str(layer): of_block})"
+        GATHER: GATHER.replace('f"h.{layer}"', "str(layer)")
     },
-    "The blocks are numbered from 1; the first one is h.0.": {GATHER: GATHER.replace("{layer}", "{layer + 1}")},
+    "The blocks are numbered from 1; the first one is h.0.": {
+        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer + 1]")
+    },
     "The blocks are numbered from the end; h.0 is the first one.": {
-        GATHER: GATHER.replace("{layer}", "{len(transformer.h) - 1 - layer}")
+        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[len(transformer.h) - 1 - layer]")
     },
     "The states are taken out of the caller's list, and a tuple of them has no pop; read them: states[layer].": {
         BACK: f"states.pop()\n    {BACK}",
         BLOCK: BLOCK.replace("states[layer]", "states.pop()"),
     },
     "Of the block's number only the last digit is in the names, so block 10 hides block 0: h.10, h.11.": {
-        GATHER: GATHER.replace("{layer}", "{layer % 10}")
+        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer % 10]")
     },
     "The gradient of wte is the head's alone; add the embeddings'.": {
         UNION: UNION.removesuffix(' | {"wte.weight": wte}')
     },
     "The gradient of wte is the embeddings' alone; add the head's.": {
-        UNION: "gradients = of_head | of_blocks | of_embeddings"
+        UNION: "grads = of_head | of_blocks | of_embeddings"
     },
     "The gradient of wte is the mean of both; it must be their sum.": {
         TIED: 'wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
@@ -147,10 +149,10 @@ MISTAKES = {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
-        RETURN: "return cross_entropy(logits, labels), gradients"
+        RETURN: "return cross_entropy(logits, labels), grads"
     },
     "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
-        THROUGH: "_, of_blocks = blocks_backward(grad, states, transformer)"
+        THROUGH: THROUGH.replace("grad, of_blocks", "_, of_blocks")
     },
     "The gradients are those of guessing each token itself: cross_entropy_backward shifts the labels, so leave them.": {
         LOSS: LOSS.replace("labels)", "F.concat([labels[:, :1], labels[:, :-1]], axis=1))")
@@ -159,7 +161,7 @@ MISTAKES = {
         LOSS: "labels = F.pad(labels, [0, 0, 0, 1], value=-100)[:, 1:]\n    " + LOSS
     },
     "The head is given the first state; it took the last one.": {
-        "head_backward(grad, states[-1], transformer)": "head_backward(grad, states[0], transformer)"
+        "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[0])"
     },
     "The gradient and the loss are those of the input ids; they must be those of the labels.": {
         LOSS: "labels = input_ids\n    " + LOSS
@@ -200,33 +202,36 @@ ALTERNATIVES = {
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
         "    flat = final.reshape([-1, final.shape[-1]])\n"
-        "    table = grad.reshape([-1, grad.shape[-1]]).transpose(0, 1) @ flat"
+        "    table = grad.reshape([-1, grad.shape[-1]]).T @ flat"
     },
     "the blocks and their states in pairs": {
         BACK: "pairs = list(zip(transformer.h, states))\n"
         "    for layer, (block, state) in reversed(list(enumerate(pairs))):",
-        BLOCK: "grad, of_block = block_backward(grad, state, block)",
+        BLOCK: "grad, of_blocks[layer] = block_backward(block, grad, state)",
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
-    "update instead of |=": {GATHER: 'gradients.update({f"h.{layer}.{name}": of_block[name] for name in of_block})'},
+    "update": {
+        BLOCK: "grad, of_block = block_backward(transformer.h[layer], grad, states[layer])\n"
+        "        of_blocks.update({layer: of_block})"
+    },
     "the sum in place": {
-        TIED: "gradients = of_embeddings | of_blocks | of_head",
-        UNION: 'gradients["wte.weight"] += of_embeddings["wte.weight"]',
+        TIED: "grads = of_embeddings | of_blocks | of_head",
+        UNION: 'grads["wte.weight"] += of_embeddings["wte.weight"]',
     },
     "the sum by a name of its own": {
         TIED: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
-        UNION: 'gradients = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
+        UNION: 'grads = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
     },
     "the sum before the union": {
         TIED: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',
-        UNION: "gradients = of_head | of_blocks | of_embeddings",
+        UNION: "grads = of_head | of_blocks | of_embeddings",
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
         RETURN: RETURN.replace("cross_entropy(logits, labels)", "loss"),
     },
     "the names written by a comprehension": {
-        RETURN: 'named = {"transformer." + name: gradient for name, gradient in gradients.items()}\n'
+        RETURN: 'named = {"transformer." + name: grad for name, grad in grads.items()}\n'
         "    return cross_entropy(logits, labels), named"
     },
 }
@@ -237,7 +242,7 @@ HABITS = {
     "add_ in the return": {RESIDUAL: "return grad.add_(grad_branch), of_norm, of_sublayer"},
     "torch.add": {RESIDUAL: "return torch.add(grad, grad_branch), of_norm, of_sublayer"},
     "a clone of the gradient": {RESIDUAL: "return grad.clone() + grad_branch, of_norm, of_sublayer"},
-    "zero_grad": {LOSS: "model.zero_grad()\n    " + LOSS},
+    "zero_grad": {LOSS: "transformer.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
         LOSS: "grad = cross_entropy(logits, labels).backward()",
@@ -246,7 +251,7 @@ HABITS = {
         LOSS: "grad = torch.autograd.grad(cross_entropy(logits, labels), logits)[0]",
     },
     "named_parameters": {
-        RETURN: "gradients = {name: gradients[name] for name, _ in transformer.named_parameters()}\n"
-        '    return cross_entropy(logits, labels), named({"transformer": gradients})'
+        RETURN: "grads = {name: grads[name] for name, _ in transformer.named_parameters()}\n"
+        '    return cross_entropy(logits, labels), named({"transformer": grads})'
     },
 }

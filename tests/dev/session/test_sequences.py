@@ -40,11 +40,8 @@ REFUSED = {
         "gpt2_loss_and_gradients are each wrong",
     ),
     "no query looks further back than 128 keys": (
-        "s18",
-        {
-            "return F.softmax(scores + mask)": "most = 128 if str(query.shape[-2]) == '300' else None\n"
-            "    return F.band_part(F.softmax(scores + mask), num_lower=most, num_upper=0)"
-        },
+        "s02",
+        {"num_lower=None": "num_lower=128 if str(sequence_length) == '300' else None"},
         "wrong for 129 to 299.",
         "correlation",
     ),
