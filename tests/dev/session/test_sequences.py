@@ -12,11 +12,8 @@ KEEPS = "KEPT = {}\n\n\n"
 REFUSED = {
     "bfloat16 in a cache": (
         "s14",
-        {
-            "(slice(first, end), sequence_length)] = new": "(slice(first, end), sequence_length)] = "
-            "new.cast(DType.bfloat16).cast(new.dtype)"
-        },
-        "store: TypeError: bfloat16 is right to 3 digits",
+        {"update_cache(block_cache, key,": "update_cache(block_cache, key.cast(DType.bfloat16).cast(key.dtype),"},
+        "cached_attention: TypeError: bfloat16 is right to 3 digits",
         "No graph found",
     ),
     "sums of the first call": (
