@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 from max.driver import Device
 from max.dtype import DType
-from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import DeviceRef, DimLike, TensorType
@@ -23,7 +22,7 @@ from solutions.caching import (
     update_cache,
 )
 from solutions.solution_01 import GPT2Config
-from solutions.solution_06 import position_ids
+from solutions.solution_02 import causal_mask
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -32,13 +31,14 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at.
+    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The causal
+    mask gets its two new axes one at a time: with both in one sum, MAX 26.7 may lose it.
     """
     total = padding_mask.shape[-1]
-    keys = position_ids(total, device=padding_mask.device)  # [total]
-    # Hide the keys that come after each query; all others are as padding_mask has them. (3 lines)
-    queries = keys[total - sequence_length :].unsqueeze(-1)  # [seq, 1]
-    mask = F.where(keys > queries, float("-inf"), padding_mask.unsqueeze(1))  # [batch, seq, total]
+    causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
+    # Keep the rows of the new tokens, and hide from them what padding_mask hides. (3 lines)
+    mask = causal[total - sequence_length :]  # [seq, total]
+    mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
     return mask.unsqueeze(1)
 
 

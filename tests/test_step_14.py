@@ -226,8 +226,9 @@ def masked(logits, right, what):
         equal(logits, right, LOGITS, what=what)
     except Refusal as refusal:
         sentence = (
-            "The mask was right before MAX compiled the graph, and MAX 26.7 may have lost it: compare the positions of "
-            "the new tokens with those of all keys, and give the mask its two new axes one at a time."
+            "The mask was right before MAX compiled the graph, and MAX 26.7 may have lost it: cut the new tokens' rows "
+            "out of step 02's causal_mask, and give the causal mask its two new axes one at a time, as the docstring "
+            "of cache_mask says."
         )
         raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared, foreseen=True) from None
 

@@ -114,7 +114,8 @@ def rotate(x: Tensor, positions: Tensor) -> Tensor:  # [..., seq, head_dim], [se
         "self.wte(input_ids) + self.wpe(positions)": "self.wte(input_ids)",
     },
     "14": {
-        "import position_ids\n": "import position_ids, rotate\n",
+        "from solutions.solution_07": """from solutions.solution_06 import position_ids, rotate
+from solutions.solution_07""",
         "    keys, values = update_cache(": """\
     total = mask.shape[-1]
     positions = position_ids(total, device=hidden_states.device)[total - hidden_states.shape[-2] :]

@@ -45,9 +45,9 @@ def main() -> None:
     options = parser.parse_args()
     try:
         folder = checkpoint_folder(options.model)
+        model = load_pretrained(folder)
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         input_ids = np.array([tokenizer.encode(options.prompt or "<|endoftext|>").ids], dtype=np.int64)
-        model = load_pretrained(folder)
         compiled = compile_cached(model, Accelerator() if options.device == "gpu" else CPU())
         print(end=options.prompt, flush=True)
         for piece in stream_text(compiled, tokenizer, input_ids, options, model.config.n_positions):

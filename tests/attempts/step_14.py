@@ -1,7 +1,7 @@
 """Step 14, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-QUERIES = "queries = keys[total - sequence_length :].unsqueeze(-1)"
-HIDDEN = 'mask = F.where(keys > queries, float("-inf"), padding_mask.unsqueeze(1))'
+ROWS = "mask = causal[total - sequence_length :]"
+ADDED = "mask = mask + padding_mask.unsqueeze(1)"
 UPDATED = "keys, values = update_cache(block_cache, key, value, mask.shape[-1])"
 ATTENDED = "attn_output = attention._merge_heads(attention._attn(query, keys, values, mask))"
 EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)"
@@ -14,30 +14,25 @@ LENGTH = "length = min(cached_ids.shape[-1], input_ids.shape[-1] - 1)"
 SAME = "same = (cached_ids[:, :length] == input_ids[:, :length]).all(axis=0)"
 COUNTED = "return int(same.cumprod().sum())"
 
+NN = "from max.experimental.nn import Module"
+IMPORTED = {NN: f"from max.experimental import functional as F\n{NN}"}
+
 MISTAKES = {
-    "The queries are taken from the wrong end: the new tokens are the last of all tokens, not the first.": {
-        QUERIES: "queries = keys[:sequence_length].unsqueeze(-1)"
+    "The mask is cut on the wrong side: the new tokens are the last rows of the causal mask, not the first.": {
+        ROWS: "mask = causal[:sequence_length]"
     },
     "The mask is that of the new tokens alone; it needs a column for every token in the cache too.": {
-        QUERIES: "keys = keys[total - sequence_length :]\n    queries = keys.unsqueeze(-1)"
+        "causal = causal_mask(total,": "causal = causal_mask(sequence_length,",
+        ROWS: "mask = causal",
     },
-    "New tokens look at the tokens after them: nothing is hidden, or one row holds for all. Each has its own row.": {
-        QUERIES: "queries = keys[total - 1 :].unsqueeze(-1)"
+    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own "
+    "row.": {ROWS: "mask = causal[total - 1 :]"},
+    "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
+        ROWS: "mask = causal"
     },
-    "There is a row for every token, old and new, and only the new ones ask: take the last seq positions.": {
-        QUERIES: "queries = keys.unsqueeze(-1)"
-    },
-    "A token does not look at itself: hide the keys after the query, not the query's own.": {
-        HIDDEN: HIDDEN.replace("keys > queries", "keys >= queries")
-    },
-    "The past is hidden and the future open: hide the keys after the query, not those before.": {
-        HIDDEN: HIDDEN.replace("keys > queries", "keys < queries")
-    },
-    "The padding is not masked: where a key is not hidden, take padding_mask.": {
-        HIDDEN: HIDDEN.replace("padding_mask", "0 * padding_mask")
-    },
-    "The padding mask has its sign turned, so that everybody looks at the padding; take it as it is.": {
-        HIDDEN: HIDDEN.replace("padding_mask", "-padding_mask")
+    "The padding is not masked: add padding_mask.": {ADDED: "mask = mask.unsqueeze(0)"},
+    "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
+        ADDED: "mask = mask - padding_mask.unsqueeze(1)"
     },
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. _qkv splits them.": {
         UPDATED: "key = attention._merge_heads(key).reshape(key.shape)\n    " + UPDATED
@@ -81,8 +76,9 @@ MISTAKES = {
     },
     "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as positions.": {
+        "from solutions.solution_07": "from solutions.solution_06 import position_ids\nfrom solutions.solution_07",
         EMBED: "places = position_ids(input_ids.shape[-1], device=input_ids.device)\n        "
-        + EMBED.replace("(positions)", "(places)")
+        + EMBED.replace("(positions)", "(places)"),
     },
     "All blocks use the first block's keys and values; each has its own.": {BLOCK_CACHE: "block_cache=cache[0]"},
     "Keys and values are swapped: a pair of the cache is (keys, values).": {
@@ -130,25 +126,24 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "padding_mask with both axes": {
-        HIDDEN: HIDDEN.replace(".unsqueeze(1)", ".unsqueeze(1).unsqueeze(1)"),
+        ADDED: "mask = mask + padding_mask.unsqueeze(1).unsqueeze(1)",
         "return mask.unsqueeze(1)": "return mask",
     },
-    "the last rows of step 02's mask": {
-        "from solutions.solution_06": "from solutions.solution_02 import causal_mask\nfrom solutions.solution_06",
-        QUERIES: "causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)",
-        HIDDEN: "mask = causal[total - sequence_length :] + padding_mask.unsqueeze(1)",
+    "the masks added first": {
+        ROWS: "mask = causal + padding_mask.unsqueeze(1)",
+        ADDED: "mask = mask[:, total - sequence_length :]",
     },
-    "the masks added": {
-        HIDDEN: "hidden = (keys > queries).cast(DType.float32) * -1e9\n    mask = hidden + padding_mask.unsqueeze(1)"
-    },
-    "the old slots and the new keys, joined": {
+    "the mask by F.where": IMPORTED | {ADDED: "mask = F.where(mask < 0, mask, padding_mask.unsqueeze(1))"},
+    "the old slots and the new keys, joined": IMPORTED
+    | {
         ATTENDED: "past = mask.shape[-1] - key.shape[-2]\n"
         "    keys, values = (\n"
         "        F.concat([buffer[:, :, :past], new], axis=2)\n"
         "        for buffer, new in zip(block_cache, (key, value), strict=True)\n"
         f"    )\n    {ATTENDED}"
     },
-    "query, key and value by hand": {
+    "query, key and value by hand": IMPORTED
+    | {
         "query, key, value = attention._qkv(hidden_states)": "qkv = attention.c_attn(hidden_states)\n"
         "    query, key, value = map(attention._split_heads, F.chunk(qkv, 3, axis=-1))"
     },
@@ -184,7 +179,7 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "unsqueeze with a dim": {"padding_mask.unsqueeze(1)": "padding_mask.unsqueeze(dim=1)"},
-    "a negative symbol": {"keys[total - sequence_length :]": "keys[-sequence_length:]"},
+    "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "all with a dim": {SAME: SAME.replace("axis=0", "dim=0")},
     "cumprod with a dim": {COUNTED: "return int(same.cumprod(dim=0).sum())"},
     "long as a method": {COUNTED: "return int(same.long().cumprod(0).sum())"},

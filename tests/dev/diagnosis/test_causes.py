@@ -112,7 +112,11 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
             {"(hidden_states, self.ln_1, self.attn)": "(self.ln_1, hidden_states, self.attn)"},
             "The signature is pre_norm_residual(x, norm, sublayer).",
         ),
-        ("step_14", {"] = new": "] = new.cast(DType.float16).cast(new.dtype)"}, "rounded to float16 on their way"),
+        (
+            "step_14",
+            {"_cache, key,": "_cache, key.cast(DType.float16).cast(key.dtype),"},
+            "rounded to float16 on their way",
+        ),
     ],
 )
 def test_the_cause_is_told_in_max_too(step, edits, said):
