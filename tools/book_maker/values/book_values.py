@@ -22,6 +22,7 @@ from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
+from play.smollm2 import SIZE_MB as smollm2_mb
 from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
