@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solutions import solution_22
+from solutions import quantized
 from solutions.checkpoint import Weights
 from solutions.llama_config import LlamaConfig
 from solutions.solution_22 import BLOCK
@@ -46,7 +46,7 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
     """Return the numbers of a weight, whether it is in blocks of Q4_1, in others, or not."""
     if weight.dtype == Q4_1:
         return dequantize_q4_1(weight).reshape(len(weight), -1)
-    return solution_22.dequantize(weight)
+    return quantized.dequantize(weight)
 
 
 def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
