@@ -183,7 +183,8 @@ class Watch:
             self.running = None
             self.printer.line(f"\n{FAULT}")
             self.go_on(has_passed=False)
-        elif came is Came.BROKEN and check is self.compiling.pop(step, None):
+        elif came is Came.BROKEN and check is self.compiling.get(step):
+            del self.compiling[step]
             self.printer.line(f"\n{step.task} is not compiled; its pass is kept. {FAULT}")
         elif verdict and check is self.compiling.get(step):
             del self.compiling[step]

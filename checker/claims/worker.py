@@ -232,14 +232,11 @@ def main() -> None:
         sys.argv[:] = [job.path]
         step = Step(job.step)
         import_max(step)
-    except ImportError as error:
+    except Exception as error:
         from checker.course.installed import in_words
 
-        tell(events.Unloadable(f"No verdict: {in_words(error)}", of_file=False))
-        tell(events.Ended())
-        return
-    except Exception as error:
-        tell(events.Unloadable(own_fault(error), of_file=False))
+        why = f"No verdict: {in_words(error)}" if isinstance(error, ImportError) else own_fault(error)
+        tell(events.Unloadable(why, of_file=False))
         tell(events.Ended())
         return
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=True)  # LLVM takes SIGUSR1 and SIGUSR2
