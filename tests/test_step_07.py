@@ -143,7 +143,7 @@ def test_attention_weights(weigh, reference):
     right = right_weights(reference["query"], reference["key"])
     for first, of in ((0, "7 tokens"), (4, "the last 3 of 7 tokens")):
         weights = weigh(reference["query"], reference["key"], first)
-        equal(weights, right[:, :, first:], WEIGHT_AXES, what=f"the weights of {of}", whose="the right weight")
+        equal(weights, right[:, :, first:], WEIGHT_AXES, what=f"_attention_weights of {of}", whose="the right weight")
 
 
 @about("_attention_weights")
@@ -152,7 +152,7 @@ def test_large_scores(weigh, reference):
     query, key = reference["query"].copy(), reference["key"]
     query[:, :, 3] *= 100  # in some heads, a later token's score is more than 100 above those of all earlier ones
     # The right answers are off by at most 1e-5 (1,000 draws), a mask of -100 by 0.9; the others have NaN.
-    what = "the weights with one large query"
+    what = "_attention_weights with one large query"
     equal(
         weigh(query, key), right_weights(query, key), WEIGHT_AXES, what=what, tolerance=1e-3, whose="the right weight"
     )
