@@ -141,8 +141,14 @@ def _other_beginning(
 
 
 def _place(one: ast.stmt, other: ast.stmt, lines: Lines) -> tuple[int, str]:
-    """Return the first line at which two statements differ, without those in them, and what is given there."""
+    """Return the first line at which two statements differ, without those in them, and what is given there.
+
+    If only the given one holds others, its beginning alone would not do: it is given as a whole, if that fits a line.
+    """
     mine, theirs = (_code_of(node, part) for node, part in zip((one, other), lines, strict=True))
+    if hasattr(other, "body") and not hasattr(one, "body"):
+        is_short = other.end_lineno == other.lineno + 1
+        theirs = [f"{theirs[0]} {lines[1][other.lineno].strip()}" if is_short else ""]
     unlike = (
         (one.lineno + at, there) for at, (here, there) in enumerate(zip(mine, theirs, strict=False)) if here != there
     )

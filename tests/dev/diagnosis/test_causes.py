@@ -189,6 +189,7 @@ def apart(
         ("base = 2 *", "base = 3 *", "Thing.area:2", 13, "base = 2 * self.size"),
         ("x = x + 1", "x = x - 1  # less", "helper", 19, "x = x + 1"),
         ("if x > 1", "if x >= 1", "helper", 20, "if x > 1:"),
+        ("if x > 1:\n        x = 1", "x = min(x, 1)", "helper", 20, "if x > 1: x = 1"),
         ("    x = x + 1\n", "", "helper", 18, ""),
         ("one, other\n", "other, one\n", "apart:0", 26, "one, other"),
         ("return base * factor", "return base + factor", "", 0, ""),
