@@ -73,7 +73,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    steps = needed_by("05", *needed)  # step 05 checks the tokens of every text
+    steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
     missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
@@ -83,7 +83,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     others = {step: forms for step in steps if step not in missing and (forms := forms_of(step))}
     if others and not fill_in:
         raise ValueError(f"{to_fit(others)}, or add --fill-in to let the reference stand in")
-    missing += others
+    missing = sorted([*missing, *others])
     standings = [standing(step) for step in steps if step not in missing]
     failed = [its.step.task for its in standings if its.refused]
     if failed and not anyway:

@@ -20,24 +20,12 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
 
     monkeypatch.setattr(chosen, "standing", standing)
     monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
-    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
+    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {"causal_mask": "()"} if step.task == "s02" else {})
     own = chosen.mine([MODEL], fill_in=True, anyway=False)
     unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
-    assert [step.task for step in own.steps] == [
-        "s01",
-        "s03",
-        "s04",
-        "s05",
-        "s06",
-        "s02",
-        "s07",
-        "s08",
-        "s09",
-        "s10",
-        "s11",
-    ]
+    assert " ".join(step.task for step in own.steps) == "s01 s03 s04 s05 s06 s07 s08 s09 s10 s11"
     assert [*own.sentences] == [
-        "the reference stands in for s13",
+        "the reference stands in for s02, s13",
         unchecked.format("s03", "no check has passed yet", "s03"),
         unchecked.format("s07", "changed since its pass", "s07"),
         unchecked.format("s09", words["s09"], "s09"),
