@@ -2,7 +2,7 @@
 
 A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
 what follows from it, to show and to keep. It reads no file, no clock and no process, so a list of events says
-everything about what a check shows (``tests/dev/session/test_advance.py``).
+everything about what a check shows (``tests/dev/checker/session/test_advance.py``).
 """
 
 from __future__ import annotations

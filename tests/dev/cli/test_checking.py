@@ -12,7 +12,7 @@ from checker.session.printer import View
 from checker.session.session import Session
 from checker.session.state import State
 from cli.checking import Came, Check, ReadyChild
-from tests.dev.session.test_advance import COMPILED_TOO, PLAN, TO_COMPILE
+from tests.dev.checker.session.test_advance import COMPILED_TOO, PLAN, TO_COMPILE
 
 
 def test_a_check_that_breaks_says_so(monkeypatch, capsys):
