@@ -1,7 +1,7 @@
 """Survey how good the checks are: grade everything that they must get right, without looking at any learner's file.
 
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
-sentence of its own mistake: ``tests/dev/checker/session/test_checks.py`` demands it.
+sentence of its own mistake: ``tests/dev/journeys/test_checks.py`` demands it.
 
 ``./run kernels`` does that for every step, and records which of MAX's kernels it took and what every mistake answers.
 :func:`follow` writes a step as people used to another library do, and then does what the check says until it passes.

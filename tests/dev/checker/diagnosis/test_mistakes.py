@@ -12,7 +12,7 @@ from checker.course.steps import Step
 from checker.diagnosis.grafting import compile_grafted, graft
 from checker.diagnosis.mistakes import edited, load_attempts, places
 from checker.diagnosis.outcomes import GROUPS, sketch
-from tests.dev.checker.session.test_checks import with_several_blanks
+from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
 
 PAIRS = 5  # of a step

@@ -1,6 +1,6 @@
 """The real server, asked by the real client, on a port of this machine that nobody else can reach.
 
-What stands before the model is tested without a model in ``serving/``; here is what needs one.
+What stands before the model is tested without a model in the other files here; this one has what needs one.
 """
 
 import json

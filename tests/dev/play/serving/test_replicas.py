@@ -18,7 +18,7 @@ from max._core.engine import max_cache_dir
 from checker.course.steps import ROOT
 from cli.parts import UNUSABLE
 from play.serving.service import MODEL_ENDED
-from tests.dev.play.test_serve import Server, openai
+from tests.dev.play.serving.test_serve import Server, openai
 from tests.dev.terminal import started
 
 pytestmark = pytest.mark.slow
