@@ -1,18 +1,13 @@
-"""Checks in threads: what they have come to is said in every case, and what passed is kept before it is shown."""
+"""Checks in threads: what they have come to is said in every case."""
 
 import contextlib
 import queue
 
-import pytest
-
-from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, Ended, StageEnded
+from checker.events import Ended
 from checker.session.printer import View
 from checker.session.session import Session
-from checker.session.state import State
 from cli.checking import Came, Check, ReadyChild
-from tests.dev.checker.session.test_advance import COMPILED_TOO, PLAN, TO_COMPILE
 
 
 def test_a_check_that_breaks_says_so(monkeypatch, capsys):
@@ -26,21 +21,3 @@ def test_a_check_that_breaks_says_so(monkeypatch, capsys):
         Check(Session(find_step("s07"), View()), ready, lambda check, what: came.put(what)).join()
     assert [*came.queue] == [Came.BROKEN]
     assert "ZeroDivisionError" in capsys.readouterr().err
-
-
-def test_a_pass_is_kept_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
-    class Interrupted(View):
-        def show(self, item):
-            if "Pass (" in getattr(item, "text", ""):
-                raise KeyboardInterrupt
-
-    kept = []
-    monkeypatch.setattr(progress, "note_pass", lambda step, source, compiled: kept.append(compiled))
-    session = Session(find_step("s07"), Interrupted())
-    session.state = State(PLAN)
-    for event in (*TO_COMPILE, COMPILED_TOO):
-        session.hear(event)
-    assert kept == [False]
-    with pytest.raises(KeyboardInterrupt):
-        session.hear(StageEnded(COMPILED))
-    assert kept == [False, True]

@@ -1,4 +1,6 @@
-"""Where ``./run`` finds a command: in its table, and it imports no other module for it."""
+"""Where ``./run`` finds a command, and what a call that cannot be carried out leaves as it was."""
+
+import re
 
 import pytest
 
@@ -24,3 +26,13 @@ def test_a_command_is_imported_alone_and_only_the_finished_models_import_it():
     loaded = {*python(ROOT, "-c", SCRIPT, "generate", status=0).stderr.split()}
     assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.finished"}
     assert "play.generate" not in loaded, "which is imported when it runs"
+
+
+@pytest.mark.parametrize("call", ["w01 --seed -1", "grade --steps w01 --seed -1", "w01 --seed one", "w01 --device tpu"])
+def test_a_call_that_cannot_be_carried_out_leaves_the_pass(course, call):
+    course.write("w01")
+    course.check("w01", status=0)
+    done = course.check(*call.split(), status=2)
+    option, value = call.split()[-2:]
+    assert re.search(f"Error: Invalid value for '{option}': .*{value}.* is not ", done.stderr)
+    assert "  w01  done" in course.check("status").stdout

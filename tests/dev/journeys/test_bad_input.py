@@ -8,8 +8,6 @@ import jsonschema
 import pytest
 
 from checker.course.steps import ROOT
-from checker.events import Job, Printed
-from checker.session.child import Child
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 ANSWER = "Your file imports solutions.warmup_01, the answer to this step."
@@ -99,71 +97,3 @@ def assert_fails(course, make, words):
     assert record["verdict"] == "fail"
     sentences = [*record["said"], *(f"{why['about']}: {why['sentence']}" for why in record["explanations"])]
     assert words in " ".join([*sentences, *(row["sentence"] for row in record["rows"])])
-
-
-#: What is printed -> the last line that is shown of it.
-OUTPUT = {
-    "100 MB in a line": ("print('x' * 100_000_000)", f"  | {'x' * 10_000} … (99,990,000 more bytes)"),
-    "100 MB in lines": ("print(('x' * 99 + '\\n') * 1_000_000)", "  | … and 999,801 more lines"),
-    "no end of line": ("print('hello', end='')", "  | hello"),
-    "200 lines": ("print('hello\\n' * 199)", "  | hello"),
-}
-
-
-@pytest.mark.parametrize(("printing", "last"), OUTPUT.values(), ids=OUTPUT)
-def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last):
-    at_import(printing)(course.path("w01"))
-    run = course.check("w01", status=0)
-    assert last in run.stdout.splitlines()
-    assert len(run.stdout) < 3_000_000
-    assert ("…" in run.stdout) == ("…" in last)
-
-
-def test_an_error_of_the_check_itself_is_no_failure_of_the_file(course):
-    course.write("w03")
-    recorded = course.root / "tests" / "references" / "warmup_03.npz"
-    recorded.write_bytes(b"damaged")
-    run = course.check("w03", status=1)
-    assert "No verdict: the check itself failed (ValueError: " in run.stdout
-    assert "It isn't your file; please report it." in run.stdout
-    assert "Look for" not in run.stdout
-
-
-def test_what_it_printed_before_its_end_is_heard_after_it(course):
-    at_import("print('hello')")(course.path("w01"))
-    with Child() as child:
-        events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
-        next(events)
-        child.worker.process.wait()
-        assert "hello" in [event.text for event in events if isinstance(event, Printed)]
-
-
-@pytest.mark.parametrize("step", ["s12", "w03"])
-def test_a_file_may_import_earlier_solutions_and_max_where_the_step_does_not(course, monkeypatch, tmp_path, step):
-    """As the source tutorial's step 12 does; nor does it matter what else is on the path, or told to pytest."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--collect-only")
-    monkeypatch.setenv("PYTEST_PLUGINS", "no_such_plugin")
-    (tmp_path / "foreign.py").write_text("import sys\nsys._getframe()\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    imports = "import foreign\nimport numpy as np\nfrom max import nn, graph\n"
-    course.write(step, edits={"import numpy as np\n": imports})
-    course.check(step, "--no-compile", status=0)
-
-
-def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
-    """As in a checkout that is read-only, which this user may write to."""
-    course.write("w01")
-    (course.root / ".course").write_text("in the way")
-    run = course.check("w01", status=0)
-    assert "(Progress was not saved: .course/progress.json cannot be written, " in run.stdout
-    assert "Pass (" in run.stdout
-
-
-@pytest.mark.parametrize("call", ["w01 --seed -1", "grade --steps w01 --seed -1", "w01 --seed one", "w01 --device tpu"])
-def test_a_call_that_cannot_be_carried_out_leaves_the_pass(course, call):
-    course.write("w01")
-    course.check("w01", status=0)
-    done = course.check(*call.split(), status=2)
-    option, value = call.split()[-2:]
-    assert re.search(f"Error: Invalid value for '{option}': .*{value}.* is not ", done.stderr)
-    assert "  w01  done" in course.check("status").stdout

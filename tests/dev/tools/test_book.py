@@ -13,8 +13,8 @@ from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import BLOCK, INLINE, expand
 from tools.book_maker.figures import warmup_06
 from tools.book_maker.formulas import TOKEN
-from tools.book_maker.transcripts import agrees, changes, output_after, renewed
-from tools.course_copy import Course, python
+from tools.book_maker.transcripts import changes, renewed
+from tools.course_copy import Course
 
 PARTS = ["The idea", "By hand", "In MAX", "Write it", "Check it", "Hints", "When it fails", "The model so far"]
 OPTIONAL_PARTS = ["Why this way?", "Exercises", "The solution"]
@@ -127,25 +127,3 @@ def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy, pytestconfig
         pytest.skip("measures for minutes; ./run nightly runs it")
     now = renewed(chapter, source(chapter), copy)
     assert now == source(chapter), changes(chapter, source(chapter), now)
-
-
-@pytest.mark.slow
-def test_the_notebook_prints_what_the_book_shows(course, monkeypatch):
-    from nbclient import NotebookClient
-
-    from tools.notebook import nbformat, pages
-
-    monkeypatch.delenv("MODULAR_TELEMETRY_ENABLED")  # which the tests have set as the course does
-    course.write("s03")
-    course.check("s03", "--no-compile", status=0)
-    (path := course.root / "play.ipynb").write_text("mine")
-    python(course.root, "-m", "tools", "notebook", status=0)
-    assert [kept.read_text() for kept in course.root.glob("play.kept-*.ipynb")] == ["mine"]
-    cells = (notebook := nbformat.read(path, 4)).cells
-    cells.append(nbformat.v4.new_code_cell("print(os.environ['MODULAR_TELEMETRY_ENABLED'])"))
-    NotebookClient(notebook, timeout=600).execute(cwd=course.root.parent)  # raises what a cell raises
-    ran = [[out.text for out in cell.outputs if out.get("name") == "stdout"] for cell in cells if "outputs" in cell]
-    first, *printed, last = map("".join, ran)
-    assert (first, last) == ("Your own steps that run here: s03\n", "false\n")
-    shown = [output_after(block, text, fences(name, text)) for name, text, those in pages() for block in those]
-    assert all(agrees(fence.lines, lines.splitlines()) for fence, lines in zip(shown, printed, strict=True))

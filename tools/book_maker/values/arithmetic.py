@@ -1,6 +1,7 @@
 """Compute how large a GPT-2 is and what a token costs: the arithmetic of the chapter on sizes.
 
-``tests/dev/tools/book_maker/values/test_arithmetic.py`` compares every function here with models that Hugging Face or this course makes.
+``tests/dev/tools/book_maker/values/test_arithmetic.py`` compares every function here with models that Hugging Face
+or this course makes.
 """
 
 from solutions.solution_01 import GPT2Config

@@ -1,11 +1,11 @@
-"""The words of claims: what ``keeps_nothing`` refuses."""
+"""The words of claims: a second call of a function, and cases on which two mistakes may agree."""
 
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
-from checker.claims import Refusal, keeps_nothing
+from checker.claims import Refusal, equal, for_each, keeps_nothing
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -53,3 +53,71 @@ class Doubling:
 def test_what_is_kept_between_calls_is_refused(call, right, refused):
     with pytest.raises(Refusal, match="kept between calls") if refused else nullcontext():
         keeps_nothing(call, RIGHT, right=right)
+
+
+KEPT = "something is kept between calls"
+
+
+KEEPS = "KEPT = {}\n\n\n"
+
+
+#: A step, how its solution is written instead, what the check says, and what it must not say.
+REFUSED = {
+    "bfloat16 in a cache": (
+        "s14",
+        {"update_cache(block_cache, key,": "update_cache(block_cache, key.cast(DType.bfloat16).cast(key.dtype),"},
+        "cached_attention: TypeError: bfloat16 is right to 3 digits",
+        "No graph found",
+    ),
+    "sums of the first call": (
+        "s18",
+        {
+            "def softmax_backward(": f"{KEEPS}def softmax_backward(",
+            "return weights * (grad - F.sum(weights * grad, axis=-1))": "sums = KEPT.setdefault(str(weights.shape), "
+            "F.sum(weights * grad, axis=-1))\n    return weights * (grad - sums)",
+        },
+        f"softmax_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
+        "look for",
+    ),
+    "the gradients of the first call": (
+        "s19",
+        {
+            "def head_backward(": f"{KEEPS}def head_backward(",
+            'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})': "key = id(transformer), *grad.shape\n"
+            '    return KEPT.setdefault(key, (grad_input, {"wte.weight": table} | named({"ln_f": ln_f})))',
+        },
+        f"head_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
+        "gpt2_loss_and_gradients are each wrong",
+    ),
+    "no query looks further back than 128 keys": (
+        "s02",
+        {"num_lower=None": "num_lower=128 if str(sequence_length) == '300' else None"},
+        "wrong for 129 to 299.",
+        "correlation",
+    ),
+    "the first half of the warm-up is subtracted twice": (
+        "s20",
+        {"done = min(1.0, (step - warmup_steps)": "done = max(0.0, (step - 1.5 * warmup_steps)"},
+        "learning_rate: the rate of step 12 of 24 is 0.0006, and must be 0.000512132.",
+        "The cosine begins at step 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("step", "edits", "said", "not_said"), REFUSED.values(), ids=REFUSED)
+def test_a_file_that_is_wrong_in_one_case_is_told_so(course, step, edits, said, not_said):
+    course.write(step, edits=edits)
+    shown = " ".join(course.check(step, "--no-compile", status=1).stdout.split())
+    assert said in shown
+    assert not_said not in shown
+
+
+def test_all_cases_are_seen_and_the_first_wrong_one_is_named():
+    def half(number):
+        equal(np.array(0.5 * number if number < 3 else 0.0), np.array(0.5 * number), what=f"half of {number}")
+
+    for_each([0, 1, 2], half)
+    with pytest.raises(Refusal) as raised:
+        for_each([1, 3, 4], half)
+    assert raised.value.sentence == "half of 3 is 0, and must be 1.5 (Hugging Face's)."
+    assert raised.value.observed.tolist() == [1, 2, 0, 0]

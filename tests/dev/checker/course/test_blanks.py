@@ -3,6 +3,7 @@
 import pytest
 
 from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.languages import PYTHON
 from checker.course.steps import find_step
 
 STOP = "        raise NotImplementedError"
@@ -40,3 +41,15 @@ def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_f
     path = course.path("w01")
     path.write_bytes(b"\xef\xbb\xbf" + find_step("w01").solution_file.read_bytes().replace(b"\n", b"\r\n"))
     course.check("w01", status=0)
+
+
+@pytest.mark.parametrize("under", ["if True:", "try:"])
+def test_a_function_under_a_condition_is_read_like_another(under):
+    step = find_step("w01")
+    source = step.solution_file.read_text()
+    body = source[source.index("def attention_scores(") : source.index("def softmax(")].rstrip()
+    rest = "\nfinally:\n    pass\n" if under == "try:" else "\n"
+    moved = source.replace(body, "\n    ".join([under, *body.splitlines()]) + rest)
+    assert "attention_scores" in PYTHON.functions(moved)
+    stopped = moved.replace("return query @ np.swapaxes(key, -2, -1)", "raise NotImplementedError")
+    assert [each.blank.label for each in unwritten(stopped, source)] == ["attention_scores"]

@@ -1,9 +1,11 @@
-"""What is read of a file in Mojo without its compiler: its functions, what is still to write, what it means."""
+"""What is read of a file before it runs: one in Mojo, its functions, what is still to write, what it means."""
+
+import sys
 
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
-from checker.course.languages import MOJO
+from checker.course.languages import MOJO, PYTHON, Unreadable
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.
 
@@ -85,3 +87,10 @@ def test_comments_and_spaces_mean_nothing(change, same):
 def test_half_a_file_is_read_as_far_as_it_goes(source):
     MOJO.meaning(source)
     assert len(unwritten(source, SOLUTION, MOJO)) == 3
+
+
+@pytest.mark.parametrize("line", ["type Pair = tuple[int, int]", "def first[T](x: T) -> T: ...", "print(f'{d['a']}')"])
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
+def test_syntax_of_a_newer_python_is_said_to_be_that(line):
+    with pytest.raises(Unreadable, match=r"Python 3\.11 runs here, and this is syntax of Python 3\.12\."):
+        PYTHON.refuse(f"x = 1\n{line}\n", "a file")

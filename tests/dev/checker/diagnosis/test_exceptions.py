@@ -1,9 +1,15 @@
-"""Where an error is, and what the numbers were there."""
+"""What is said of an error: what was meant, where it is, and what the numbers were there."""
+
+import linecache
 
 import numpy as np
 import pytest
+from max.experimental import functional as F
 
-from checker.diagnosis.exceptions import location_of
+from checker.diagnosis.exceptions import error_in_words, location_of
+from solutions.solution_01 import GPT2Config
+from solutions.solution_04 import GPT2MLP
+from solutions.solution_08 import pre_norm_residual
 
 SOURCE = """\
 def f(x, k):
@@ -22,3 +28,41 @@ def test_values_are_told_but_no_module(tmp_path):
     location = location_of(raised.value, str(file))
     assert location.line == 3
     assert location.more[-1] == "where k is 5, x is [2, 3]"
+
+
+def error_of(source, names):
+    """Return what is said of the error that a file raises, of which ``names`` are known before."""
+    path = f"attempt: {source}"
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
+        exec(compile(source, path, "exec"), dict(names))
+    return error_in_words(caught.value, path)
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 7))}, "The other order fits: w @ x."),
+        ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 5))}, "swap the last two axes of one."),
+    ],
+)
+def test_the_order_of_a_product_is_told_where_the_shapes_say_it(names, said):
+    assert said in error_of("x @ w", names)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("normed = 1\nprint(nomred)", "Did you mean normed?"),
+        ("self = 1j\nprint(imag)", "Did you mean self.imag?"),
+        ("math.exp(1)", "write `import math` at the top."),
+        ("from functools import partial as fixed\npartial(print)", "The file imports it as fixed."),
+        ("import numpy as np\nnp.concatenat([])", "Did you mean concatenate?"),
+        ("unlike_anything", "NameError: name 'unlike_anything' is not defined"),
+        ("GPT2MLP(config.n_inner, config)", "The signature is GPT2MLP(config)."),
+        ("pre_norm_residual(len, 1, abs)", "The signature is pre_norm_residual(x, norm, sublayer)."),
+    ],
+)
+def test_what_was_meant_is_told(source, said):
+    names = {"GPT2MLP": GPT2MLP, "pre_norm_residual": pre_norm_residual, "config": GPT2Config()}
+    assert error_of(source, names).endswith(said)

@@ -1,12 +1,22 @@
 """No import patches MAX; without a hook into MAX, operations are right, and ``doctor`` says what does not fit.
 
-Each in a process of its own: here the hooks are in place already.
+Where it says so, in a process of its own: here the hooks are in place already.
 """
 
-import pytest
+import sys
+from contextlib import suppress
 
+import numpy as np
+import pytest
+from max.dtype import DType
+from max.experimental import executor
+from max.experimental import functional as F
+
+from checker.claims.modules import run
 from checker.course.steps import ROOT
 from tools.course_copy import python
+
+X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
 
 IMPORTS = """
 import importlib, os, signal
@@ -43,3 +53,43 @@ def test_a_hook_that_does_not_fit_is_said():
     """That all of them fit, ``test_try_max.py`` says."""
     printed = python(ROOT, "-c", LACKING, status=1).stdout
     assert printed.startswith("The hook for operations does not fit this MAX (")
+
+
+def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):
+    events = []
+    monkeypatch.setattr("checker.compiling.listeners", [lambda what, seconds: events.append((what, seconds))])
+    if not pytestconfig.option.nightly:  # MAX's compiler takes a minute
+        monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)
+    with suppress(ZeroDivisionError):
+        np.from_dlpack(run(F.argsort, X[0]))
+    assert any("no kernel" in what and seconds for what, seconds in events)
+
+
+@pytest.mark.parametrize("dtype", [DType.bfloat16, DType.float16])
+def test_numbers_of_16_bits_are_refused_before_anything_is_compiled(dtype):
+    with pytest.raises(TypeError, match="right to 3 digits"):
+        np.from_dlpack(run(lambda x: x.cast(dtype).cast(DType.float32), X))
+
+
+IDLE = """
+import ctypes, pathlib, re, time
+from checker.max_adapter import hooks, runtime
+hooks.install_hooks()
+slack = ctypes.CDLL(None).prctl(30, 0, 0, 0, 0)
+runtime.start_threads()
+def wakeups():
+    statuses = (task.read_text() for task in pathlib.Path("/proc/self/task").glob("*/status"))
+    return sum(int(re.search(r"^voluntary_ctxt_switches:\\s+(\\d+)", text, re.M)[1]) for text in statuses)
+before = wakeups()
+time.sleep(0.5)
+print(wakeups() - before, slack == ctypes.CDLL(None).prctl(30, 0, 0, 0, 0))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the threads of this system cannot be told to sleep longer")
+def test_the_threads_of_max_sleep_while_nothing_runs_and_only_they():
+    """MAX alone wakes up two to three thousand times in that half second."""
+    wakeups, as_before = python(ROOT, "-c", IDLE, status=0).stdout.split()
+    assert int(wakeups) < 300
+    assert as_before == "True"

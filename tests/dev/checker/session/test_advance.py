@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course.blanks import Blank, Reading, Unwritten
-from checker.course.languages import MOJO, PYTHON, Location
+from checker.course.languages import PYTHON, Location
 from checker.events import (
     COMPILED,
     DRAWN,
@@ -20,7 +20,6 @@ from checker.events import (
     Ended,
     Explanation,
     Interrupted,
-    Late,
     Missing,
     Opened,
     Options,
@@ -34,9 +33,7 @@ from checker.events import (
     Unusable,
 )
 from checker.session.advance import advance
-from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
-from checker.session.state import FAILED, PASSED, Kept, Phase, Plan, Row, State
-from checker.session.verdict import explain
+from checker.session.state import Kept, Phase, Plan, Row, State
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
 PLAN = Plan("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, Options(seed=5))
@@ -290,14 +287,6 @@ def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
 
 
-def test_a_pass_needs_every_claim_and_the_childs_own_end():
-    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]
-    assert folded(passing)[0].verdict.status == PASSED
-    assert folded([event for event in passing if event != OTHER])[0].verdict.status == FAILED
-    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
-    assert folded(NUMBERS_RIGHT)[0].verdict is None
-
-
 def test_a_check_goes_through_its_phases():
     events = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
     phases = [folded(events[:count])[0].phase for count in range(len(events) + 1)]
@@ -324,46 +313,3 @@ def test_numbers_are_shown_if_there_are_wrong_ones():
     wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", numbers=True)]
     assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], plan)[1][1:3] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], plan)[1]
-
-
-def test_a_kernel_that_stops_says_where():
-    stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
-    _, lines = folded([OPENED, stopped, Died()], replace(PLAN, language=MOJO))
-    assert lines == ["No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"]
-
-
-#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
-LIMITS = {
-    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
-    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
-    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
-    "the compiler": (
-        Late(COMPILING, 900, compiling="your module"),
-        "MAX was still compiling your module after 900 s.",
-        "has no limit.",
-    ),
-    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
-}
-
-
-@pytest.mark.parametrize(("late", "begins", "ends"), LIMITS.values(), ids=LIMITS)
-def test_a_limit_in_words(late, begins, ends):
-    sentence = folded([OPENED, late])[0].verdict.explanations[0].sentence
-    assert sentence.startswith(f"No verdict: {begins}")
-    assert sentence.endswith(ends)
-    assert "  " not in sentence
-    of_the_solution = folded([OPENED, late], replace(PLAN, options=Options(solution=True)))[0]
-    assert "loop" not in of_the_solution.verdict.explanations[0].sentence
-
-
-def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
-    said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in explain(State(PLAN, explained=(*alike,)))] == [
-        f"{said[0]} (The same for one more input.)"
-    ]
-    elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
-    assert len(explain(State(PLAN, explained=elsewhere))) == 2
-    measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
-    assert len(explain(State(PLAN, explained=measured))) == 3

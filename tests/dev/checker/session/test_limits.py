@@ -3,12 +3,9 @@
 import os
 import subprocess
 import sys
-import time
 
-import psutil
 import pytest
 
-from checker.session.child import thread_seconds
 from checker.session.limits import (
     COMPILING,
     COMPUTING,
@@ -59,30 +56,6 @@ def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypat
     assert limits_of(solution=True).compiling == 5
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")
     assert (limits_of().computing, limits_of().waiting) == (2, 12)
-
-
-COMPUTES_IN_ANOTHER_THREAD = """
-import hashlib, threading
-threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)).start()
-"""
-
-
-def test_only_the_thread_that_runs_the_file_counts():
-    """MAX's threads compute while they wait; this one has another thread compute, which lets go of Python's lock."""
-    with subprocess.Popen([sys.executable, "-c", COMPUTES_IN_ANOTHER_THREAD]) as process:
-        deadline = time.monotonic() + 30
-        while _of_the_process(process.pid) < 1 and time.monotonic() < deadline:
-            time.sleep(0.1)
-        own, of_all = thread_seconds(process.pid), _of_the_process(process.pid)
-        process.kill()
-    assert of_all >= 1
-    assert own < of_all / 2 or sys.platform == "darwin"
-    assert thread_seconds(process.pid) == 0.0  # it has ended
-
-
-def _of_the_process(pid):
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
 
 
 @pytest.mark.nightly

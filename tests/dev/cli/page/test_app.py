@@ -13,7 +13,8 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, all_steps, find_step
 from cli.page.app import on_page
-from tests.dev.checker.session.test_advance import LIMITS, OPENED, folded
+from tests.dev.checker.session.test_advance import OPENED, folded
+from tests.dev.checker.session.test_verdict import LIMITS
 from tests.dev.cli.page.serving import serve
 
 pytestmark = pytest.mark.slow

@@ -1,20 +1,11 @@
 """A check judges what a file has once it has run, not how that is written, and says what it lacks."""
 
-import sys
-
 import pytest
-
-from checker.course.blanks import unwritten
-from checker.course.languages import PYTHON, Unreadable
-from checker.course.steps import find_step
 
 SCORES = "def attention_scores("
 IMPORT = "import numpy as np\n"
-PRODUCT = "query @ np.swapaxes(key, -2, -1)"
 SCALED = "return attention_scores(query, key) / math.sqrt(key.shape[-1])"
 RESIDUAL = "return x + sublayer(norm(x))"
-HELPER = "import numpy as np\n\n\ndef exponentials(x):\n    return np.exp(x - x.max(axis=-1, keepdims=True))\n"
-WITH_HELPER = "exponentials(scores)"
 
 
 TENSOR = "from max.experimental.tensor import Tensor\n"
@@ -110,18 +101,6 @@ def test_a_right_file_passes_however_it_is_written(course, step, edits):
     course.check(step, "--no-compile", status=0)
 
 
-@pytest.mark.parametrize("line", ["from helper import exponentials", "from .helper import exponentials"])
-def test_what_lies_beside_a_step_can_be_imported_also_where_a_function_is_judged_alone(course, line):
-    (course.root / "steps" / "helper.py").write_text(HELPER)
-    edits = {IMPORT: f"{IMPORT}\n{line}\n", "np.exp(shifted)": WITH_HELPER}
-    course.write("w01", edits=edits)
-    course.check("w01", status=0)
-    course.write(
-        "w01", edits={**edits, "return query @ np.swapaxes(key, -2, -1)": "return key @ np.swapaxes(query, -2, -1)"}
-    )
-    assert "\nattention_scores: " in course.check("w01", status=1).stdout
-
-
 @pytest.mark.parametrize(("step", "edits", "messages"), LACKING.values(), ids=LACKING)
 def test_what_a_file_lacks_is_said_with_what_it_has_instead(course, step, edits, messages):
     course.write(step, edits=edits)
@@ -129,22 +108,3 @@ def test_what_a_file_lacks_is_said_with_what_it_has_instead(course, step, edits,
     for message in messages:
         assert message in shown
     assert "Still to write: ." not in shown
-
-
-@pytest.mark.parametrize("under", ["if True:", "try:"])
-def test_a_function_under_a_condition_is_read_like_another(under):
-    step = find_step("w01")
-    source = step.solution_file.read_text()
-    body = source[source.index(SCORES) : source.index("def softmax(")].rstrip()
-    rest = "\nfinally:\n    pass\n" if under == "try:" else "\n"
-    moved = source.replace(body, "\n    ".join([under, *body.splitlines()]) + rest)
-    assert "attention_scores" in PYTHON.functions(moved)
-    stopped = moved.replace(f"return {PRODUCT}", "raise NotImplementedError")
-    assert [each.blank.label for each in unwritten(stopped, source)] == ["attention_scores"]
-
-
-@pytest.mark.parametrize("line", ["type Pair = tuple[int, int]", "def first[T](x: T) -> T: ...", "print(f'{d['a']}')"])
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
-def test_syntax_of_a_newer_python_is_said_to_be_that(line):
-    with pytest.raises(Unreadable, match=r"Python 3\.11 runs here, and this is syntax of Python 3\.12\."):
-        PYTHON.refuse(f"x = 1\n{line}\n", "a file")

@@ -4,7 +4,6 @@ import importlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -15,7 +14,6 @@ import pytest
 
 from checker.course.steps import ROOT, all_steps
 from cli.setup import FOR_LEARNERS
-from tools import lock
 from tools.course_copy import python
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
@@ -73,21 +71,6 @@ def test_every_environment_is_locked_at_the_versions_of_pyproject():
     assert used <= MANIFEST["environments"].keys() <= {"default", *EXTRAS}
     learners = {task.get("default-environment") for task in TASKS.values() if task["cmd"].startswith("python -m cli ")}
     assert learners - {None} <= {*FOR_LEARNERS} <= used, "`./run warm --all` installs what a learner's tasks add"
-
-
-def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
-    def uv(folder, command):
-        (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
-        return " ".join(command[len(lock.EXPORT) :])
-
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    (tmp_path / "requirements").mkdir()
-    for owner, name, value in ((lock, "ROOT", tmp_path), (lock, "uv", uv), (shutil, "which", str)):
-        monkeypatch.setattr(owner, name, value)
-    assert lock.write_requirements() == 0
-    written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
-    options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
-    assert written == {name: f"--prune=nvidia-nccl-cu12{option}" for name, option in options.items()}
 
 
 def test_run_lists_the_tasks_alone_and_for_an_unknown_one():

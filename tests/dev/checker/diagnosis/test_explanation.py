@@ -1,0 +1,41 @@
+"""Two mistakes in one file are both named, each judged beside the solution's code."""
+
+import contextlib
+import itertools
+import random
+
+import pytest
+
+from checker.course.steps import Step
+from checker.diagnosis.mistakes import edited, load_attempts, places
+from tests.dev.journeys.test_checks import with_several_blanks
+from tools.survey import survey
+
+PAIRS = 5  # of a step
+
+
+def pairs_of(step: Step, seed: int):
+    """Yield pairs of mistakes in any order, each of which lies in another function, and how to make both."""
+    solution, mistakes = step.solution_file.read_text(), load_attempts(step).mistakes
+    lies_in = {name: places(solution, edits) for name, edits in mistakes.items()}
+    pairs = list(itertools.combinations((name for name in mistakes if len(lies_in[name]) == 1), 2))
+    random.Random(f"{seed} {step.name}").shuffle(pairs)
+    for first, second in pairs:
+        edits = {**mistakes[first], **mistakes[second]}
+        if lies_in[first] != lies_in[second]:
+            with contextlib.suppress(ValueError):  # they touch the same text
+                edited(solution, edits)
+                yield (first, second), edits
+
+
+@pytest.mark.slow
+@pytest.mark.third
+@with_several_blanks
+def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
+    seed = pytestconfig.option.seed
+    drawn = dict(itertools.islice(pairs_of(step, seed), PAIRS))
+    subjects = {" | ".join(pair): edits for pair, edits in drawn.items()}
+    surveyed = {subject.name: subject for subject in survey(step, subjects, seed=seed).subjects}
+    assert [name for name, subject in surveyed.items() if subject.accepted or subject.happened] == []
+    unnamed = [pair for pair in drawn if not {*pair} <= {*surveyed[" | ".join(pair)].named}]
+    assert len(unnamed) <= 1, unnamed  # one in 500 is named in part

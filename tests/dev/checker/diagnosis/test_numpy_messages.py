@@ -1,0 +1,13 @@
+"""What is said of NumPy's errors."""
+
+import pytest
+
+from checker.diagnosis import numpy_messages
+
+
+@pytest.mark.parametrize("imported", numpy_messages.IMPORTS.items())
+def test_an_import_to_write_imports_that_name(imported):
+    name, statement = imported
+    namespace: dict = {}
+    exec(statement, namespace)
+    assert name in namespace

@@ -1,0 +1,32 @@
+"""When two arrays count as the same, by their sketches."""
+
+import numpy as np
+import pytest
+
+from checker.diagnosis.outcomes import GROUPS, sketch
+
+LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
+
+
+WITH_NAN = np.where(np.abs(LARGE) < 2, LARGE, np.nan)
+
+
+@pytest.mark.parametrize("array", [LARGE, WITH_NAN, LARGE[0, :2, :3], np.array(3, np.float32)])
+def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
+    assert sketch(array) == sketch(((array + 0.1) - 0.1).astype(array.dtype))
+    assert sketch(array).sums.size <= GROUPS
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        LARGE + 0.02 * (np.arange(LARGE.size).reshape(LARGE.shape) == 1234),  # a single element differs
+        LARGE.reshape(7, 4, 300),
+        LARGE.astype(np.float64),
+        WITH_NAN,
+        np.where(np.isnan(WITH_NAN), np.inf, LARGE),
+        LARGE.astype(str),
+    ],
+)
+def test_other_numbers_are_not(other):
+    assert sketch(LARGE) != sketch(other)

@@ -1,0 +1,62 @@
+"""The process of a check: what it prints is shown or said to be cut, and what it has computed is measured."""
+
+import subprocess
+import sys
+import time
+
+import psutil
+import pytest
+
+from checker.events import Job, Printed
+from checker.session.child import Child, thread_seconds
+from tests.dev.journeys.test_bad_input import at_import
+
+#: What is printed -> the last line that is shown of it.
+OUTPUT = {
+    "100 MB in a line": ("print('x' * 100_000_000)", f"  | {'x' * 10_000} … (99,990,000 more bytes)"),
+    "100 MB in lines": ("print(('x' * 99 + '\\n') * 1_000_000)", "  | … and 999,801 more lines"),
+    "no end of line": ("print('hello', end='')", "  | hello"),
+    "200 lines": ("print('hello\\n' * 199)", "  | hello"),
+}
+
+
+@pytest.mark.parametrize(("printing", "last"), OUTPUT.values(), ids=OUTPUT)
+def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last):
+    at_import(printing)(course.path("w01"))
+    run = course.check("w01", status=0)
+    assert last in run.stdout.splitlines()
+    assert len(run.stdout) < 3_000_000
+    assert ("…" in run.stdout) == ("…" in last)
+
+
+def test_what_it_printed_before_its_end_is_heard_after_it(course):
+    at_import("print('hello')")(course.path("w01"))
+    with Child() as child:
+        events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
+        next(events)
+        child.worker.process.wait()
+        assert "hello" in [event.text for event in events if isinstance(event, Printed)]
+
+
+COMPUTES_IN_ANOTHER_THREAD = """
+import hashlib, threading
+threading.Thread(target=lambda: hashlib.pbkdf2_hmac("sha256", b"", b"", 10**9)).start()
+"""
+
+
+def test_only_the_thread_that_runs_the_file_counts():
+    """MAX's threads compute while they wait; this one has another thread compute, which lets go of Python's lock."""
+    with subprocess.Popen([sys.executable, "-c", COMPUTES_IN_ANOTHER_THREAD]) as process:
+        deadline = time.monotonic() + 30
+        while _of_the_process(process.pid) < 1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        own, of_all = thread_seconds(process.pid), _of_the_process(process.pid)
+        process.kill()
+    assert of_all >= 1
+    assert own < of_all / 2 or sys.platform == "darwin"
+    assert thread_seconds(process.pid) == 0.0  # it has ended
+
+
+def _of_the_process(pid):
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system

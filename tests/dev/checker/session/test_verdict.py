@@ -1,0 +1,71 @@
+"""Why a verdict passes or fails, and its words, from the same lists of events as in ``test_advance.py``."""
+
+from dataclasses import replace
+
+import pytest
+
+from checker.course.languages import MOJO, Location
+from checker.events import (
+    COMPILED,
+    Died,
+    Explanation,
+    Late,
+    Options,
+    Printed,
+    StageEnded,
+)
+from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
+from checker.session.state import FAILED, PASSED, State
+from checker.session.verdict import explain
+from tests.dev.checker.session.test_advance import COMPILED_TOO, NUMBERS_RIGHT, OPENED, OTHER, PLAN, TO_COMPILE, folded
+
+
+def test_a_pass_needs_every_claim_and_the_childs_own_end():
+    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]
+    assert folded(passing)[0].verdict.status == PASSED
+    assert folded([event for event in passing if event != OTHER])[0].verdict.status == FAILED
+    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
+    assert folded(NUMBERS_RIGHT)[0].verdict is None
+
+
+def test_a_kernel_that_stops_says_where():
+    stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
+    _, lines = folded([OPENED, stopped, Died()], replace(PLAN, language=MOJO))
+    assert lines == ["No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"]
+
+
+#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
+LIMITS = {
+    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
+    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
+    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
+    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
+    "the compiler": (
+        Late(COMPILING, 900, compiling="your module"),
+        "MAX was still compiling your module after 900 s.",
+        "has no limit.",
+    ),
+    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
+}
+
+
+@pytest.mark.parametrize(("late", "begins", "ends"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_in_words(late, begins, ends):
+    sentence = folded([OPENED, late])[0].verdict.explanations[0].sentence
+    assert sentence.startswith(f"No verdict: {begins}")
+    assert sentence.endswith(ends)
+    assert "  " not in sentence
+    of_the_solution = folded([OPENED, late], replace(PLAN, options=Options(solution=True)))[0]
+    assert "loop" not in of_the_solution.verdict.explanations[0].sentence
+
+
+def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
+    said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
+    alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
+    assert [each.sentence for each in explain(State(PLAN, explained=(*alike,)))] == [
+        f"{said[0]} (The same for one more input.)"
+    ]
+    elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
+    assert len(explain(State(PLAN, explained=elsewhere))) == 2
+    measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
+    assert len(explain(State(PLAN, explained=measured))) == 3

@@ -1,0 +1,19 @@
+"""The book is built, or every fault is told."""
+
+import re
+
+import pytest
+
+from checker.course.steps import ROOT
+from tools.course_copy import python
+
+
+@pytest.mark.slow
+def test_faults_stop_the_build(tmp_path):
+    (tmp_path / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n")
+    (tmp_path / "one.md").write_text("# One\n\n{{skeleton 99}}\n\n{{= nothing}}\n")
+    command = (ROOT, "-m", "cli.tasks", "book-build", "--dest-dir", tmp_path / "html")
+    run = python(*command, MDBOOK_BOOK__SRC=str(tmp_path))
+    assert run.returncode != 0
+    assert not (tmp_path / "html").exists()
+    assert re.findall(r"book/src/one\.md:(\d): ", run.stderr) == ["3", "5"]

@@ -1,0 +1,22 @@
+"""The locked environments."""
+
+import shutil
+
+from checker.course.steps import ROOT
+from tests.dev.cli.test_tasks import EXTRAS
+from tools import lock
+
+
+def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
+    def uv(folder, command):
+        (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
+        return " ".join(command[len(lock.EXPORT) :])
+
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "requirements").mkdir()
+    for owner, name, value in ((lock, "ROOT", tmp_path), (lock, "uv", uv), (shutil, "which", str)):
+        monkeypatch.setattr(owner, name, value)
+    assert lock.write_requirements() == 0
+    written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
+    options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
+    assert written == {name: f"--prune=nvidia-nccl-cu12{option}" for name, option in options.items()}
