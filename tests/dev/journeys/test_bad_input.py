@@ -7,9 +7,8 @@ import re
 import jsonschema
 import pytest
 
-from checker.course.steps import ROOT
+from tests.dev.checker.session.test_records import SCHEMA
 
-SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 ANSWER = "Your file imports solutions.warmup_01, the answer to this step."
 TIMED_OUT = "No verdict: timed out after 2 s during this claim: "
 FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."

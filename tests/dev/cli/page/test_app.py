@@ -11,16 +11,16 @@ import psutil
 import pytest
 
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, all_steps, find_step
+from checker.course.steps import all_steps, find_step
 from cli.page.app import on_page
 from tests.dev.checker.session.test_advance import OPENED, folded
+from tests.dev.checker.session.test_records import SCHEMA
 from tests.dev.checker.session.test_verdict import LIMITS
 from tests.dev.cli.page.serving import serve
 
 pytestmark = pytest.mark.slow
 
 STEP = "/api/steps/warmup_05"
-SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 SOLUTION = find_step("w05").solution_file.read_text()
 MISTAKE = "The heads are merged without being transposed back"
 WRONG_KEY = {"Authorization": "Bearer é".encode().decode("latin-1")}
