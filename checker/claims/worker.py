@@ -26,7 +26,7 @@ from checker.claims.loading import load_code, load_step
 from checker.claims.observation import Observation, Tell, own_fault
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
-from checker.course.steps import Step, claims_of, optional_in, uses_max
+from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
@@ -97,9 +97,13 @@ class Graded:
         except UserError as error:  # where Mojo cannot compile
             self.tell(events.Unloadable(f"No verdict: {error}", of_file=False))
         except BaseException as error:
+            from checker.course.forms import changed_since
             from checker.diagnosis.exceptions import error_in_words, location_of
 
-            self.tell(events.Unloadable(error_in_words(error), location_of(error, job.path)))
+            words = error_in_words(error)
+            if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
+                words += changed_since(self.step, job.source)
+            self.tell(events.Unloadable(words, location_of(error, job.path)))
         else:
             self.find_missing(self.module)
         return self.module

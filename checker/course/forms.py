@@ -25,6 +25,14 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
     return {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
 
 
+def changed_since(step: Step, source: str) -> str:
+    """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
+    if names := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
+        reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
+        return f". The step has changed since this file was written: see {names}. {reset}"
+    return ""
+
+
 def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
     """Return whether one function can be called wherever another is."""
     own, given = ([*node.args.posonlyargs, *node.args.args] for node in (mine, theirs))

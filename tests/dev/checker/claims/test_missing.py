@@ -87,6 +87,17 @@ LACKING = {
             "Write it first, or import from solutions.warmup_01 here."
         ],
     ),
+    "an earlier form of the step": (
+        "w02",
+        {
+            "import attention_scores": "import attention_weights",
+            "x: np.ndarray, W_query: np.ndarray,": "W_query: np.ndarray, x: np.ndarray,",
+        },
+        [
+            "cannot import name 'attention_weights' from 'solutions.warmup_01'",
+            "The step has changed since this file was written: see project, self_attention. `./run reset w02` writes",
+        ],
+    ),
     "a guard that is reached": (
         "w02",
         {SCALED: f'if key.ndim > 9:\n        {SCALED}\n    raise NotImplementedError("only nine axes")'},
