@@ -122,9 +122,13 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
             if own_steps.in_use and not own_steps.is_refusal(error):
                 raise UserError(blaming(own_steps.failing_file(error), error)) from error
             raise
+        except SystemExit as error:
+            if file := own_steps.failing_file(error):
+                raise UserError(blaming(file, error)) from error
+            raise
 
 
-def blaming(file: str | None, error: Exception) -> str:
+def blaming(file: str | None, error: BaseException) -> str:
     """Return what is wrong in a learner's file, or in all of them together, and what to do."""
     from checker.diagnosis.exceptions import error_in_words, location_of
     from checker.diagnosis.locating import code_in

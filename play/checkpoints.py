@@ -20,10 +20,13 @@ def usable_checkpoint(name_or_folder: str | Path) -> Path:
             message names what it is.
     """
     folder = checkpoint_folder(name_or_folder)
-    model = empty_model(read_config(folder))
+    config, shapes = read_config(folder), stored_shapes(folder)
+    if config.n_layer > len(shapes):  # each layer has several; building a million of them would take hours
+        raise ValueError(f"{folder} is a gpt2 with n_layer = {config.n_layer:,}, and has {len(shapes):,} tensors")
+    model = empty_model(config)
     load_tokenizer(folder)
     weights: dict[str, np.ndarray] = {}
-    for name, shape in sorted(stored_shapes(folder).items()):  # a head of its own before that of wte
+    for name, shape in sorted(shapes.items()):  # a head of its own before that of wte
         weights = convert_checkpoint({name: np.broadcast_to(np.float32(0), shape)}) | weights
     check_weights(weights, model)
     return folder

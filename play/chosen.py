@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import read_statically, read_text
+from checker.course.blanks import Missing, read_statically, read_text
 from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing, standing
@@ -54,9 +54,11 @@ def passed() -> Chosen:
 def only(step: Step) -> Chosen:
     """Return the learner's file of one step, if it is complete."""
     file = relative_path(step.learner_file)
-    if is_complete(step):
-        return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
-    return Chosen((), (f"{file} is not written yet, so the solution stands in",))
+    if why := why_unreadable(step):
+        return Chosen((), (f"{file}: {why} The solution stands in",))
+    if not is_complete(step):
+        return Chosen((), (f"{file} is not written yet, so the solution stands in",))
+    return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
 
 
 def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
@@ -71,9 +73,15 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         The choice; it says for which steps the reference stands in, and which have not passed as they are.
 
     Raises:
-        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
+        ValueError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
     """
     steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
+    for step in steps:
+        if not fill_in and (why := why_unreadable(step)):
+            file = relative_path(step.learner_file)
+            raise ValueError(
+                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the reference stand in"
+            )
     missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
@@ -104,6 +112,17 @@ def is_complete(step: Step) -> bool:
         return not read_statically(step, step.learner_file).to_write
     except Unreadable:
         return False
+
+
+def why_unreadable(step: Step) -> str:
+    """Return why the learner's file of a step cannot be read, in a sentence; nothing if it can, or is missing."""
+    try:
+        read_statically(step, step.learner_file)
+    except Missing:
+        return ""
+    except Unreadable as error:
+        return str(error)
+    return ""
 
 
 def forms_of(step: Step) -> dict[str, str]:

@@ -57,7 +57,7 @@ def not_passed() -> list[Step]:
     return [step for step in in_use.values() if standing(step).state != "done"]
 
 
-def failing_file(error: Exception) -> str | None:
+def failing_file(error: BaseException) -> str | None:
     """Return the learner's file in use that an error comes from, the innermost that it passed through, if any.
 
     What MAX's compiler refuses comes from the graph of all steps, though one of them called the compiler.
@@ -79,8 +79,10 @@ def line_in_graph(error: Exception) -> tuple[str, int] | None:
 
 def is_refusal(error: Exception) -> bool:
     """Return whether code of the course raised an error to say what cannot be done, which blames no step."""
+    if isinstance(error, OSError):
+        return failing_file(error) is None  # no step opens a file, so nobody wrote a sentence for it
     if not isinstance(error, ValueError):
-        return isinstance(error, UserError | OSError)
+        return isinstance(error, UserError)
     trace = error.__traceback__
     while trace and trace.tb_next:
         trace = trace.tb_next

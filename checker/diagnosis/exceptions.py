@@ -49,7 +49,7 @@ def error_in_words(error: BaseException, path: str = "") -> str:
         path: the learner's file; what is advised depends on the statement that failed there.
     """
     if isinstance(error, SystemExit):
-        return "Your code ends the program (sys.exit or exit). Remove that; the check needs what comes after."
+        return "Your code ends the program (sys.exit or exit). Remove that: what comes after must run, too."
     if isinstance(error, NotImplementedError) and (words := _not_written(error)):
         return words
     message = shortened(what_was_said(error)) or "without a message"

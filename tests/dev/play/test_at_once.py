@@ -82,6 +82,11 @@ def of_another_size(folder):
     (folder / "config.json").write_text(json.dumps(config | {"n_layer": config["n_layer"] + 1}))
 
 
+def of_a_million_layers(folder):  # whose model would take hours to build
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"n_layer": 1_000_000}))
+
+
 def without_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
 
@@ -89,6 +94,7 @@ def without_tokenizer(folder):
 SPOILED = {
     cut_short: "model.safetensors cannot be read: SafetensorError",
     of_another_size: "does not fit the model: transformer.h.5.ln_1.weight is missing",
+    of_a_million_layers: "is a gpt2 with n_layer = 1,000,000, and has 64 tensors",
     without_tokenizer: "has no tokenizer.json",
 }
 

@@ -4,6 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from checker.course.blanks import Reading
+from checker.course.languages import Unreadable
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
 from play import chosen, own_steps
@@ -61,3 +63,20 @@ def test_steps_stand_in_before_a_solution_is_imported_and_not_twice(monkeypatch)
     python.modules["solutions.solution_03"] = None
     with pytest.raises(AssertionError, match="were imported too early"):
         Chosen((find_step("08"),)).install()
+
+
+def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
+    def read(step, path):
+        if step.task == "s07":
+            raise Unreadable("The file is not Python: line 3: '(' was never closed.", "not Python")
+        return Reading("", 1, ())
+
+    monkeypatch.setattr(chosen, "read_statically", read)
+    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
+    monkeypatch.setattr(chosen, "standing", lambda step: Standing(step, "done", "done"))
+    broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
+    with pytest.raises(ValueError, match="s07") as refused:
+        chosen.mine([MODEL], fill_in=False, anyway=False)
+    assert str(refused.value) == broken + "`./run s07` shows the place, and --fill-in lets the reference stand in"
+    assert chosen.mine([MODEL], fill_in=True, anyway=False).sentences == ("the reference stands in for s07",)
+    assert chosen.only(find_step("07")) == Chosen((), (broken + "The solution stands in",))

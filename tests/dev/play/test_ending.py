@@ -83,6 +83,8 @@ def test_ctrl_c_while_max_compiles_leaves_a_terminal_that_prints_and_no_file(cou
 CALLS = {
     "np.ones(2) + np.ones(3)": "07",  # a ValueError of NumPy's
     "raise TypeError('no')": "07",
+    "open('/nowhere/weights')": "07",
+    "raise SystemExit": "07",
     "raise ValueError('give another')": None,
     "later.call()": "08",
     "later.refuse()": None,
@@ -109,12 +111,13 @@ def in_use(tmp_path, monkeypatch):
 def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, call):
     later = in_use("08", "def call(): len(None)\ndef refuse(): raise ValueError('no token')")
     first = in_use("07", f"import numpy as np\ndef call(later):\n    {call}")
-    with pytest.raises((TypeError, ValueError)) as caught:
+    with pytest.raises((TypeError, ValueError, OSError, SystemExit)) as caught:
         first.call(later)
     assert own_steps.is_refusal(caught.value) == (CALLS[call] is None)
     if number := CALLS[call]:
         words = blaming(own_steps.failing_file(caught.value), caught.value)
-        assert f"step_{number}.py: {type(caught.value).__name__}: " in words
+        kind = "Your code ends the program" if "SystemExit" in call else f"{type(caught.value).__name__}: "
+        assert f"step_{number}.py: {kind}" in words
         line = f"line 3: {call}"
         assert f"\n    {line}\n" in words if number == "07" else "line 1: def call(): len(None)\n" in words
         assert (f"step_07.py, {line}" in words) == (number == "08"), "who called it"
