@@ -71,7 +71,7 @@ def failing_file(error: BaseException) -> str | None:
     return next((file for file in reversed(files) if file in in_use), None)
 
 
-def line_in_graph(error: Exception) -> tuple[str, int] | None:
+def line_in_graph(error: BaseException) -> tuple[str, int] | None:
     """Return the learner's file and line of the operation that failed in a graph, if MAX was told to keep them."""
     lines = [(file, int(number)) for file, number in PLACE.findall(str(error)) if file in in_use]
     return lines[-1] if lines else None
