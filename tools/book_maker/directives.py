@@ -121,12 +121,16 @@ def fenced(path: str, text: str, language: str = "") -> str:
 
 
 def figure(words: str) -> str:
-    """Return a drawing and its caption: ``step_07.heads: Caption.``"""
+    """Return a drawing, its caption, and folded the answer to its question: ``step_07.heads: Which? Answer: That.``"""
     name, _, caption = words.partition(":")
     drawn = drawing(name.strip())
-    if not caption.strip():
+    said, _, answer = (part.strip() for part in caption.partition(" Answer: "))
+    if not said:
         raise ValueError("a figure needs a caption: {{figure step_07.heads: What there is to see.}}")
-    below = f"<figcaption>{in_html(caption.strip())}</figcaption>"
+    if ("?" in said) != bool(answer):
+        raise ValueError("a caption has either a question and its answer, or neither: {{figure a.b: Who? Answer: We.}}")
+    fold = f"<details><summary>Answer</summary><p>{in_html(answer)}</p></details>" if answer else ""
+    below = f"<figcaption>{in_html(said)}{fold}</figcaption>"
     return f'<figure>\n<div class="drawing">\n{drawn}\n</div>\n{below}\n</figure>'
 
 

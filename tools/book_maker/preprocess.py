@@ -11,6 +11,7 @@ from pathlib import Path
 from play.reading.chapters import SRC, Fault
 from tools.book_maker.around import foot_of, map_of
 from tools.book_maker.directives import expand
+from tools.book_maker.page_faults import page_faults
 from tools.book_maker.words import count, report
 
 
@@ -21,6 +22,7 @@ def check(chapters: list[str]) -> int:
     for chapter in chapters:
         source = (SRC / chapter).read_text()
         pages[chapter.removesuffix(".md")] = count(chapter, source, _expand(chapter, source, faults))
+        faults += page_faults(chapter, source)
     found = [*report(pages), *map(str, faults)]
     print("\n".join(found) or "no faults")
     return 1 if found else 0

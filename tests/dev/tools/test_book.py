@@ -10,9 +10,9 @@ from checker.course.steps import ROOT, all_steps
 from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_06
 from tools.book_maker.around import PLACES, foot_of, map_of
-from tools.book_maker.directives import BLOCK, INLINE, expand
+from tools.book_maker.directives import expand
 from tools.book_maker.figures import warmup_06
-from tools.book_maker.formulas import TOKEN
+from tools.book_maker.page_faults import page_faults
 from tools.book_maker.transcripts import changes, renewed
 from tools.course_copy import Course
 
@@ -69,30 +69,9 @@ def test_the_chapter_of_a_step_has_all_its_parts(step):
 @every_chapter
 def test_a_chapter_can_be_built(chapter):
     expand(chapter, source(chapter), faults := [])
-    assert faults == []
+    assert [*map(str, [*faults, *page_faults(chapter, source(chapter))])] == []
     known = {"python", "mojo", "text", "console", "sh", "json", "toml"}
     assert {fence.info for fence in fences(chapter, source(chapter))} <= known
-
-
-@every_chapter
-def test_a_measured_number_is_never_typed(chapter):
-    """A fraction of several digits, or a number with a unit, is a directive's or stands in what the chapter shows.
-
-    A round fraction of one digit (0.01) may be an example's.
-    """
-    shown = "\n".join(fence.text for fence in fences(chapter, source(chapter)))
-    bare = []
-    for number, line in prose(chapter, source(chapter)):
-        if BLOCK.match(line) or line.startswith(("#", "|--")):
-            continue
-        words = TOKEN.sub(" ", INLINE.sub(" ", line))
-        words = re.sub(r"\]\([^)]*\)|<[^>]*>", " ", words)
-        names = "Python|MAX|glibc|Ubuntu|mdBook|[Ss]ections?|[Cc]hapters?|Apache-|Figure|Table|equation"
-        words = re.sub(rf"(?:{names}) \d[\d.]*(?: to \d[\d.]*)?", " ", words)
-        fractions = [value for value in re.findall(r"\d+\.\d+", words) if len(value.replace(".", "").strip("0")) > 1]
-        units = re.findall(r"\b(\d[\d.,]*) ?(?:ms|seconds?|s|GB(?!/s| a second)|MB|%|percent|tokens/s)\b", words)
-        bare += [f"{chapter}:{number}: {value}" for value in fractions + units if value not in shown]
-    assert bare == []
 
 
 def test_every_step_is_on_the_map_and_a_foot_leads_on():

@@ -23,7 +23,7 @@ def parts(draw: Drawing) -> None:
         draw.text(left - 8, top + height / 2, name, "end", mono=True)
         for part, (_, kind) in PARTS.items():
             length = width * share(config, part)
-            words = f"{100 * share(config, part):.0f} %" if length > 40 else ""
+            words = f"{100 * share(config, part):.0f}%" if length > 40 else ""
             draw.box(start, top, length, height, words, kind, size="small", round=0)
             start += length
         draw.text(left + width + 8, top + height / 2, f"{parameters(config)['total'] / 1e6:,.0f}M", "start")

@@ -17,7 +17,7 @@ from checker.course.blanks import blanks_of
 from checker.course.installed import needed_version
 from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import load_attempts
-from checker.numeric.tolerance import TOLERANCE
+from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
@@ -30,6 +30,7 @@ from tools.book_maker.values.arithmetic import (
     head_share,
     matrix_weights,
     parameters,
+    q4_0_bytes,
     share,
     token_flops,
 )
@@ -51,17 +52,17 @@ sizes = {name: GPT2Config.published(name) for name in ("gpt2", "gpt2-medium", "g
 
 #: The largest difference from Hugging Face's numbers that a check accepts, for numbers of size one.
 tolerance = TOLERANCE
+gpu_tolerance = TF32_TOLERANCE
 
 #: Seconds of the learner's loop (``./run bench-loop``).
 loop = _json(f"{FIGURES}/loop.json")
 
 #: What is no longer measured: each step's check, and step 21's with a new text; one fused projection; this course's
-#: model beside Hugging Face's; a block of GPT-2 small beside those of newer models; the first steps of the model in the
-#: box once more in PyTorch; what that model wrote, and the one before it; and a check made the obvious way.
+#: model beside Hugging Face's; the first steps of the model in the box once more in PyTorch; what that model wrote, and
+#: the one before it; and a check made the obvious way.
 steps = _json(f"{FIGURES}/steps.json")
 projections = _json(f"{FIGURES}/projections.json")
 speed = _json(f"{FIGURES}/speed.json")
-modern_speed = _json(f"{FIGURES}/modern.json")
 followed = _json(f"{FIGURES}/follow.json")
 writing = _json(f"{FIGURES}/writing.json")
 naive = _json(f"{FIGURES}/naive.json")
@@ -132,7 +133,13 @@ def times_as_fast(way: str, other: str) -> list[float]:
 def least_to_most(way: str, other: str) -> str:
     """Return the same in words: the least and the most."""
     ratios = times_as_fast(way, other)
-    return f"{ratios[0]:.1f} to {ratios[-1]:.1f}"
+    return f"{ratios[0]:.2g} to {ratios[-1]:.2g}"
+
+
+def newest(results: dict[str, Any]) -> dict[str, Any]:
+    """Return the processor that was measured last, alone."""
+    name = max(results, key=lambda name: results[name]["date"])
+    return {name: results[name]}
 
 
 def rungs(slower: str, faster: str) -> str:
