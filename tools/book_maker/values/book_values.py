@@ -6,6 +6,7 @@ An expression can use everything that is defined or imported here. Add a functio
 import importlib
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.blanks import blanks_of
-from checker.course.installed import needed_version
+from checker.course.installed import PROJECT, needed_version
 from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
@@ -36,6 +37,12 @@ from tools.book_maker.values.arithmetic import (
 )
 
 FIGURES = "tools/benchmarks/figures"
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package that the project's own tests compare with."""
+    (version,) = set(re.findall(rf'"{package}==([\d.]+)"', PROJECT.read_text()))
+    return version
 
 
 def _json(path: str) -> Any:
