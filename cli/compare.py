@@ -36,13 +36,10 @@ def differences(step: Step) -> list[Difference]:
     Comments, blank lines and formatting do not count as a difference.
 
     Raises:
-        UserError: the learner's file cannot be read.
+        Unreadable: the learner's file cannot be read.
     """
-    try:
-        source = read_text(step.learner_file)
-        step.language.refuse(source, str(step.learner_file))
-    except Unreadable as error:
-        raise UserError(str(error)) from error
+    source = read_text(step.learner_file)
+    step.language.refuse(source, str(step.learner_file))
     solution = step.solution_file.read_text()
     mine, answers = step.language.functions(source), step.language.functions(solution)
     different = []
@@ -86,7 +83,10 @@ def compare(step: Step, *, anyway: bool) -> int:
         printer.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return 1
-    different = differences(step)
+    try:
+        different = differences(step)
+    except Unreadable as error:
+        raise UserError(str(error)) from error
     if different:
         printer.line(f"- {file}\n+ {relative_path(step.solution_file)}\n")
     for difference in different:

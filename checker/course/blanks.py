@@ -162,16 +162,16 @@ def read_bytes(path: Path) -> bytes:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise Unreadable(f"This is {kind}. Move it away; `./run skeletons` writes the file anew.", "not a file")
+            raise Unreadable(f"This is {kind}. Move it away;", "not a file", anew="writes the file anew")
         if status.st_size > MOST_BYTES:
             size = f"{status.st_size:,} bytes, and a step has a few thousand"
             raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
         return path.read_bytes()
     except FileNotFoundError:
-        raise Missing("The file is missing. `./run skeletons` writes it anew.") from None
+        raise Missing("The file is missing.", anew="writes it anew") from None
     except OSError as error:  # a circular link, a file that may not be read
         why = (error.strerror or str(error)).lower()
-        raise Unreadable(f"The file cannot be read: {why}. Move it away; `./run skeletons` writes it anew.") from None
+        raise Unreadable(f"The file cannot be read: {why}. Move it away;", anew="writes it anew") from None
 
 
 def as_text(data: bytes) -> str:

@@ -49,18 +49,36 @@ class Unreadable(Exception):
     """A file that cannot be graded: a sentence that ends with what to do.
 
     Attributes:
+        sentence: the reason.
         short: the reason in a few words, for a list.
+        anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
         location: the place in the file, if the reason is one line.
         refuted: the claim that does not hold, where the file was read: ``The file is Python.``
     """
 
     def __init__(
-        self, sentence: str, short: str = "cannot be read", *, location: Location | None = None, refuted: str = ""
+        self,
+        sentence: str,
+        short: str = "cannot be read",
+        *,
+        anew: str = "",
+        location: Location | None = None,
+        refuted: str = "",
     ) -> None:
         super().__init__(sentence)
+        self.sentence = sentence
         self.short = short
+        self.anew = anew
         self.location = location
         self.refuted = refuted
+
+    def __str__(self) -> str:
+        """Return what a terminal says."""
+        return self.told("`./run skeletons`")
+
+    def told(self, writer: str) -> str:
+        """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
+        return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Co
         if name in known and known[name] not in outcome.sentence:
             advice = f" The file does not import it: write `{known[name]}` at the top."
         elif name in given:
-            advice = " The step gives it, outside the blanks: `./run skeletons` shows it."
+            advice = " The step gives it, outside the blanks: look at the skeleton in its chapter."
         sentence = sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
         said.append(Explanation(f"{sentence}{advice}", about, outcome.location, claim=claim, cause=outcome.cause))
     return said

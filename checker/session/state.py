@@ -86,6 +86,38 @@ class Verdict:
 # ---------------------------------------------------------------- what is known
 
 
+class Commands:
+    """What a learner can do next, in a terminal's words; the page has buttons for it (``cli/page/app.py``).
+
+    Attributes:
+        again: gets another verdict.
+        stop: ends a check that goes on.
+        anew: writes another file in place of one that cannot be read.
+        not_begun: what to do if a check cannot begin.
+        not_compiled: what to do if MAX compiles for too long.
+    """
+
+    again = "run this again"
+    stop = "Ctrl-C"
+    anew = "`./run skeletons`"
+    not_begun = "`./run doctor` says more."
+    not_compiled = "Check it again when the machine has less to do; `./run warm` has no limit."
+
+    def draws_again(self, task: str, seed: int | None) -> str:
+        """Return what draws the same numbers again."""
+        return f"`./run {task} --seed {seed}` draws these again."
+
+    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
+        """Return what shows the numbers of a function, which were drawn if there is a seed."""
+        drawn = "" if seed is None else f" --seed {seed}"
+        return f"`./run {task} --show {about}{drawn}` shows the numbers side by side."
+
+    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
+        """Return that a file has passed, and the option that left the compiled verdict out, if one did."""
+        partly = f", not compiled: {left_out_by} left that verdict out" if left_out_by else ""
+        return f"Pass ({seconds:.1f} s){partly}. Compare with {solution}."
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is known of a check before it begins.
@@ -98,8 +130,7 @@ class Plan:
         recorded_from: whose numbers are recorded.
         kinds: the kind of each claim: numbers, drawn or compiled.
         options: how the step is checked; the seed is drawn.
-        again: what a learner does to get another verdict.
-        stopping: what ends a check that goes on.
+        commands: what a learner can do next, in words.
     """
 
     task: str
@@ -109,8 +140,7 @@ class Plan:
     recorded_from: str
     kinds: Mapping[str, str]
     options: Options
-    again: str = "run this again"
-    stopping: str = "Ctrl-C"
+    commands: Commands = field(default_factory=Commands)
 
     @property
     def compiles(self) -> bool:

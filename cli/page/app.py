@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import re
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
@@ -32,16 +31,17 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checker.course.blanks import blanks_of
+from checker.course.languages import Unreadable
 from checker.course.progress import next_to_do, note_hints, standing
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
-from checker.events import PASS, Options
-from checker.session.records import Record, Records, verdict_record
+from checker.events import Options
+from checker.session.records import Record, verdict_record
 from checker.session.session import Session
-from checker.session.state import Item, Row
 from cli import compare, hint, reset
 from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.page import versions
+from cli.page.buttons import ANEW, PageRecords
 from cli.page.model import Model
 
 COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
@@ -52,44 +52,9 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-#: What only a terminal can enter, and what the page says of its buttons instead.
-BUTTONS = {
-    re.compile(r"`\./run \w+ --show [^`]+` shows the numbers"): "Show numbers puts them",
-    re.compile(r"`\./run \w+ --seed \d+` draws"): "Show numbers draws",
-    re.compile(r"`\./run skeletons` (?:writes|shows)"): "Reset writes",
-    re.compile(r"`\./run doctor` says more"): "Check again when the machine has less to do",
-    re.compile(r"; `\./run warm` has no limit"): "",
-    re.compile(r": --\S+ left that verdict out"): "",
-    re.compile(r"^Pass \(\S+ s\)\. Compare with \S+$"): "",  # beside the time and the button
-}
 #: What a question of a figure may say.
 QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
 Answer = dict[str, Any]
-
-
-class PageRecords(Records):
-    """Hands on the parts of a check in the page's words."""
-
-    again, stopping = "check again", "Stop"
-
-    def __init__(self, tell: Callable[[Record], None]) -> None:
-        super().__init__(lambda record: tell({name: on_page(value) for name, value in record.items()}))
-
-    def show(self, item: Item) -> None:
-        """Tell every claim that passes; the page folds them itself."""
-        if isinstance(item, Row) and item.mark == PASS:
-            self.unfold()
-            self.present(item)
-        else:
-            super().show(item)
-
-
-def on_page(value: Any) -> Any:
-    """Return what the page says where a terminal says some words; anything else as it is."""
-    if isinstance(value, str):
-        for command, words in BUTTONS.items():
-            value = command.sub(words, value)
-    return value
 
 
 class Pages(StaticFiles):
@@ -151,7 +116,7 @@ class Book:
             Route("/steps/{step}/compare", partial(answer, differences), methods=["POST"]),
             Route("/steps/{step}/reset", partial(answer, begin_again), methods=["POST"]),
         ]
-        reasons = (HTTPException, UserError, OSError, UnicodeEncodeError)
+        reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)
         return Starlette(
             routes=[
                 Mount("/api", routes=api, middleware=[Middleware(KeyHolders, key=self.key)]),
@@ -320,7 +285,8 @@ def _field(body: Answer, name: str, kind: type | UnionType, otherwise: Any = Non
 async def _rejected(request: Request, error: Exception) -> Response:
     """Answer why something cannot be done."""
     status = error.status_code if isinstance(error, HTTPException) else 409
-    return JSONResponse({"error": on_page(str(getattr(error, "detail", error)))}, status)
+    words = error.told(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
+    return JSONResponse({"error": words}, status)
 
 
 async def _conflict(request: Request, error: Exception) -> Response:

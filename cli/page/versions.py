@@ -12,6 +12,7 @@ from checker.course import progress
 from checker.course.blanks import Missing, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path, replacing
 from checker.errors import UserError
+from cli.page.buttons import ANEW
 
 NONE = ""  # the version of a file that does not exist
 
@@ -45,7 +46,7 @@ def read(step: Step) -> File:
     except Missing:
         return File("", NONE)
     except Unreadable as error:
-        raise UserError(f"{relative_path(path)}: {error}") from error
+        raise UserError(f"{relative_path(path)}: {error.told(ANEW)}") from error
 
 
 def save(step: Step, text: str, replaces: str) -> str:

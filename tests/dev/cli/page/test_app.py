@@ -5,6 +5,7 @@ import json
 import re
 import stat
 import time
+from dataclasses import replace
 
 import jsonschema
 import psutil
@@ -12,8 +13,8 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli.page.app import on_page
-from tests.dev.checker.session.test_advance import OPENED, folded
+from cli.page.buttons import Buttons
+from tests.dev.checker.session.test_advance import OPENED, PLAN, folded
 from tests.dev.checker.session.test_records import SCHEMA
 from tests.dev.checker.session.test_verdict import LIMITS
 from tests.dev.cli.page.serving import serve
@@ -130,7 +131,8 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
     for late, *_ in LIMITS.values():
-        assert "./run" not in on_page(folded([OPENED, late])[0].verdict.explanations[0].sentence)
+        on_page = folded([OPENED, late], replace(PLAN, commands=Buttons()))[0]
+        assert "./run" not in on_page.verdict.explanations[0].sentence
 
 
 def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):

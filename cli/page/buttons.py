@@ -1,0 +1,43 @@
+"""What the page says of a check where a terminal names a command: what its buttons do."""
+
+from __future__ import annotations
+
+from checker.events import PASS
+from checker.session.records import Records
+from checker.session.state import Commands, Item, Row
+
+ANEW = "Reset"  # writes another file in place of one that cannot be read
+
+
+class Buttons(Commands):
+    """What a learner can do next on the page."""
+
+    again, stop, anew = "check again", "Stop", ANEW
+    not_begun = "Check again when the machine has less to do."
+    not_compiled = "Check it again when the machine has less to do."
+
+    def draws_again(self, task: str, seed: int | None) -> str:
+        """Return what draws the same numbers again."""
+        return "Show numbers draws these again."
+
+    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
+        """Return what shows the numbers of a function."""
+        return "Show numbers puts them side by side."
+
+    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
+        """Return that a file has passed, but not compiled; else nothing: the time and a button are there already."""
+        return f"Pass ({seconds:.1f} s), not compiled. Compare with {solution}." if left_out_by else ""
+
+
+class PageRecords(Records):
+    """Hands on the parts of a check in the page's words."""
+
+    commands = Buttons()
+
+    def show(self, item: Item) -> None:
+        """Tell every claim that passes; the page folds them itself."""
+        if isinstance(item, Row) and item.mark == PASS:
+            self.unfold()
+            self.present(item)
+        else:
+            super().show(item)
