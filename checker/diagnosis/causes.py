@@ -57,6 +57,37 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
     return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, mark=WAITS)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What a function that is right on its own keeps from one call to the next: a sentence, and the place."""
+
+    sentence: str
+    location: Location | None
+
+
+@dataclass(frozen=True)
+class Blame:
+    """A function that is to blame.
+
+    Attributes:
+        label: the function.
+        outcomes: what its failing claims said last.
+        mistake: the known mistake that it makes, or nothing.
+        kept: what it keeps from one call to the next, if it is right but for that.
+    """
+
+    label: str
+    outcomes: Outcomes
+    mistake: str = ""
+    kept: Kept | None = None
+
+    def explanations(self) -> list[Explanation]:
+        """Return why its claims fail."""
+        if kept := self.kept:
+            return [Explanation(kept.sentence, self.label, kept.location, claim=claim) for claim in self.outcomes]
+        return [explained(claim, self.label, self.mistake, outcome) for claim, outcome in self.outcomes.items()]
+
+
 # ---------------------------------------------------------------- a name that is missing
 
 
@@ -167,24 +198,27 @@ def _holds(answers: Mapping[str, Outcomes], version: str, claim: str) -> bool:
 # ---------------------------------------------------------------- what is kept from one call to the next
 
 
-def from_earlier_calls(outcomes: Outcomes, suspects: Collection[str], file: File) -> list[Explanation]:
-    """Return what is said of the ``suspects`` that hold when each is the only claim about a module that is new.
+def kept_between_calls(outcomes: Outcomes, suspects: Mapping[str, str], file: File) -> dict[str, Kept]:
+    """Return what functions keep, by label: those whose claim holds when it is the only one about a module that is new.
 
     Args:
-        outcomes: all claims, as they were made one after the other.
-        suspects: those that failed, and are to be tried.
+        outcomes: what the claims said, one after the other.
+        suspects: the claim to try, by function.
         file: the learner's.
     """
     code = compile(file.source, file.path, "exec")
-    answers = file.try_(dict.fromkeys(suspects, code), {claim: [claim] for claim in suspects})
-    kept = [claim for claim in suspects if _holds(answers, claim, claim)]
-    return [_kept(claim, outcomes[claim], file) for claim in kept]
+    answers = file.try_(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    return {
+        label: _kept_by(label, outcomes[claim], file)
+        for label, claim in suspects.items()
+        if _holds(answers, label, claim)
+    }
 
 
-def _kept(claim: str, outcome: Outcome, file: File) -> Explanation:
-    line, why = next(what_outlives_a_call(ast.parse(file.source), file.functions.get(outcome.about, "")), (0, ""))
+def _kept_by(label: str, outcome: Outcome, file: File) -> Kept:
+    line, why = next(what_outlives_a_call(ast.parse(file.source), file.functions.get(label, "")), (0, ""))
     location = Location(line, code_in(file.path, line)) if line else outcome.location
-    return Explanation(" ".join(filter(None, [KEPT, why, outcome.sentence])), outcome.about, location, claim=claim)
+    return Kept(" ".join(filter(None, [KEPT, why, outcome.sentence])), location)
 
 
 def what_outlives_a_call(tree: ast.Module, function: str) -> Iterator[tuple[int, str]]:

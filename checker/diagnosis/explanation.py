@@ -16,7 +16,7 @@ from checker.course.languages import PYTHON
 from checker.course.steps import Step
 from checker.diagnosis import causes, mistakes
 from checker.diagnosis.alone import Alone
-from checker.diagnosis.causes import PERHAPS, File, Try, explained, failed, waits
+from checker.diagnosis.causes import PERHAPS, Blame, File, Try, explained, failed, waits
 from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.mistakes import Edits, KnownMistakes
 from checker.diagnosis.outcomes import Outcomes
@@ -24,21 +24,6 @@ from checker.events import FAIL, PASS, Explanation
 
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 TOGETHER = "Each function is right alone, but together they are not."
-
-
-@dataclass(frozen=True)
-class Blame:
-    """A function that is to blame.
-
-    Attributes:
-        label: the function.
-        outcomes: what its failing claims said last.
-        mistake: the known mistake that it makes, or nothing.
-    """
-
-    label: str
-    outcomes: Outcomes
-    mistake: str = ""
 
 
 @dataclass(frozen=True)
@@ -164,13 +149,10 @@ class OfFunctions:
         if known and len(lies_in & wrong.keys()) != 1:
             return Diagnosis(_all_from(refused, known), unjudged)
 
-        blamed = self._blamed(outcomes, wrong, known)
-        named = {blame.label: blame.mistake for blame in blamed}
-        unsure = [label for label in wrong if not named.get(label) or named[label].startswith(PERHAPS)]
-        of_state = causes.from_earlier_calls(outcomes, _first_after_a_pass(outcomes, unsure), self.file)
-        if not blamed and not of_state:
+        blamed = self._keeping(outcomes, wrong, self._blamed(outcomes, wrong, known))
+        if not blamed:
             return Diagnosis(_all_from(refused, self._together(refused)), unjudged)
-        return Diagnosis(self._said(outcomes, self._copied(blamed), of_state), blamed or unjudged)
+        return Diagnosis(self._said(outcomes, self._copied(blamed)), blamed)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
@@ -208,24 +190,20 @@ class OfFunctions:
         )
         return tuple(blamed)
 
-    def _said(self, outcomes: Outcomes, blamed: Iterable[Blame], of_state: list[Explanation]) -> list[Explanation]:
-        """Return what is said of each claim: what is kept between calls, whom it blames, for whom it waits."""
-        kept = {each.about: each for each in of_state}
-        said = [
-            *of_state,
-            *(
-                explained(claim, blame.label, blame.mistake, outcome)
-                for blame in blamed
-                if blame.label not in kept
-                for claim, outcome in blame.outcomes.items()
-            ),
-        ]
-        to_blame = kept.keys() | {blame.label for blame in blamed}
+    def _keeping(self, outcomes: Outcomes, wrong: Collection[str], blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
+        """Return what is blamed, first what only goes wrong because it keeps something, unless its mistake is known."""
+        sure = {blame.label for blame in blamed if blame.mistake and not blame.mistake.startswith(PERHAPS)}
+        suspects = _first_after_a_pass(outcomes, [label for label in wrong if label not in sure])
+        kept = causes.kept_between_calls(outcomes, suspects, self.file)
+        keeping = (Blame(label, failed(_of(label, outcomes)), kept=each) for label, each in kept.items())
+        return *keeping, *(blame for blame in blamed if blame.label not in kept)
+
+    def _said(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
+        """Return what is said of each claim: why it fails, or for whom it waits."""
+        said = [each for blame in blamed for each in blame.explanations()]
+        labels = [blame.label for blame in blamed]
         for claim, outcome in failed(_without(said, outcomes)).items():
-            if outcome.about in kept:
-                said.append(replace(kept[outcome.about], claim=claim))
-            else:
-                said.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, to_blame)))
+            said.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, labels)))
         return said
 
     # ------------------------------------------------------------ known mistakes
@@ -296,7 +274,7 @@ class OfFunctions:
         compared = {
             blame.label: [claim for claim, seen in blame.outcomes.items() if seen.compared][:1]
             for blame in blamed
-            if not blame.mistake
+            if not (blame.mistake or blame.kept)
         }
         asked = {label: claims for label, claims in compared.items() if claims}
         if not asked:
@@ -328,14 +306,14 @@ def _without(said: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in answered}
 
 
-def _first_after_a_pass(outcomes: Outcomes, labels: Collection[str]) -> list[str]:
-    """Return, of some functions, the first claim of each that failed, if an earlier one held."""
-    firsts = []
+def _first_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
+    """Return, of some functions, the first claim about each that failed, if an earlier one held."""
+    firsts = {}
     for label in labels:
         own = _of(label, outcomes)
         first = next((claim for claim, outcome in own.items() if outcome.mark == FAIL), None)
         if first and next(iter(own.values())).mark == PASS:
-            firsts.append(first)
+            firsts[label] = first
     return firsts
 
 
