@@ -22,7 +22,7 @@ from checker.events import Options
 from checker.interrupts import INTERRUPTED, exit_on_termination
 from checker.session.printer import Printer, View
 from checker.session.session import Session
-from checker.session.state import PASSED, Commands, Verdict
+from checker.session.state import PASSED, Offers, Verdict
 from cli import hint, keyboard
 from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.compare import WARNING, compare
@@ -37,7 +37,7 @@ KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edi
 SEEK = "Type a part of a title. Esc leaves, Enter goes to the first step: "
 
 
-class AtSave(Commands):
+class AtSave(Offers):
     """What a learner can do next while ``watch`` looks at the file."""
 
     again = "save"
@@ -162,7 +162,7 @@ class Watch:
         self.mode, self.to_show = Watching(), ""
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
-        self.printer.commands = AtSave()
+        self.printer.offers = AtSave()
         if self.read_keys:
             self.printer.console.clear()
         session = Session(self.step, self.printer, Options(show=show), started)

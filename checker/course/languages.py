@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import takewhile
 
 
@@ -45,6 +45,7 @@ class Location:
         return [*lines, *self.more]
 
 
+@dataclass(eq=False)
 class Unreadable(Exception):
     """A file that cannot be graded: a sentence that ends with what to do.
 
@@ -56,21 +57,11 @@ class Unreadable(Exception):
         refuted: the claim that does not hold, where the file was read: ``The file is Python.``
     """
 
-    def __init__(
-        self,
-        sentence: str,
-        short: str = "cannot be read",
-        *,
-        anew: str = "",
-        location: Location | None = None,
-        refuted: str = "",
-    ) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
-        self.short = short
-        self.anew = anew
-        self.location = location
-        self.refuted = refuted
+    sentence: str
+    short: str = "cannot be read"
+    anew: str = field(default="", kw_only=True)
+    location: Location | None = field(default=None, kw_only=True)
+    refuted: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         """Return what a terminal says."""

@@ -153,7 +153,7 @@ def _compiling_for_long(state: State) -> Advanced:
     """Say that the learner may go on, if the file has passed."""
     if state.phase is not Phase.COMPILING or state.has_failed:
         return state, []
-    again = f"You may go on: {state.plan.commands.stop} keeps the pass."
+    again = f"You may go on: {state.plan.offers.stop} keeps the pass."
     return replace(state, phase=Phase.GOING_ON), [
         said("Shape check passed: this step is complete.", aside=True),
         said(f"MAX now compiles your module for this machine. {again}", aside=True),
@@ -191,11 +191,11 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
 def _said_of(state: State, verdict: Verdict) -> list[Effect]:
     """Return what is said of a failure besides its explanations, and the numbers that were asked for."""
     effects = list[Effect]()
-    task, options, commands = state.plan.task, state.plan.options, state.plan.commands
+    task, options, offers = state.plan.task, state.plan.options, state.plan.offers
     if state.has_failed and state.phase in WAS_PASSED:
         effects.append(said(_taken_back(state)))
     if state.drawn_failed:
-        again = commands.draws_again(task, options.seed)
+        again = offers.draws_again(task, options.seed)
         effects.append(said(f"Every check draws new numbers; {again}"))
     with_numbers = [each.about for each in verdict.explanations if each.numbers and each.about]
     if options.show and verdict.status != PASSED:
@@ -203,7 +203,7 @@ def _said_of(state: State, verdict: Verdict) -> list[Effect]:
         effects += [Words("shown", line) for line in lines or [f"{options.show} has no wrong numbers to show."]]
     elif with_numbers:
         seed = options.seed if state.drawn_failed else None
-        effects.append(said(commands.shows_numbers(task, with_numbers[0], seed)))
+        effects.append(said(offers.shows_numbers(task, with_numbers[0], seed)))
     return effects
 
 
@@ -231,5 +231,5 @@ def _said_of_pass(state: State, seconds: float) -> list[Effect]:
     """Return what is said of a pass, and what is kept of it."""
     plan = state.plan
     left_out_by = "" if plan.is_complete else "--show" if plan.options.show else "--no-compile"
-    words = plan.commands.passed(seconds, plan.solution, left_out_by)
+    words = plan.offers.passed(seconds, plan.solution, left_out_by)
     return [*[said(words)] * bool(words), *[Kept(passed=True, compiled=plan.is_complete)] * plan.is_kept]

@@ -18,7 +18,7 @@ from checker.compiling import listeners
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
 from checker.session.advance import COMPILING_IS_LONG
-from checker.session.state import Commands, Item, Row, Words
+from checker.session.state import Item, Offers, Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
@@ -43,10 +43,10 @@ class View:
     """Shows nothing of a check, and follows what MAX compiles.
 
     Attributes:
-        commands: what a learner can do next, in words.
+        offers: what a learner can do next, in words.
     """
 
-    commands = Commands()
+    offers = Offers()
 
     def __init__(self) -> None:
         self.alike: list[Row] = []  # of one function, with one mark and cause; the last ones are not shown yet

@@ -75,7 +75,7 @@ class Session:
         try:
             reading = read_statically(self.step, self.file, is_solution=self.state.plan.options.solution)
         except Unreadable as error:
-            self.hear(events.Refused(error.told(self.view.commands.anew), error.location, error.refuted))
+            self.hear(events.Refused(error.told(self.view.offers.anew), error.location, error.refuted))
         else:
             self.hear(events.Opened(reading))
         return self.job
@@ -143,5 +143,5 @@ def plan_of(step: Step, options: Options, view: View) -> Plan:
         recorded_from=step.recorded_from,
         kinds=claims_of(step),
         options=replace(options, seed=seed),
-        commands=view.commands,
+        offers=view.offers,
     )

@@ -86,7 +86,7 @@ class Verdict:
 # ---------------------------------------------------------------- what is known
 
 
-class Commands:
+class Offers:
     """What a learner can do next, in a terminal's words; the page has buttons for it (``cli/page/app.py``).
 
     Attributes:
@@ -130,7 +130,7 @@ class Plan:
         recorded_from: whose numbers are recorded.
         kinds: the kind of each claim: numbers, drawn or compiled.
         options: how the step is checked; the seed is drawn.
-        commands: what a learner can do next, in words.
+        offers: what a learner can do next, in words.
     """
 
     task: str
@@ -140,7 +140,7 @@ class Plan:
     recorded_from: str
     kinds: Mapping[str, str]
     options: Options
-    commands: Commands = field(default_factory=Commands)
+    offers: Offers = field(default_factory=Offers)
 
     @property
     def compiles(self) -> bool:

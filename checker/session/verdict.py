@@ -61,7 +61,7 @@ def _all_to_write(state: State, opened: events.Opened) -> str:
     """Return what is left to do of a file in which nothing can be tried."""
     blanks = opened.reading.blanks
     count = f"{blanks} blanks are" if blanks > 1 else "One blank is"
-    stop, again = state.plan.language.stop, state.plan.commands.again
+    stop, again = state.plan.language.stop, state.plan.offers.again
     return f"{count} left to write. Replace one `{stop}` with code, and {again}."
 
 
@@ -102,10 +102,10 @@ def _why_late(state: State, late: Late, language: Language) -> Explanation:
     """Return why there is no verdict, when a child has reached a limit."""
     seconds, crowd = f"{late.seconds:.0f} s", f"Other programs have the processor ({late.crowd})." if late.crowd else ""
     if late.limit == STARTING:
-        words = f"No verdict: it could not begin within {seconds}. {crowd} {state.plan.commands.not_begun}"
+        words = f"No verdict: it could not begin within {seconds}. {crowd} {state.plan.offers.not_begun}"
         return Explanation(" ".join(words.split()))
     if late.limit == COMPILING:
-        later = state.plan.commands.not_compiled
+        later = state.plan.offers.not_compiled
         words = f"No verdict: MAX was still compiling {late.compiling} after {seconds}. {crowd} {later}"
         return Explanation(" ".join(words.split()))
     if late.limit == WAITING:

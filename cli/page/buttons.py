@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from checker.events import PASS
 from checker.session.records import Records
-from checker.session.state import Commands, Item, Row
+from checker.session.state import Item, Offers, Row
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
 
-class Buttons(Commands):
+class Buttons(Offers):
     """What a learner can do next on the page."""
 
     again, stop, anew = "check again", "Stop", ANEW
@@ -32,7 +32,7 @@ class Buttons(Commands):
 class PageRecords(Records):
     """Hands on the parts of a check in the page's words."""
 
-    commands = Buttons()
+    offers = Buttons()
 
     def show(self, item: Item) -> None:
         """Tell every claim that passes; the page folds them itself."""

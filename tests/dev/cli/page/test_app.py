@@ -131,7 +131,7 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
     for late, *_ in LIMITS.values():
-        on_page = folded([OPENED, late], replace(PLAN, commands=Buttons()))[0]
+        on_page = folded([OPENED, late], replace(PLAN, offers=Buttons()))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
 
 
