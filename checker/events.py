@@ -69,7 +69,7 @@ class Claimed:
     """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
 
     It is ``foreseen`` if only the compiler could find it, and the reason says what to do. An error has a ``cause``,
-    which is the same for two that differ in sizes alone.
+    which is the same for two that differ in sizes alone. ``numbers`` says that there are wrong numbers.
     """
 
     claim: str
@@ -80,6 +80,7 @@ class Claimed:
     location: Location | None = None
     foreseen: bool = False
     cause: str = ""
+    numbers: bool = False
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,21 @@
-"""Run the file of a step, or compile it, as a module: the learner's, the solution, or one that was put together."""
+"""Run the file of a step, or compile it, as a module: the learner's, the solution, or one that was put together.
+
+A file may be older than the present solutions, or have the source tutorial's form: what it imports has fewer parameters
+now, since there are no earlier tokens, and the configuration says how wide the feed-forward network is. Such a file may
+call it as it was (:data:`FORMER`).
+"""
 
 from __future__ import annotations
 
 import linecache
 import sys
-from functools import cache
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, wraps
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import Any
 
-from checker.claims.former import accept_former_calls
 from checker.course.languages import PYTHON
 from checker.course.steps import SOLUTIONS, STEPS, Step
 
@@ -64,3 +71,39 @@ def load_answer(step: Step) -> ModuleType:
 def remember(source: str, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+
+
+# ---------------------------------------------------------------- former ways to call what is imported
+
+
+def causal_mask(now: Callable[..., Any]) -> Callable[..., Any]:
+    """Take ``causal_mask(sequence_length, 0, dtype=…, device=…)``, too."""
+
+    @wraps(now)
+    def call(sequence_length: Any, *earlier: Any, **options: Any) -> Any:
+        return now(sequence_length, *(count for count in earlier if count != 0), **options)
+
+    return call
+
+
+def mlp(now: Callable[..., Any]) -> Callable[..., Any]:
+    """Take ``GPT2MLP(intermediate_size, config)``, too."""
+
+    @wraps(now, updated=())
+    def call(*arguments: Any) -> Any:
+        if len(arguments) == 2 and isinstance(arguments[0], int):
+            return now(replace(arguments[1], n_inner=arguments[0]))
+        return now(*arguments)
+
+    return call
+
+
+FORMER = {"causal_mask": causal_mask, "GPT2MLP": mlp}
+
+
+def accept_former_calls(module: ModuleType) -> None:
+    """Let a module call the solutions that it has imported in their former ways, too."""
+    for name, former in FORMER.items():
+        imported: Any = vars(module).get(name)
+        if getattr(imported, "__module__", "").startswith(f"{SOLUTIONS.name}."):
+            setattr(module, name, former(imported))

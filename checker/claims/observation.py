@@ -173,8 +173,13 @@ class Observation:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
         self.graphs += self.left
-        said = outcome.sentence, outcome.location, outcome.foreseen, outcome.cause
-        self.tell(Claimed(claim, outcome.about, sentence_of(item), outcome.mark, *said))
+        claimed = Claimed(claim, outcome.about, sentence_of(item), outcome.mark, outcome.sentence)
+        if outcome.mark == FAIL:
+            numbers = outcome.compared is not None
+            claimed = replace(
+                claimed, location=outcome.location, foreseen=outcome.foreseen, cause=outcome.cause, numbers=numbers
+            )
+        self.tell(claimed)
 
     def outcome(
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str

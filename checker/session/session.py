@@ -111,10 +111,13 @@ class Session:
             self.view.progress(event)
 
     def _may_come_from_another_max(self, event: Event) -> bool:
-        """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough."""
+        """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.
+
+        Another MAX computes the same numbers, or raises errors.
+        """
         match event:
-            case Claimed(mark=events.FAIL):
-                return not self.state.has_failed
+            case Claimed(mark=events.FAIL, numbers=False):
+                return not any(each.mark == events.FAIL and not each.numbers for each in self.state.claims.values())
             case events.Unloadable() | events.Late() | events.Died():
                 return True
         return False

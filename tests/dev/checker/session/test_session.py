@@ -1,14 +1,16 @@
-"""The edge of a check: what it keeps."""
+"""The edge of a check: what it keeps, and when it asks which MAX is installed."""
+
+from dataclasses import replace
 
 import pytest
 
-from checker.course import progress
+from checker.course import installed, progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, StageEnded
+from checker.events import COMPILED, FAIL, Claimed, Ended, StageEnded
 from checker.session.printer import View
 from checker.session.session import Session
 from checker.session.state import State
-from tests.dev.checker.session.test_advance import COMPILED_TOO, PLAN, TO_COMPILE
+from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, PLAN, TO_COMPILE
 
 
 def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
@@ -36,3 +38,22 @@ def test_a_pass_is_kept_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         session.hear(StageEnded(COMPILED))
     assert kept == [False, True]
+
+
+def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(monkeypatch):
+    asked = []
+    monkeypatch.setattr(installed, "why_not_usable", lambda: asked.append(True) or "MAX 1 is installed.")
+    monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
+    session = Session(find_step("s07"), View())
+    session.state = State(PLAN)
+    for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", numbers=True)):
+        session.hear(event)
+    assert not asked
+    for event in (
+        replace(OTHER, mark=FAIL, reason="It is no error."),
+        Claimed("test_more", "one", "It.", FAIL),
+        Ended(),
+    ):
+        session.hear(event)
+    assert len(asked) == 1
+    assert [each.sentence for each in session.verdict.explanations] == ["MAX 1 is installed."]
