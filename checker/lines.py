@@ -22,6 +22,7 @@ from typing import IO, Any
 from checker.course.steps import ROOT
 
 MOST_BYTES = 8_000_000  # of a message
+LOOKS_WITHOUT_REAPING = hasattr(os, "waitid")  # not macOS before Python 3.13
 
 Message = dict[str, Any]
 
@@ -59,11 +60,17 @@ class Worker:
         assert self.process.stdout is not None
         self.lines = Lines(self.process.stdout.fileno())
         self.waiting: list[bytes] = []  # lines that have come and were not asked for yet
+        self.turn = threading.RLock()  # of those who signal it, and of who reaps it
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
-        return self.process.poll() is None
+        """Whether it has not ended. One that has is not reaped here: its number has to stay its own until it is."""
+        if not LOOKS_WITHOUT_REAPING:
+            return self.process.poll() is None
+        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        with contextlib.suppress(ChildProcessError):  # it has been reaped
+            return os.waitid(os.P_PID, self.process.pid, ended) is None
+        return False
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Give it a message; whether it is there to hear it will show in what it says."""
@@ -83,15 +90,22 @@ class Worker:
                 self.waiting += self.lines.read()
         return message_of(self.waiting.pop(0)) if self.waiting else None
 
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, from any thread, unless it has been reaped: another process may have its number then."""
+        with self.turn:
+            if self.process.returncode is None:
+                os.kill(self.process.pid, number)
+
     def kill(self) -> None:
-        """End it and whatever it started, from any thread."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """End it and whatever it started, from any thread; nothing once it has been stopped."""
+        assert self.process.stdout is not None
+        with self.turn, contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
+            if not self.process.stdout.closed:
+                os.killpg(self.process.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End it and whatever it started, and close the pipes to it. A second call does nothing."""
-        assert self.process.stdout is not None
-        if not self.process.stdout.closed:
+        with self.turn:
             self.kill()
             with contextlib.suppress(BrokenPipeError), self.process:  # this waits for it, and closes its pipes
                 pass

@@ -98,7 +98,7 @@ class Child:
         Asked by a signal, Python writes the lines of its stack, the innermost first, even while C code runs.
         """
         path = job.path.encode("ascii", "backslashreplace")
-        self.worker.process.send_signal(signal.SIGVTALRM)
+        self.worker.send_signal(signal.SIGVTALRM)
         said, reader = b"", self.worker.lines.descriptor
         while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
             said += data

@@ -1,9 +1,12 @@
 """Messages between two processes of ours, whatever else one of them prints."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from checker.lines import Worker
@@ -23,6 +26,13 @@ BAD = {
     "it says too much": "import os\nwhile True: os.write(1, b'x' * 1_000_000)",
     "it says nothing": "import time; time.sleep(60)",
 }
+#: Ends before a program that it has started.
+LEAVES_ANOTHER = """
+import subprocess, sys
+from checker.lines import Employer
+other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+Employer().say({"other": other.pid})
+"""
 
 
 def test_messages_go_both_ways_and_what_is_printed_is_none():
@@ -45,3 +55,22 @@ def test_what_is_no_message_is_none_in_time(program):
     assert worker.hear(seconds=5) is None
     worker.stop()
     assert time.monotonic() - begun < 30
+
+
+def test_what_a_worker_has_started_ends_with_it_and_a_number_that_may_be_anothers_gets_no_signal(monkeypatch):
+    worker = Worker([sys.executable, "-c", LEAVES_ANOTHER])
+    other = psutil.Process(worker.hear(seconds=60)["other"])
+    deadline = time.monotonic() + 60
+    while worker.is_alive and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not worker.is_alive
+    assert other.is_running()
+    worker.stop()
+    psutil.wait_procs([other], timeout=10)
+    assert not other.is_running() or other.status() == psutil.STATUS_ZOMBIE
+    for name in ("kill", "killpg"):
+        monkeypatch.setattr(os, name, lambda number, sent: pytest.fail("it was reaped"))
+    worker.kill()
+    worker.send_signal(signal.SIGTERM)
+    worker.stop()
+    assert not worker.is_alive
