@@ -12,7 +12,7 @@ import tty
 from collections.abc import Callable, Iterator
 
 ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
-SEQUENCE = re.compile(r"\x1b(\[[0-?]*[@-~]|O?.)")  # an arrow, say: none of its characters was meant as a letter
+SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow, say: none of its characters is meant as a letter
 GONE = "\x04"  # Ctrl-D, or the terminal is no longer there
 
 
