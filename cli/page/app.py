@@ -57,17 +57,27 @@ QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch
 Answer = dict[str, Any]
 
 
+class Page(Response):
+    """A page of the book with the panel's scripts, and with a policy that lets no others run."""
+
+    def __init__(self, path: Path) -> None:
+        self.page = path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer with it."""
+        nonce = secrets.token_urlsafe(16)
+        html = (await run_in_threadpool(self.page.read_text, encoding="utf-8")).replace("</head>", ADDED, 1)
+        html = html.replace("<script", f'<script nonce="{nonce}"')
+        await HTMLResponse(html, headers={"Content-Security-Policy": POLICY.format(nonce)})(scope, receive, send)
+
+
 class Pages(StaticFiles):
-    """The files of the book; its pages with the panel's scripts, and with a policy that lets no others run."""
+    """The files of the book."""
 
     def file_response(self, full_path: Any, *arguments: Any, **options: Any) -> Response:
         """Return the response for a file."""
-        if Path(full_path).suffix != ".html":
-            return super().file_response(full_path, *arguments, **options)
-        nonce = secrets.token_urlsafe(16)
-        html = Path(full_path).read_text(encoding="utf-8").replace("</head>", ADDED, 1)
-        html = html.replace("<script", f'<script nonce="{nonce}"')
-        return HTMLResponse(html, headers={"Content-Security-Policy": POLICY.format(nonce)})
+        path = Path(full_path)
+        return Page(path) if path.suffix == ".html" else super().file_response(full_path, *arguments, **options)
 
 
 class KeyHolders:
@@ -89,7 +99,7 @@ class KeyHolders:
 
 
 class Book:
-    """The book in a folder, and the learner's files.
+    """The book in a folder, and the learner's files; threads read and write these, so no request waits for another's.
 
     Args:
         html: the built book.
@@ -100,6 +110,7 @@ class Book:
     def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
         self.html, self.key, self.hosts = html, key, hosts
         self.model, self.ready = Model(), ReadyChild()
+        self.turn = asyncio.Lock()  # of what reads a learner's file, and then begins a check or writes
         self.newest: Check | None = None
         self.stopped: Check | None = None
 
@@ -109,12 +120,12 @@ class Book:
             Route("/standings", self.standings),
             Route("/model/{what}", self.ask, methods=["POST"]),
             Route("/steps/{step}", self.file),
-            Route("/steps/{step}", partial(answer, save), methods=["PUT"]),
+            Route("/steps/{step}", partial(self.answer, save), methods=["PUT"]),
             Route("/steps/{step}/check", self.check, methods=["POST"]),
             Route("/steps/{step}/stop", self.stop, methods=["POST"]),
-            Route("/steps/{step}/hint", partial(answer, next_hint), methods=["POST"]),
-            Route("/steps/{step}/compare", partial(answer, differences), methods=["POST"]),
-            Route("/steps/{step}/reset", partial(answer, begin_again), methods=["POST"]),
+            Route("/steps/{step}/hint", partial(self.answer, next_hint), methods=["POST"]),
+            Route("/steps/{step}/compare", partial(self.answer, differences), methods=["POST"]),
+            Route("/steps/{step}/reset", partial(self.answer, begin_again), methods=["POST"]),
         ]
         reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)
         return Starlette(
@@ -140,16 +151,7 @@ class Book:
 
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
-        steps = all_steps()
-        standings = await run_in_threadpool(lambda: [standing(step) for step in steps])
-        following = await run_in_threadpool(next_to_do, steps)
-        return JSONResponse(
-            {
-                "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
-                "done": sum(now.state == "done" for now in standings),
-                "next": {"name": following.name, "title": following.title} if following else None,
-            }
-        )
+        return JSONResponse(await run_in_threadpool(_standings))
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
@@ -160,16 +162,14 @@ class Book:
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
-        step, known = _step(request), request.query_params.get("known")
+        step, known = await _step(request), request.query_params.get("known")
         if known is None:  # the page was opened, and will ask for a check
-            self.ready.start_spare(step)
-        file = versions.read(step)
-        now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
-        return JSONResponse(now if file.version == known else {**now, "text": file.text})
+            await run_in_threadpool(self.ready.start_spare, step)
+        return JSONResponse(await run_in_threadpool(_file, step, known))
 
     async def check(self, request: Request) -> Response:
         """Check the file on disk, and answer with records; leaving ends it."""
-        step, body = _step(request), await _body(request)
+        step, body = await _step(request), await _body(request)
         options = Options(show=_field(body, "show", str, ""), seed=_field(body, "seed", int | None))
         if options.seed is not None and options.seed < 0:
             raise HTTPException(400, "a seed is not negative")
@@ -192,10 +192,13 @@ class Book:
                     kept = " The pass is kept." * check.session.state.has_passed
                     tell({"event": "ended", "text": f"{why}{kept}"})
 
-        if self.newest:
-            self.newest.end()
-        session = Session(step, PageRecords(tell), options)
-        check = self.newest = Check(session, self.ready, hear, COMPILE_SECONDS)
+        def begin() -> Check:
+            return Check(Session(step, PageRecords(tell), options), self.ready, hear, COMPILE_SECONDS)
+
+        async with self.turn:
+            if self.newest:
+                self.newest.end()
+            check = self.newest = await run_in_threadpool(begin)
 
         async def lines() -> AsyncIterator[bytes]:
             try:
@@ -209,20 +212,39 @@ class Book:
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
+    async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
+        """Answer with what a function returns for a step and the body of a request."""
+        step, body = await _step(request), await _body(request)
+        async with self.turn:
+            return JSONResponse(await run_in_threadpool(do, step, body))
+
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest and self.newest.session.step == _step(request):
+        if self.newest and self.newest.session.step == await _step(request):
             self.stopped = self.newest
             self.newest.end()
         return JSONResponse({})
 
 
-# ---------------------------------------------------------------- what is answered at once
+# ---------------------------------------------------------------- what threads read and write
 
 
-async def answer(do: Callable[[Step, Answer], Answer], request: Request) -> Response:
-    """Answer with what a function returns for a step and the body of a request."""
-    return JSONResponse(do(_step(request), await _body(request)))
+def _standings() -> Answer:
+    """Return how far each step is, and which to go on with."""
+    standings = [standing(step) for step in all_steps()]
+    following = next_to_do([now.step for now in standings])
+    return {
+        "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
+        "done": sum(now.state == "done" for now in standings),
+        "next": {"name": following.name, "title": following.title} if following else None,
+    }
+
+
+def _file(step: Step, known: str | None) -> Answer:
+    """Return the learner's file, and how far it is; without its text if that is the version ``known``."""
+    file = versions.read(step)
+    now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
+    return now if file.version == known else {**now, "text": file.text}
 
 
 def save(step: Step, body: Answer) -> Answer:
@@ -256,9 +278,9 @@ def begin_again(step: Step, body: Answer) -> Answer:
 # ---------------------------------------------------------------- requests
 
 
-def _step(request: Request) -> Step:
+async def _step(request: Request) -> Step:
     """Return the step that a request is about."""
-    for step in all_steps():
+    for step in await run_in_threadpool(all_steps):
         if step.name == request.path_params["step"]:
             return step
     raise HTTPException(404, "there is no such step")

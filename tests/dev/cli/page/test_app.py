@@ -1,18 +1,26 @@
 """What the server of the page answers: who may ask, what is saved, and that the check is the terminal's."""
 
+import asyncio
 import concurrent.futures
+import io
 import json
+import os
 import re
 import stat
+import subprocess
+import threading
 import time
 from dataclasses import replace
 
+import httpx
 import jsonschema
 import psutil
 import pytest
 
+from checker.course import progress
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
+from cli.page.app import Book
 from cli.page.buttons import Buttons
 from tests.dev.checker.session.test_advance import OPENED, PLAN, folded
 from tests.dev.checker.session.test_records import SCHEMA
@@ -154,6 +162,43 @@ def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
         others = [pool.submit(site.check, "warmup_01") for _ in range(20)]
         assert {other.result()[-1]["event"] for other in others} == {"ended", "verdict"}
     assert site.check("warmup_01")[-1]["verdict"] == newer[-1]["verdict"]
+
+
+def test_a_slow_disk_holds_up_no_other_request(monkeypatch, tmp_path):
+    """No file is opened, and no process is started, in the thread that answers all requests."""
+    (tmp_path / "index.html").write_text("<head></head>")
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
+    own, done, here = threading.get_ident(), [], "http://127.0.0.1"
+
+    def noting(original):
+        def call(*arguments, **options):
+            if threading.get_ident() == own:
+                done.append(arguments)
+            return original(*arguments, **options)
+
+        return call
+
+    for owner, name in ((io, "open"), (os, "open"), (os, "stat"), (os, "scandir"), (subprocess.Popen, "__init__")):
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name)))
+
+    async def ask():
+        key, book = {"Authorization": "Bearer key"}, Book(tmp_path, "key", ["127.0.0.1"])
+        app, step = httpx.ASGITransport(book.app()), f"{here}{STEP}"
+        async with book.lifespan(None), httpx.AsyncClient(transport=app, headers=key) as client:
+            done.clear()
+            answers = [
+                await client.get(f"{here}/index.html"),
+                await client.get(step),
+                await client.put(step, json={"text": "x = 1", "replaces": "another version"}),
+                await client.post(f"{step}/hint", json={}),
+                await client.post(f"{step}/compare", json={"sure": True}),
+                await client.post(f"{step}/check", json={}),
+                await client.get(f"{here}/api/standings"),
+            ]
+            assert [answer.status_code for answer in answers] == [200, 200, 412, 200, 200, 200, 200]
+            assert done == []
+
+    asyncio.run(ask())
 
 
 def test_the_book_has_every_panel_and_lets_no_script_run_but_its_own(site):
