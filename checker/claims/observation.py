@@ -45,10 +45,8 @@ COLLECTING = "collecting"  # a stage of no check: the compiled claims, for the g
 #: How far the compiled claims run at the stages that try them without compiling.
 MODES = {TRACING: Mode.TRACE, COLLECTING: Mode.COLLECT}
 
-UNUSED_PLUGINS = (
-    "terminal cacheprovider logging faulthandler unraisableexception threadexception legacypath junitxml pastebin "
-    "setuponly setupplan stepwise unittest"
-)
+#: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
+UNUSED_PLUGINS = "terminal cacheprovider logging faulthandler unraisableexception threadexception"
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's

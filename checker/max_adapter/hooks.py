@@ -203,12 +203,12 @@ def add_inputs_one_by_one() -> None:
 
 #: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
 HOOKS: dict[str, Callable[[], None]] = {
-    "imports": import_later,  # 0.16 s of every check
+    "imports": import_later,  # 0.1 s of every check
     "kernels": install_kernels,  # minutes of the first check of a step
     "graphs": install_graphs,  # up to a minute of the first pass of a step
     "interpreter": interpret,
     "operations": interpret_more,  # minutes of the first checks of steps 15 and 22
-    "inputs": add_inputs_one_by_one,  # 0.2 s of a check of step 11, 0.4 s of one of step 15
+    "inputs": add_inputs_one_by_one,  # 0.25 s of a check of step 11, 0.4 s of one of step 15
     "sleep": let_threads_sleep,  # a twelfth of a core for as long as the process lives
     "interrupts": take_interrupts,  # 7 s of a check of step 07
 }
