@@ -113,6 +113,18 @@ def tables(result: Result) -> dict[str, str]:
     }
 
 
+def shared(result: Result, model: str) -> str:
+    """Return the rows of a table: of this course's server, clients, their tokens per second together, and of each."""
+    rates = result["tokens a second"][model][OURS]
+    return "\n".join(f"| {count} | {rate:.0f} | {rate / int(count):.0f} |" for count, rate in rates.items())
+
+
+def gain(result: Result, model: str, clients: int) -> float:
+    """Return how many times as many tokens per second several clients get together as one alone."""
+    rates = result["tokens a second"][model][OURS]
+    return rates[str(clients)] / rates["1"]
+
+
 def run(servers: Sequence[str], clients: Sequence[int], large: bool, rounds: int, out: Path | None) -> None:
     """Time every server and print tables.
 

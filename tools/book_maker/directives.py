@@ -135,16 +135,21 @@ def figure(words: str) -> str:
 
 
 def widget(words: str) -> str:
-    """Return an interactive figure, by its scripts in ``book/src/widgets``: ``sampling: What may follow.``"""
-    name, _, label = (word.strip() for word in words.partition(":"))
+    """Return an interactive figure, by its scripts in ``book/src/widgets``: ``sampling: What may follow.``
+
+    A second word is a part of what was recorded for it: ``attention w03: One head of our sentence.``
+    """
+    names, _, label = (word.strip() for word in words.partition(":"))
+    name, _, part = names.partition(" ")
     scripts = ("widgets.js", f"{name}.js", f"{name}.data.js")
     if missing := [script for script in scripts if not (WIDGETS / script).is_file()]:
         raise ValueError(f"there is no {missing[0]} in {relative_path(WIDGETS)}")
     if not label:
         raise ValueError("a widget needs a name for screen readers: {{widget sampling: What may follow a text}}")
+    chosen = f' data-part="{part}"' if part else ""
     return "\n".join(
         (
-            f'<section class="widget" data-widget="{name}" aria-label="{escape(label)}">',
+            f'<section class="widget" data-widget="{name}"{chosen} aria-label="{escape(label)}">',
             "<p>This figure needs JavaScript.</p>",
             "</section>",
             '<link rel="stylesheet" href="widgets/widgets.css">',

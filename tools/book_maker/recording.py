@@ -12,14 +12,18 @@ import numpy as np
 
 from checker.course.steps import WIDGETS
 from checker.max_adapter.hooks import install_hooks
-from play.attention_weights import attention_of
+from play.attention_weights import Attention, attention_of
 from play.training.curve import as_points
+from play.whale import read as read_whale
+from play.widgets.packing import attention_on, packed
 from play.widgets.reading import Reader
 from play.widgets.timing import BATCHES, PROMPTS
+from solutions.warmup_01 import softmax
 from tools.benchmarks import harness
 from tools.book_maker.figures import step_21
 from tools.book_maker.values import training as values
 from tools.book_maker.values.arithmetic import cache_bytes, decode_bytes
+from tools.book_maker.values.book_values import config
 
 TEXTS = ("The whale and the ship and the sea.", "There she blows! there she", "And the whale was a white whale")
 PROMPT = "The whale struck the ship, and it"  # of step 12
@@ -31,7 +35,38 @@ def attention() -> dict[str, Any]:
     reader = Reader()
     layer, head = most_decided(reader)
     texts = [{"text": text, **reader.attention({"text": text})} for text in TEXTS]
-    return {"texts": texts, "layer": layer, "head": head}
+    return {"texts": texts, "layer": layer, "head": head, "steps": of_the_steps()}
+
+
+def of_the_steps() -> dict[str, Any]:
+    """Return our sentence as warm-ups 01 to 03 and step 07 see it, each with what is shown first.
+
+    Without weights, every token's normalized vector meets every other; then there is one head, then its mask, then all.
+    """
+    whale = read_whale()
+    layers, row = int(config.n_layer), whale["tokens"].index(" it")
+    every, weights = (
+        np.stack([whale[f"h.{layer}.attn.{name}"] for layer in range(layers)]) for name in ("scores", "weights")
+    )
+    x, one = whale["h.0.ln_1"], (slice(0, 1), slice(3, 4))  # layer 0, head 3
+    masked = attention_on(Attention(whale["tokens"], weights[one], every[one]))
+    heads = attention_on(Attention(whale["tokens"], weights, every))
+    return {
+        "w01": {**masked, **without_mask(x @ x.T), "first": first(row, "scores")},
+        "w02": {**masked, **without_mask(every[0, 3]), "first": first(row, "weights")},
+        "w03": {**masked, "first": first(row, "masked")},
+        "07": {**heads, "first": first(row, "weights") | {"head": 3}},
+    }
+
+
+def first(row: int, stage: str) -> dict[str, Any]:
+    """Return what is shown first: of layer 0 and its first head, a token's row, and a stage."""
+    return {"layer": 0, "head": 0, "row": row, "stage": stage}
+
+
+def without_mask(scores: np.ndarray) -> dict[str, Any]:  # [seq, seq]
+    """Return scores and all their weights."""
+    return {"isWhole": True, "scores": packed(scores), "weights": packed(softmax(scores), 0, 1)}
 
 
 def most_decided(reader: Reader) -> tuple[int, int]:

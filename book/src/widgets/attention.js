@@ -1,6 +1,7 @@
 'use strict';
 // What the heads look at: every head small, one large, and of the token that is chosen all numbers, from the scores to
-// the weights. `./run attention` writes the same picture into a page of its own.
+// the weights. `./run attention` writes the same picture into a page of its own. On the pages of attention's steps it
+// shows our sentence alone: as one head that there is in the step, before there is a mask, say.
 {
     const { make, table, row, scrolling, color, percent, moved, Choice, Texts } = widgets;
     const SMALL = 64; // pixels of a small map, at most
@@ -8,8 +9,13 @@
     const STAGES = { scores: 'Scores', masked: 'After the mask', weights: 'Weights' };
 
     class Attention {
-        constructor(section, { texts, layer, head }) {
-            Object.assign(this, { layer, head, stage: 'weights' });
+        constructor(section, { texts, layer, head, steps }) {
+            const step = steps?.[section.dataset.part];
+            if (step) texts = [step];
+            const [layers, heads] = texts[0].shape;
+            this.isOne = layers * heads == 1; // head, so there is none to choose
+            this.isWhole = texts[0].isWhole; // without a mask
+            Object.assign(this, { layer, head, stage: 'weights', ...step?.first });
             this.texts = new Texts('attention', texts, reading => this.read(reading));
             this.heads = new Choice('Heads', 1, at => this.choose(Math.floor(at / this.shape[1]), at % this.shape[1]));
             this.which = make('p', { class: 'which', role: 'status' });
@@ -22,7 +28,8 @@
             });
             this.caption = make('caption');
             this.body = make('tbody');
-            const stages = Object.entries(STAGES).map(([stage, words]) => {
+            const there = Object.entries(STAGES).filter(([stage]) => stage != 'masked' || !this.isWhole);
+            const stages = there.map(([stage, words]) => {
                 const onchange = () => {
                     this.stage = stage;
                     this.drawLarge();
@@ -30,16 +37,17 @@
                 const checked = stage == this.stage;
                 return make('label', {}, make('input', { type: 'radio', name: 'stage', checked, onchange }), words);
             });
+            const choice = [make('p', {}, 'Every head, one row per layer. Choose one; the arrow keys move.'),
+                this.heads.element, this.which];
             section.append(
                 this.texts.element,
-                make('p', {}, 'Every head, one row per layer. Choose one; the arrow keys move.'),
-                this.heads.element,
-                this.which,
+                ...this.isOne ? [] : choice,
                 make('fieldset', {}, make('legend', {}, 'The large map shows'), ...stages),
                 make('div', { class: 'scroll' }, this.large),
                 this.said,
                 scrolling('The numbers of the chosen token',
-                    table(this.caption, ['key', 'score', 'after the mask', 'weight'], this.body)),
+                    table(this.caption, ['key', ...there.map(([, words]) => words.toLowerCase().replace(/s$/, ''))],
+                        this.body)),
             );
             this.heads.element.classList.add('heads');
             widgets.onWidth(section, () => this.drawLarge());
@@ -49,14 +57,14 @@
         }
 
         live(ask) {
-            this.texts.live(ask);
+            if (!this.isOne) this.texts.live(ask); // the model has no such head to answer with
         }
 
         read({ tokens, shape, scores, weights, shares, patterns }) {
             Object.assign(this, { tokens, shape, shares, patterns });
             this.scores = widgets.unpacked(scores);
             this.weights = widgets.unpacked(weights);
-            this.cell = [Math.floor(tokens.length / 2), 0]; // a row with a past and a future
+            this.cell = [this.row ?? Math.floor(tokens.length / 2), 0]; // a row with a past and a future
             const [layers, heads] = shape;
             this.heads.columns = heads;
             this.heads.element.style.setProperty('--columns', heads);
@@ -71,6 +79,7 @@
         /** Return one number of a stage; a weight that the mask forbids is 0. */
         value(stage, layer, head, query, key) {
             const length = this.tokens.length, which = layer * this.shape[1] + head;
+            if (stage == 'weights' && this.isWhole) return this.weights[query * length + key];
             if (stage == 'weights') return key > query ? 0
                 : this.weights[which * length * (length + 1) / 2 + query * (query + 1) / 2 + key];
             return stage == 'masked' && key > query ? -Infinity : this.scores[(which * length + query) * length + key];
@@ -141,7 +150,7 @@
                 context.fillText(tokens[query], 0, 0);
                 context.restore();
                 for (let key = 0; key < length; key++) {
-                    const isMasked = key > query && stage != 'scores';
+                    const isMasked = key > query && stage != 'scores' && !this.isWhole;
                     context.fillStyle = isMasked ? none : full;
                     context.globalAlpha = isMasked ? 1 : this.shade(stage, layer, head, query, key);
                     context.fillRect(margin + size * key, margin + size * query, size, size);
@@ -155,7 +164,8 @@
             const [query, key] = this.cell;
             context.strokeRect(margin + 1, margin + size * query + 1, size * length - 2, size - 2);
             context.strokeRect(margin + size * key + 2, margin + size * query + 2, size - 4, size - 4);
-            this.large.setAttribute('aria-label', `${STAGES[stage]} of layer ${layer}, head ${head}: a row for each of `
+            const which = this.isOne ? '' : ` of layer ${layer}, head ${head}`;
+            this.large.setAttribute('aria-label', `${STAGES[stage]}${which}: a row for each of `
                 + `${length} tokens; the table below has the numbers of a row`);
         }
 
@@ -164,11 +174,16 @@
         choose(layer, head) {
             Object.assign(this, { layer, head });
             this.heads.mark(layer * this.shape[1] + head);
+            if (this.isOne) return this.show();
             const shares = Object.entries(this.shares[layer][head]);
             const measured = shares.map(([name, share]) => `${percent(share)} to ${name}`);
             const pattern = this.patterns[layer][head];
             this.which.textContent = `Layer ${layer}, head ${head}${pattern && `: ${pattern}`}.`
                 + (measured.length ? ` On average, a token gives ${measured.join(', ')}.` : '');
+            this.show();
+        }
+
+        show() {
             this.drawLarge();
             this.tell();
         }
@@ -187,8 +202,7 @@
         point(cell) {
             if (cell.every((at, axis) => at == this.cell[axis])) return;
             this.cell = cell;
-            this.drawLarge();
-            this.tell();
+            this.show();
         }
 
         /** Say what stands in the chosen cell, and show its row from the scores to the weights. */
@@ -197,13 +211,15 @@
             const number = (stage, at) => this.value(stage, layer, head, query, at);
             const short = value => value == -Infinity ? '−∞' : value.toFixed(2).replace('-', '−');
             const [asker, asked, where] = [`“${tokens[query]}”`, `“${tokens[key]}”`, `(query ${query}, key ${key})`];
-            this.said.textContent = key > query
+            this.said.textContent = key > query && !this.isWhole
                 ? `${asker} may not look at ${asked}, which comes later ${where}.`
                 : `${asker} takes ${number('weights', key).toFixed(4)} from ${asked} ${where}.`;
-            this.caption.textContent = `${asker} asks: layer ${layer}, head ${head}, row ${query}`;
+            const which = this.isOne ? '' : `layer ${layer}, head ${head}, `;
+            this.caption.textContent = `${asker} asks: ${which}row ${query}`;
             this.body.replaceChildren(...tokens.map((token, at) => row(make('code', {}, token),
-                [short(number('scores', at)), short(number('masked', at)), number('weights', at).toFixed(4)],
-                { class: at > query && 'cut' })));
+                [short(number('scores', at)), ...this.isWhole ? [] : [short(number('masked', at))],
+                    number('weights', at).toFixed(4)],
+                { class: at > query && !this.isWhole && 'cut' })));
         }
     }
 

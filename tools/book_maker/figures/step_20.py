@@ -1,4 +1,4 @@
-"""Figures of step 20: the parts of a training step, the schedule, clipping, and why the decay is decoupled."""
+"""Figures of step 20: a training step, descent and AdamW, the schedule, clipping, and why the decay is decoupled."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from solutions.solution_20 import AdamW, learning_rate
 from tools.book_maker.drawing.svg import Axis, Drawing, Point
+from tools.book_maker.values import descent as experiment
 
 WARMUP, TOTAL = 32, 200  # steps
 
@@ -69,6 +70,20 @@ def clipping(draw: Drawing) -> None:
             draw.arrow(place((0, 0)), place(gradient), kind=color)
         draw.circle(*place((0, 0)), 3)
         draw.text(left + 60, 158 + SCALE, words)
+
+
+def descent(draw: Drawing) -> None:
+    """The loss of plain descent falls faster at first; AdamW's ends lower."""
+    steps = range(0, experiment.STEPS + 1, experiment.EVERY)
+    ticks = range(0, experiment.STEPS + 1, 50)
+    losses = Axis(2.2, 4.4, [2.5, 3, 3.5, 4], "loss")
+    plot = draw.plot((40, 36, 370, 200), Axis(0, experiment.STEPS, ticks, "step"), losses)
+    for at, (way, kind) in enumerate((("descent", "bad"), ("AdamW", "good"))):
+        plot.curve(steps, experiment.best(way), kind)
+        rate = f"{way}, learning rate {experiment.best_rate(way):g}"
+        draw.text(400, 62 + 24 * at, rate, "end", kind=kind, size="normal")
+    plot.curve(steps, experiment.trained("AdamW", experiment.FASTER)[0], "good", dashed=True)
+    draw.text(400, 110, f"dashed: AdamW, {experiment.FASTER:g}", "end", kind="good", size="normal")
 
 
 def decay(draw: Drawing) -> None:

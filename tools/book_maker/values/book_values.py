@@ -16,12 +16,14 @@ import numpy as np
 
 from checker.course.blanks import blanks_of
 from checker.course.installed import PROJECT, needed_version
-from checker.course.steps import ROOT, find_step
+from checker.course.steps import CACHED_MODEL, ROOT, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
 from cli import finished
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
+from play.export.export import are_same, sources
+from play.export.merging import merge
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
@@ -110,6 +112,7 @@ bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.se
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.heads")
 training, modern = _later("book_maker.values.training"), _later("book_maker.values.modern")
+descent = _later("book_maker.values.descent")
 
 
 def blanks(step: str) -> str:
@@ -128,6 +131,14 @@ def mistakes(step: str) -> int:
 def alternatives(step: str) -> int:
     """Return how many other right solutions the check of a step is tried on."""
     return len(load_attempts(find_step(step)).alternatives)
+
+
+@cache
+def exported(*steps: str) -> str:
+    """Return how many lines some steps have of the file that ``./run export`` writes: ``exported("01", "03")``."""
+    every, own = sources(steps_up_to(CACHED_MODEL), []), sources([find_step(step) for step in steps], [])[:-1]
+    some, all_lines = (len(merge(part, are_same).splitlines()) for part in (own, every))
+    return f"{some} of {all_lines} lines"
 
 
 def times_as_fast(way: str, other: str) -> list[float]:
