@@ -11,8 +11,10 @@ pytest.importorskip("playwright")
 
 from checker.course.progress import digest_of_check, digest_of_code
 from checker.course.steps import find_step
+from play.whale import read as read_whale
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import Sampling
+from solutions.warmup_01 import softmax
 from tests.dev.axe import WIDTHS, complaints, open_window
 from tools.book_maker import recording
 from tools.book_maker.recording import RECORDED, file_of, read
@@ -178,6 +180,23 @@ def test_attention_shows_scores_the_mask_and_weights_and_keys_move(open_widget, 
     box = large.bounding_box()
     large.hover(position={"x": box["width"] - 6, "y": box["height"] - 6}, force=True)
     assert "query 8, key 8" in widget.locator(".said").inner_text()
+
+
+@pytest.mark.parametrize("page", ["warmup_01", "warmup_02", "warmup_03", "step_07"])
+def test_attention_in_its_steps_shows_our_sentence_as_each_of_them_sees_it(book, phone, page):
+    whale = read_whale()
+    at, normalized = whale["tokens"].index(" it"), whale["h.0.ln_1"]
+    scores = normalized @ normalized[at] if page == "warmup_01" else whale["h.0.attn.scores"][3, at]
+    masked = page in ("warmup_03", "step_07")
+    weights = whale["h.0.attn.weights"][3, at] if masked else softmax(scores)
+    phone.goto((book / f"{page}.html").as_uri())
+    widget = phone.locator("section.widget")
+    for key, (_, score, *after, weight) in enumerate(rows(widget)):
+        assert float(score.replace(MINUS, "-")) == pytest.approx(scores[key], abs=0.006)
+        assert after == ([f"{MINUS}∞" if key > at else score] if masked else [])
+        assert float(weight) == pytest.approx(weights[key], abs=1e-4)
+    assert widget.get_by_role("radio").count() == 2 + masked
+    assert widget.get_by_role("listbox").count() == (page == "step_07"), "of one head, there is nothing to choose"
 
 
 def test_the_cache_shows_tokens_bytes_and_the_recorded_times(open_widget):

@@ -30,6 +30,7 @@ def expanded(text, chapter="chapter.md"):
         ("{{code solutions/solution_21.mojo dot}}", "```python\ndef dot(a: Numbers"),
         ("{{= 4 * 768 :,}} or {{= sizes['gpt2'].n_embd}}", "3,072 or 768"),
         ("{{widget tiles: A <name>}}", '<section class="widget" data-widget="tiles" aria-label="A &lt;name&gt;">'),
+        ("{{widget attention w03: One head}}", 'data-widget="attention" data-part="w03" aria-label="One head"'),
         ("{{figure introduction.model: What `wte` < is.}}", "<figcaption>What <code>wte</code> &lt; is.</figcaption>"),
         (
             "{{figure introduction.model: Who? Answer: We.}}",
