@@ -5,7 +5,7 @@ import numpy as np
 from solutions.solution_01 import GPT2Config
 from solutions.solution_22 import BLOCK, Q4_0, Q8_0
 from tools.book_maker.drawing.svg import MINUS, Drawing, number
-from tools.book_maker.values.arithmetic import matrix_weights, parameters
+from tools.book_maker.values.arithmetic import parameters, quantized_bytes
 
 WEIGHTS = (0.9, -0.31, 0.05, 2.2, 1.1, 0.0, 0.62, -0.77)  # the block of the chapter
 
@@ -61,8 +61,7 @@ def steps(draw: Drawing) -> None:
 def bytes(draw: Drawing) -> None:
     """Megabytes of weights of GPT-2 small in float32, in 8 bits, and in 4 bits."""
     config = GPT2Config()
-    small, total = matrix_weights(config), parameters(config)["total"]
-    in_blocks = {"Q8_0": small // BLOCK * Q8_0.itemsize, "Q4_0": small // BLOCK * Q4_0.itemsize}
-    read = {"F32": total * 4} | {format: size + (total - small) * 4 for format, size in in_blocks.items()}
+    read = {"F32": parameters(config)["total"] * 4}
+    read |= {format: quantized_bytes(config, dtype.itemsize) for format, dtype in (("Q8_0", Q8_0), ("Q4_0", Q4_0))}
     draw.text(212, 14, "megabytes of weights")
     draw.bars(10, 32, 405, [(format, size / 1e6) for format, size in read.items()], spec=".0f", labels=56)

@@ -39,10 +39,10 @@ def head_share(config: GPT2Config) -> float:
     return config.vocab_size * config.n_embd / matrix_weights(config)
 
 
-def q4_0_bytes(config: GPT2Config) -> int:
-    """Return bytes of the weights if the matrices are in blocks of 32, of 18 bytes each, and the rest in float32."""
+def quantized_bytes(config: GPT2Config, block: int) -> int:
+    """Return bytes of the weights if each 32 of a matrix are a block of ``block`` bytes, and the rest stay float32."""
     matrices = matrix_weights(config)
-    return matrices // 32 * 18 + (parameters(config)["total"] - matrices) * FLOAT32
+    return matrices // 32 * block + (parameters(config)["total"] - matrices) * FLOAT32
 
 
 def attention_flops(config: GPT2Config, context: int) -> int:

@@ -33,7 +33,7 @@ from tools.book_maker.values.arithmetic import (
     head_share,
     matrix_weights,
     parameters,
-    q4_0_bytes,
+    quantized_bytes,
     share,
     token_flops,
 )

@@ -58,3 +58,12 @@ def test_a_token_costs_what_hugging_faces_model_computes_keeps_and_reads():
     for number in (4, 2):
         expected = (read * 4 + cached) * number // 4
         assert arithmetic.decode_bytes(AWKWARD, TOKENS, number) == expected
+
+
+def test_blocks_take_the_bytes_that_the_file_has_of_them():
+    from solutions.quantized import quantize_weights
+    from solutions.training import initialize
+
+    config = GPT2Config(vocab_size=37, n_positions=13, n_embd=32, n_layer=2, n_head=2, n_inner=64)
+    blocks = quantize_weights(initialize(config, seed=0), "Q4_0")
+    assert sum(array.nbytes for array in blocks.values()) == arithmetic.quantized_bytes(config, 18)
