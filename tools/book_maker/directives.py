@@ -70,8 +70,8 @@ def skeleton(step: str, chapter: str = "") -> str:
         return listing
     commands = (
         f"In a terminal, `./run {shown.task}` checks your file, `./run watch {shown.task}` checks it at every save, "
-        f"and `./run hint {shown.task}` gives a hint. `./run try {shown.task}` runs this page's Python blocks, with your "
-        "code once it's written. `./run book` shows this page with an editor and the check in it."
+        f"and `./run hint {shown.task}` gives a hint. `./run try {shown.task}` runs this page's Python blocks, with "
+        "your code once it's written. `./run book` shows this page with an editor and the check in it."
     )
     folded = f"<details><summary>The file to fill in</summary>\n\n{listing}\n\n</details>"
     return f'<section class="panel" data-step="{shown.name}">\n\n{folded}\n\n{commands}\n\n</section>'
