@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from checker.course.languages import Unreadable
-from checker.course.steps import SMALL_MODEL, Step, relative_path
+from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
 from play import own_steps
@@ -115,17 +115,23 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
         What tells the user something.
     """
     tell = teller()
-    with ending_soon(lambda by: tell_stopped(tell, f"stopped by {by}")), refusing(ValueError, *refused):
-        try:
-            yield tell
-        except Exception as error:
-            if own_steps.in_use and not own_steps.is_refusal(error):
-                raise UserError(blaming(own_steps.failing_file(error), error)) from error
-            raise
-        except SystemExit as error:
-            if file := own_steps.failing_file(error):
-                raise UserError(blaming(file, error)) from error
-            raise
+    with ending_soon(lambda by: tell_stopped(tell, f"stopped by {by}")), refusing(ValueError, *refused), naming_steps():
+        yield tell
+
+
+@contextlib.contextmanager
+def naming_steps() -> Iterator[None]:
+    """While this is open, name the learner's step that an error comes from, or that ends the program."""
+    try:
+        yield
+    except Exception as error:
+        if own_steps.in_use and not own_steps.is_refusal(error):
+            raise UserError(blaming(own_steps.failing_file(error), error)) from error
+        raise
+    except SystemExit as error:
+        if file := own_steps.failing_file(error):
+            raise UserError(blaming(file, error)) from error
+        raise
 
 
 def blaming(file: str | None, error: BaseException) -> str:
@@ -141,21 +147,13 @@ def blaming(file: str | None, error: BaseException) -> str:
         file, number = in_graph
         shown = [f"line {number}: {code_in(file, number)}"]
     else:
-        return f"your steps do not run together. {words}\n{where_to_look(own_steps.not_passed())}"
+        return f"your steps do not run together. {words}\n{own_steps.where_to_look()}"
     calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
     callers = [call for call in calls if call[0] in own_steps.in_use and call[0] != file]
     for caller, line in callers[-1:]:  # which may have given it something wrong
         shown.append(f"called from {relative_path(Path(caller))}, line {line}: {code_in(caller, line)}")
     place = "".join(f"\n    {line}" for line in shown)
     return f"{relative_path(Path(file))}: {words}{place}\n`./run {own_steps.in_use[file].task}` checks this step"
-
-
-def where_to_look(not_passed: list[Step]) -> str:
-    """Return what to do if a graph of the learner's steps fails, which no line of theirs is known for."""
-    if not not_passed:
-        return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
-    tasks = [step.task for step in not_passed]
-    return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"
 
 
 @click.command("try")
@@ -235,7 +233,7 @@ def serve(**options: Any) -> int:
     end_at_once()
     from play.serve import serve
 
-    with refusing(ValueError):
+    with refusing(ValueError), naming_steps():
         return serve(teller(), **options)
 
 

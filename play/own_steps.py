@@ -10,10 +10,11 @@ import re
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 from checker.course.progress import standing
-from checker.course.steps import Step
+from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 
 PLACE = re.compile(r'File "(.+?)", line (\d+)')  # in a message of MAX's with MODULAR_DEBUG=source-tracebacks
@@ -52,9 +53,12 @@ class _Mine(importlib.abc.MetaPathFinder):
 # ---------------------------------------------------------------- which step is to blame
 
 
-def not_passed() -> list[Step]:
-    """Return the learner's steps in use that no check has passed as they are."""
-    return [step for step in in_use.values() if standing(step).state != "done"]
+def where_to_look() -> str:
+    """Return what to do if the learner's steps in use fail together, and no line of theirs is known for it."""
+    tasks = [step.task for step in in_use.values() if standing(step).state != "done"]
+    if not tasks:
+        return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
+    return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"
 
 
 def failing_file(error: BaseException) -> str | None:
@@ -69,6 +73,16 @@ def failing_file(error: BaseException) -> str | None:
     if modules & COMPILING:
         return None
     return next((file for file in reversed(files) if file in in_use), None)
+
+
+def line_that_failed(error: BaseException) -> str:
+    """Return the learner's line that an error comes from, with it and what to do, or nothing if it comes from none."""
+    file = failing_file(error)
+    if not file:
+        return ""
+    line = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file][-1]
+    what = traceback.format_exception_only(error)[-1].strip()
+    return f"{relative_path(Path(file))}, line {line}: {what}\n`./run {in_use[file].task}` checks this step"
 
 
 def line_in_graph(error: BaseException) -> tuple[str, int] | None:
@@ -89,5 +103,7 @@ def is_refusal(error: Exception) -> bool:
     if trace is None:
         return True
     frame = trace.tb_frame
+    if frame.f_code.co_name == "<module>":
+        return False  # nothing has asked it yet for what it could not do
     is_raised = dis.opname[frame.f_code.co_code[trace.tb_lasti]] == "RAISE_VARARGS"  # not by a call into NumPy, say
     return is_raised and frame.f_globals.get("__name__", "").startswith(("solutions.", "play.", "checker."))

@@ -8,12 +8,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import pickle
+import sys
 import tempfile
 import threading
 from multiprocessing import reduction
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
+from play.own_steps import line_that_failed
 from play.processes import signals_blocked, start_tracker
 
 
@@ -48,7 +50,13 @@ class ModelProcess(SpawnProcess):
         with open(this._file, "rb") as file:
             this._target, this._args, this._kwargs = pickle.load(file)
         os.unlink(this._file)
-        super().run()
+        try:
+            super().run()
+        except BaseException as error:  # also what ends a program without a word
+            if words := line_that_failed(error):
+                print(f"serve: {words}", file=sys.stderr)
+                sys.exit(1)
+            raise
 
 
 def _end_with_the_server() -> None:

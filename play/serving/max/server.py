@@ -30,6 +30,7 @@ from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
+from play import own_steps
 from play.processes import temporary_folder
 from play.serving.front import front
 from play.serving.keys import Keys
@@ -137,6 +138,8 @@ class Served:
         from max.pipelines.modeling.types import PipelineTask
         from max.serve.api_server import ServingTokenGeneratorSettings
 
+        import play.serving.max.architecture  # noqa: F401 - MAX would put an error of its own for one in a step
+
         arguments = PipelineArgs.from_flat_kwargs(
             model_path=str(self.folder),
             weight_path=checkpoint_files(self.folder),  # step 13 reads them: whatever they are stored as,
@@ -226,5 +229,6 @@ def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
         keeping = served.service.keep(served.model, options.restart, tell, ready)
         status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
     if status == GIVEN_UP:
-        tell("the process that runs the model ended; the reason is above. `./run s15` checks the model itself")
+        tell("the process that runs the model ended; if it could say why, that is above")
+        tell(own_steps.where_to_look() if own_steps.in_use else "`./run s15` checks the model itself")
     return status

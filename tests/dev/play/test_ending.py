@@ -1,6 +1,7 @@
 """Ctrl-C ends whatever the program does, also in a call of C; and an error in a learner's step names it."""
 
 import io
+import re
 import signal
 import time
 from types import ModuleType
@@ -107,6 +108,12 @@ def in_use(tmp_path, monkeypatch):
     return load
 
 
+def test_an_error_in_the_import_of_a_step_is_never_a_refusal(in_use):
+    with pytest.raises(ValueError, match="no") as caught:
+        in_use("07", "raise ValueError('no')")
+    assert not own_steps.is_refusal(caught.value)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, call):
     later = in_use("08", "def call(): len(None)\ndef refuse(): raise ValueError('no token')")
@@ -118,7 +125,8 @@ def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, 
         words = blaming(own_steps.failing_file(caught.value), caught.value)
         kind = "Your code ends the program" if "SystemExit" in call else f"{type(caught.value).__name__}: "
         assert f"step_{number}.py: {kind}" in words
-        line = f"line 3: {call}"
+        line, said = f"line 3: {call}", own_steps.line_that_failed(caught.value)
+        assert re.search(rf"step_{number}\.py, line [13]: \w+.*\n`\./run s{number}` checks this step$", said)
         assert f"\n    {line}\n" in words if number == "07" else "line 1: def call(): len(None)\n" in words
         assert (f"step_07.py, {line}" in words) == (number == "08"), "who called it"
         assert words.endswith(f"\n`./run s{number}` checks this step")

@@ -367,14 +367,20 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course):
     assert sentence in course.check("serve", *arguments, status=2).stderr
 
 
-def test_mine_is_what_is_served(course):
+@pytest.mark.parametrize("problem", ["raise ValueError('mine')", "raise SystemExit('mine')"])
+@pytest.mark.parametrize("begins", ["        transformer = self.transformer\n", "def last_rows("])
+def test_mine_is_what_is_served_and_the_step_that_ends_it_is_named(problem, begins, course):
+    """In the process that runs the model, or where the steps are imported."""
     for number in range(1, 16):
         course.write(f"{number:02}")
-    course.write("15", edits={"        transformer = self.transformer\n": "        raise ValueError('this is mine')\n"})
+    indented = begins[: len(begins) - len(begins.lstrip())]
+    course.write("15", edits={begins: f"{indented}{problem}\n{begins}"})
     run = course.check("serve", "--mine", "--port", "0")
-    assert run.returncode == 1
-    assert "ValueError: this is mine" in run.stderr + run.stdout
-    assert "`./run s15` checks the model" in run.stderr
+    assert run.returncode in (1, 2)
+    assert "steps/step_15.py" in run.stderr
+    assert problem in run.stderr or f"{problem[6:-8]}: mine" in run.stderr
+    assert "`./run s15` checks this step" in run.stderr
+    assert "Traceback" not in run.stderr
 
 
 @pytest.mark.nightly
