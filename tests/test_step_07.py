@@ -5,6 +5,7 @@ Recorded on an awkward configuration (batch 2, length 7, width 15, 3 heads of 5)
 """
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
 
 HEADS, HEAD_DIM, WIDTH = 3, 5, 15
+LONG = 300  # tokens: more than int8 and uint8 can count
 HEAD_AXES = ("batch", "head", "token", "channel")
 WEIGHT_AXES = ("batch", "head", "query", "key")
 
@@ -213,6 +215,19 @@ def test_any_batch_and_length(attention, reference):
     for case in ("long", "single"):
         output = run(attention, reference[f"{case}_input"])
         equal(output, reference[f"{case}_output"], what=f"forward(x) of shape {list(reference[f'{case}_input'].shape)}")
+
+
+@about("forward")
+def test_long_text(step, config):
+    """With queries of zeros, each of 300 tokens, more than int8 and uint8 can count, gets the mean up to itself."""
+    weights = {name: np.zeros(size, np.float32) for name, size in (("c_attn.bias", 3 * WIDTH), ("c_proj.bias", WIDTH))}
+    weights |= {"c_attn.weight": np.eye(3 * WIDTH, WIDTH, -2 * WIDTH, dtype=np.float32)}  # the value is the input
+    weights |= {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
+    attention = build(step.GPT2MultiHeadAttention, replace(config, n_positions=LONG), weights=weights)
+    x = np.random.RandomState(7).standard_normal((1, LONG, WIDTH)).astype(np.float32)
+    means = x.cumsum(axis=1, dtype=np.float64) / np.arange(1, LONG + 1)[:, None]
+    output = run(attention, x)
+    equal(output, means.astype(np.float32), what=f"forward(x) of {LONG} tokens", whose="the right mean")
 
 
 @about("forward")

@@ -215,6 +215,15 @@ MISTAKES = {
     "The mask that is passed is -100, so a token still gets weight if its score is 100 larger: use minus infinity.": {
         MASK_CALL: FINITE_MASK.format(value="-100.0")
     },
+    "The mask compares positions in int8, which ends at 127, so a longer text has wrong ones; count in int64.": {
+        f"mask = {MASK_CALL}": "from max.dtype import DType\n\n"
+        "        at = Tensor.arange(hidden_states.shape[-2], dtype=DType.int8, device=hidden_states.device)\n"
+        f"        mask = F.where(at > at.unsqueeze(-1), {MASK_CALL}.min(), 0.0)"
+    },
+    "The mask is made for 128 tokens, and GPT-2 reads up to 1024; make it as long as the text.": {
+        MASK_CALL: MASK_CALL.replace("hidden_states.shape[-2],", "128,")
+        + "[: hidden_states.shape[-2], : hidden_states.shape[-2]]"
+    },
     "c_attn has no bias; GPT-2's projections do.": {"3 * self.embed_dim)\n": "3 * self.embed_dim, bias=False)\n"},
     "c_proj has no bias; GPT-2's projections do.": {
         "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, "
