@@ -1,8 +1,9 @@
-"""Given in step 14: the memory that its graph writes to, and the arrays that a graph is given."""
+"""The memory of a KV cache, which a graph writes to, and the arrays that such a graph is given."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,8 @@ PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a b
 def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
     """Allocate zeros for ``n_positions`` keys and values in every block, on the device, as float32."""
     shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
-
-    def buffer() -> Tensor:
-        return Tensor.from_dlpack(Buffer.zeros(shape, DType.float32, device))
-
-    cache = [(buffer(), buffer()) for _ in range(config.n_layer)]
+    zeros = partial(Buffer.zeros, shape, DType.float32, device)
+    cache = [(Tensor.from_dlpack(zeros()), Tensor.from_dlpack(zeros())) for _ in range(config.n_layer)]
     device.synchronize()  # else zeros may still be written after the first keys and values
     return cache
 

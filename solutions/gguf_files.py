@@ -82,11 +82,7 @@ def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
 
 
 def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
-    """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`.
-
-    Raises:
-        ValueError: the file is missing, cut short, or no GPT-2 that gguf can read; the message names it.
-    """
+    """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`."""
     try:
         reader = gguf.GGUFReader(file)
         fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}

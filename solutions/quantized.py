@@ -26,9 +26,6 @@ def quantize_weights(weights: Weights, format: str) -> Weights:
     """Return the weights of a model, with its matrices in blocks, ``[out, in / 32]`` of ``Q8_0`` or ``Q4_0``.
 
     ``wpe`` keeps its numbers, as in llama.cpp, and so does a matrix whose rows blocks do not fit into.
-
-    Raises:
-        KeyError: there is no such format.
     """
     quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[format]
     quantized = dict(weights)
@@ -58,11 +55,7 @@ def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "")
 
 
 def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
-    """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32.
-
-    Raises:
-        ValueError: weights are missing, unknown or of another shape; the message names all of them.
-    """
+    """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32."""
     model = empty_model(config)
     numbers = {name: dequantize(weight) for name, weight in weights.items()}
     check_weights(numbers, model)

@@ -17,7 +17,7 @@ PUBLISHED = {
 class GPT2Config:
     """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
 
-    Field names are those of Hugging Face's ``GPT2Config``; step 13 reads them from a checkpoint's ``config.json``.
+    Field names are those of Hugging Face's ``GPT2Config``, and so of a checkpoint's ``config.json``.
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
     four configurations published with the weights.
     """
@@ -39,13 +39,13 @@ class GPT2Config:
     @property
     def head_dim(self) -> int:
         """Return the width of one head: the heads share ``n_embd`` evenly."""
-        # Divide the width by the number of heads; use integer division. (1 line)
+        # Share the width among the heads. (1 line)
         return self.n_embd // self.n_head
 
     @property
     def inner_dim(self) -> int:
         """Return the width of the feed-forward network: ``n_inner`` if it is given, else four times ``n_embd``."""
-        # Ask whether n_inner is None. (1 line)
+        # Choose between the two widths. (1 line)
         return 4 * self.n_embd if self.n_inner is None else self.n_inner
 
     @classmethod
@@ -53,6 +53,6 @@ class GPT2Config:
         """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``."""
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
-        # Look the three sizes up in PUBLISHED, and make a configuration of them. (2 lines)
+        # Make a configuration of the three sizes that PUBLISHED has. (2 lines)
         n_embd, n_layer, n_head = PUBLISHED[name]
         return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)

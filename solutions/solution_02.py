@@ -19,6 +19,6 @@ def causal_mask(sequence_length: DimLike, *, dtype: DType, device: Device) -> Te
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """
-    # Fill a square with -inf; clear all that a row may look at, with F.band_part and exclude=True. (2 lines)
+    # Fill a square with -inf, and clear all that a row may look at. (2 lines)
     mask = Tensor.full([sequence_length, sequence_length], float("-inf"), dtype=dtype, device=device)
     return F.band_part(mask, num_lower=None, num_upper=0, exclude=True)

@@ -11,10 +11,7 @@ from solutions.solution_01 import GPT2Config
 
 
 class GPT2Embeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every token. Row ``i`` of the table is token ``i``, before it has any context.
-
-    The table is zeros until step 13 fills it from a checkpoint.
-    """
+    """Look up the row of every token. Row ``i``, which training has found, is token ``i`` without any context."""
 
     def __init__(self, config: GPT2Config) -> None:
         # Make the table, the parameter weight: one row for every token of the vocabulary. (1 line)

@@ -18,7 +18,7 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
     """GPT-2 with its head. A logit scores one token as the next; softmax makes probabilities of all logits.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
-    The published checkpoints have no weights for the head: step 13 gives it those of the token embeddings.
+    The published checkpoints have no weights for the head: it gets those of the token embeddings.
     """
 
     def __init__(self, config: GPT2Config) -> None:
@@ -39,4 +39,9 @@ def compile_model(
     """Move a model to a device and compile it there: one graph for any batch and any length, which takes arrays."""
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
-    return lambda input_ids: graph(Tensor.from_dlpack(np.array(input_ids, order="C")).to(device)).to_numpy()
+
+    def run(input_ids: np.ndarray) -> np.ndarray:
+        ids = Tensor.from_dlpack(np.array(input_ids, order="C"))  # the end of a text is not contiguous
+        return graph(ids.to(device)).to_numpy()
+
+    return run

@@ -8,8 +8,8 @@ import numpy as np
 from max.driver import Device
 from max.dtype import DType
 from max.experimental.nn import Module
-from max.experimental.tensor import Tensor
-from max.graph import DeviceRef, DimLike, TensorType
+from max.experimental.tensor import Tensor, TensorType
+from max.graph import DimLike
 
 from solutions.caching import (
     BlockCache,
@@ -44,14 +44,10 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
 
 def cached_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, block_cache: BlockCache, mask: Tensor
-) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-    """Run step 07's attention of the new tokens; the keys and values of all earlier ones come from the cache.
+) -> Tensor:  # [batch, seq, embd], [batch, 1, seq, total] -> [batch, seq, embd]
+    """Let each of ``seq`` new tokens gather from all ``total`` tokens up to itself, old and new.
 
-    Args:
-        attention: the module with the weights.
-        hidden_states: the new tokens.
-        block_cache: this block's keys and values; those of the new tokens are written into it.
-        mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
+    The keys and values of the old ones come from this block's cache, and those of the new ones are written into it.
     """
     # Attend from the new tokens to all tokens, old and new. (4 lines)
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
@@ -61,7 +57,7 @@ def cached_attention(
 
 
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """GPT-2 that is shown only the new tokens. It has no weights of its own; it uses those of step 11's model.
+    """GPT-2 that is shown only the new tokens. It has no weights of its own, but those of the model without a cache.
 
     Hugging Face's ``GPT2LMHeadModel`` takes the same: the ids and the positions of the new tokens, a mask over all
     tokens, which is added here, and the cache.
@@ -97,7 +93,7 @@ def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int: 
 
 
 class CachedModel:
-    """The model as step 12 wants it, a function of all token ids, which runs only those that it has not run before."""
+    """The model as generation wants it, a function of all token ids, which runs only those that it has not run yet."""
 
     def __init__(self, graph: CachedGraph, config: GPT2Config, device: Device) -> None:
         self.graph, self.config, self.device = graph, config, device
@@ -107,8 +103,8 @@ class CachedModel:
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
-        The text of step 12 slides when the context is full, which moves every token to another position:
-        what the cache holds no longer agrees, and nearly all of it runs again, as without a cache.
+        A text slides when the context is full, which moves every token to another position: what the cache holds no
+        longer agrees, and nearly all of it runs again, as without a cache.
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):
@@ -124,7 +120,7 @@ class CachedModel:
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     """Move the model to a device and compile it with a cache: one graph for the prompt and for every token after it."""
     model.to(device)
-    ids = TensorType(DType.int64, ["batch", "seq"], DeviceRef.from_device(device))
-    padding_mask = TensorType(DType.float32, ["batch", "total"], DeviceRef.from_device(device))
+    ids = TensorType(DType.int64, ["batch", "seq"], device=device)
+    padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
     compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
     return CachedModel(on_arrays(compiled, device), model.config, device)

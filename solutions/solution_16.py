@@ -56,10 +56,7 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
 def cross_entropy_backward(
     logits: Tensor, labels: Tensor
 ) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
-    """Return the gradient of :func:`cross_entropy` with respect to the logits.
-
-    It is zero where nothing is predicted: everywhere, if no label is valid.
-    """
+    """Return the gradient of :func:`cross_entropy` with respect to the logits: 0 where no label is to be predicted."""
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
     # Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
@@ -71,8 +68,7 @@ def cross_entropy_backward(
 def perplexity(loss: float) -> float:
     """Return the perplexity of a loss in nats: guessing among that many equally likely tokens costs as much.
 
-    Raises:
-        OverflowError: the loss is above about 709.78 nats.
+    Above about 709 nats, it is an OverflowError.
     """
     # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)

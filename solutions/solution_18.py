@@ -38,10 +38,7 @@ def attention_backward(
 ) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
-    Args:
-        attention: the module, for its weights, and for its way of splitting and merging heads.
-        grad: the gradient of the attention's output.
-        hidden_states: its input, from which everything up to the merged heads is computed again.
+    ``grad`` is the gradient of its output; everything between the two is computed again from ``hidden_states``.
     """
     mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]

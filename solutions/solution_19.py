@@ -65,9 +65,6 @@ def residual_stream(
     """Return the input of each block, in order, and last the output of the last block.
 
     Of the blocks, only these are kept for the backward pass, which computes whatever is inside a block again.
-
-    Raises:
-        ValueError: the length is a number above ``n_positions``.
     """
     check_length(input_ids.shape[-1], transformer.config)
     positions = position_ids(input_ids.shape[-1], device=input_ids.device)
@@ -117,9 +114,6 @@ def gpt2_loss_and_gradients(
 
     The head is ``wte``, as in a published GPT-2; a head with weights of its own would need a gradient of its own. So
     ``wte`` is used twice, and its gradient is the sum of two. Both ids and labels are int64.
-
-    Raises:
-        ValueError: the length is a number above ``n_positions``.
     """
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]

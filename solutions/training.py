@@ -22,10 +22,7 @@ Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 @tree.dataclass
 class TrainingState:
-    """What a step of training starts from and writes into, and a graph takes as its input.
-
-    All of it but ``sums`` is needed to resume training.
-    """
+    """What a step of training starts from and writes into. All of it but ``sums`` is needed to resume training."""
 
     weights: Tensors
     sums: Tensors  # of the gradients of all losses, over the batches of a step
@@ -86,11 +83,7 @@ def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulat
 
 
 def check_finite(step: int, name: str, number: float) -> None:
-    """Refuse the loss or the norm of a step if it is NaN or infinite.
-
-    Raises:
-        FloatingPointError: it is; the message names it and the step.
-    """
+    """Refuse the loss or the norm of a step, by a FloatingPointError, if it is NaN or infinite."""
     if not math.isfinite(number):
         raise FloatingPointError(f"the {name} of step {step} is {number}")
 

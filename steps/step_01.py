@@ -17,7 +17,7 @@ PUBLISHED = {
 class GPT2Config:
     """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
 
-    Field names are those of Hugging Face's ``GPT2Config``; step 13 reads them from a checkpoint's ``config.json``.
+    Field names are those of Hugging Face's ``GPT2Config``, and so of a checkpoint's ``config.json``.
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
     four configurations published with the weights.
     """
@@ -38,13 +38,13 @@ class GPT2Config:
     @property
     def head_dim(self) -> int:
         """Return the width of one head: the heads share ``n_embd`` evenly."""
-        # TODO: Divide the width by the number of heads; use integer division. (1 line)
+        # TODO: Share the width among the heads. (1 line)
         raise NotImplementedError
 
     @property
     def inner_dim(self) -> int:
         """Return the width of the feed-forward network: ``n_inner`` if it is given, else four times ``n_embd``."""
-        # TODO: Ask whether n_inner is None. (1 line)
+        # TODO: Choose between the two widths. (1 line)
         raise NotImplementedError
 
     @classmethod
@@ -52,5 +52,5 @@ class GPT2Config:
         """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``."""
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
-        # TODO: Look the three sizes up in PUBLISHED, and make a configuration of them. (2 lines)
+        # TODO: Make a configuration of the three sizes that PUBLISHED has. (2 lines)
         raise NotImplementedError

@@ -19,5 +19,5 @@ def causal_mask(sequence_length: DimLike, *, dtype: DType, device: Device) -> Te
         dtype: the element type of the scores that the mask is added to.
         device: where those scores are.
     """
-    # TODO: Fill a square with -inf; clear all that a row may look at, with F.band_part and exclude=True. (2 lines)
+    # TODO: Fill a square with -inf, and clear all that a row may look at. (2 lines)
     raise NotImplementedError

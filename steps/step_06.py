@@ -14,7 +14,7 @@ from solutions.solution_01 import GPT2Config
 
 def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
     """Return the position of every token: 0, 1, 2, …"""
-    # TODO: Count with Tensor.arange, as int64. (1 line)
+    # TODO: Count from 0, in int64. (1 line)
     raise NotImplementedError
 
 

@@ -26,12 +26,7 @@ def name_in_model(name: str) -> str:
 
 
 def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [in, out] -> [out, in]; others as they are
-    """Return a tensor of a checkpoint in the layout of the model.
-
-    Args:
-        name: the tensor's name, in the checkpoint or in the model; it tells which weights are a Conv1D's.
-        tensor: what the checkpoint has under that name.
-    """
+    """Return a tensor of a checkpoint in the layout of the model; its name tells whether it is a Conv1D's weight."""
     # TODO: Give a Conv1D's weights the layout of Linear, contiguous in memory. (1 line)
     raise NotImplementedError
 

@@ -1,13 +1,14 @@
 """Make one file of modules that import each other: a pure function of their sources.
 
 A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, and its docstring,
-which becomes a comment. No name is changed, so each has to mean one thing in all modules.
+which becomes a comment without the number of a step. No name is changed, so each has to mean one thing in all modules.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import re
 import symtable
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -119,15 +120,14 @@ def imports_of(tree: ast.Module) -> Iterator[tuple[ast.stmt, Imported]]:
 def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     """Return what the file has of a module."""
     lines = {number: line for number, line in enumerate(source.text.split("\n"), 1) if not COMMENT.match(line)}
-    kept = [each for each in tree.body if not stays_behind(each, tree, is_program=is_program)]
-    for statement in tree.body:
-        if statement not in kept:
-            for number in range(statement.lineno, (statement.end_lineno or 0) + 1):
-                lines.pop(number, None)
-    if beside := [each.lineno for each in kept if each.lineno not in lines]:
+    behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
+    for statement in behind:
+        for number in range(statement.lineno, (statement.end_lineno or 0) + 1):
+            lines.pop(number, None)
+    if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
         raise ValueError(f"{source.file}, line {beside[0]}: put each statement on a line of its own")
-    about = "" if is_program else ast.get_docstring(tree) or ""
-    comment = [f"# {line}".rstrip() for line in about.splitlines()]
+    about = re.sub(r"\AStep \d\d: (.)", lambda first: first[1].upper(), ast.get_docstring(tree) or "")
+    comment = [f"# {line}".rstrip() for line in about.splitlines() if not is_program]
     return "\n".join([*comment, "\n".join(lines.values()).strip("\n")])
 
 

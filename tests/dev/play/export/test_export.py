@@ -1,6 +1,7 @@
 """``export``: one short file, which writes what ``generate`` writes where only MAX and a few packages are installed."""
 
 import ast
+import re
 import subprocess
 import sys
 import venv
@@ -45,6 +46,7 @@ def only(packages, folder):
 def test_it_is_short_and_formatted_and_imports_nothing_of_ours(exported):
     source = exported.read_text()
     assert source.count("\n") <= 750
+    assert not re.search(r"\bstep\b", source.replace("decoder.step(", ""), re.IGNORECASE)  # it knows no course
     imported = {each.package for _, each in imports_of(ast.parse(source))}
     assert imported - sys.stdlib_module_names == {*PACKAGES}
     for rules in (["check", "--config", ROOT / "pyproject.toml"], ["format", "--check", "--line-length", "120"]):

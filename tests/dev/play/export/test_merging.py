@@ -45,7 +45,7 @@ def test_the_file_does_what_the_modules_do(home):
     assert names["answer"][0] == 4
     assert names["ran"]
     assert text.startswith('"""A program."""\n\nfrom __future__ import annotations\n')
-    assert "\n\n# Step 07: how to double.\ndef double(x):  # [n] -> [n]\n" in text
+    assert "\n\n# How to double.\ndef double(x):  # [n] -> [n]\n" in text
     assert "    # twice, not squared\n    return lower" in text
     assert not re.search("solutions|steps|Add it to itself|is never run", text)
 
