@@ -90,8 +90,13 @@ MISTAKES = {
     },
     "An unknown tensor, such as score.weight, is dropped without a word; drop only the mask buffers, so that "
     "check_weights can name it.": {
-        SKIP: 'if not name.endswith(MASK_BUFFERS)\n            and name.removeprefix("transformer.").partition(".")[0] '
-        'in ("wte", "wpe", "h", "ln_f", "lm_head")}'
+        KEPT: """\
+kept = {
+        name: tensor
+        for name, tensor in tensors.items()
+        if not name.endswith(MASK_BUFFERS)
+        and name.removeprefix("transformer.").partition(".")[0] in ("wte", "wpe", "h", "ln_f", "lm_head")
+    }"""
     },
     "The mask buffers are deleted from the dictionary that the loop runs over; keep the others in a new one.": {
         KEPT: "for name in tensors:\n        if name.endswith(MASK_BUFFERS):\n            del tensors[name]",

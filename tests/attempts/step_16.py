@@ -96,7 +96,7 @@ MISTAKES = {
     },
     "This is the perplexity; the loss is the mean itself.": {MEAN: f"return F.exp({TOTAL} / count_valid(targets))"},
     "The gradient is not divided by the number of valid targets: it is that of the sum, and the loss is a mean.": {
-        GRADIENT: GRADIENT.removesuffix(" / count_valid(targets)")
+        GRADIENT: "grad = F.softmax(logits) - one_hot"
     },
     "The gradient is divided by the number of all positions; divide by the number of valid targets.": {
         GRADIENT: GRADIENT.replace("count_valid(targets)", "targets.num_elements()")

@@ -81,7 +81,7 @@ MISTAKES = {
     "The derivative of x^3 is 3 x^2, and the 3 is missing.": {DU: DU.replace("3 * ", "")},
     "The derivative of x^3 is 3 x^2, and this has x^3.": {DU: DU.replace("x * x", "x * x * x")},
     "The cubic part is missing from the derivative of u.": {DU: "du = factor"},
-    "The factor sqrt(2 / pi) is missing from the derivative of u.": {DU: DU.replace("factor * ", "")},
+    "The factor sqrt(2 / pi) is missing from the derivative of u.": {DU: "du = 1 + 3 * cubic * x * x"},
     "The inner derivative is missing: the chain rule multiplies by the derivative of u.": {
         DERIVATIVE: DERIVATIVE.removesuffix(" * du")
     },
@@ -136,7 +136,7 @@ MISTAKES = {
         WEIGHTED: "g = grad / weight"
     },
     "The gradient of x is not multiplied by rstd, 1 over the standard deviation.": {
-        NORM_X: NORM_X.replace("rstd * (", "(")
+        NORM_X: f"grad_x = g - {MEAN} - {ALONG}"
     },
     "The gradient of x is multiplied by the variance's root; divide by it: times rstd.": {
         NORM_X: NORM_X.replace("rstd * (", "1 / rstd * (")

@@ -138,8 +138,8 @@ MISTAKES = {
         V_HAT: V_HAT.replace("**step", " * step"),
     },
     "The correction counts steps from 0; the first is step 1 already.": {
-        M_HAT: M_HAT.replace("**step", "**(step + 1)"),
-        V_HAT: V_HAT.replace("**step", "**(step + 1)"),
+        M_HAT: M_HAT.replace("**step", " ** (step + 1)"),
+        V_HAT: V_HAT.replace("**step", " ** (step + 1)"),
     },
     "The root is missing: m_hat is divided by the root of v_hat.": {
         DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat")

@@ -45,7 +45,7 @@ MISTAKES = {
         COUNT: "return dict(Counter(zip(ids, ids[1:] + ids[:1])))"
     },
     "All pairs of ids are counted; count those of neighbors.": {
-        COUNT: "from itertools import combinations; return dict(Counter(combinations(ids, 2)))"
+        COUNT: "return Counter((first, second) for at, first in enumerate(ids) for second in ids[at + 1 :])"
     },
     "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "at += 1"},
     "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the "
