@@ -30,6 +30,7 @@ class Options:
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
         seed: of the second configuration, which is random; by default, a new one.
+        hunt: do not name the mistake, since the learner is to find it, and do not compile.
     """
 
     solution: bool = False
@@ -37,6 +38,7 @@ class Options:
     device: str | None = None
     show: str = ""
     seed: int | None = None
+    hunt: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 A command takes what was typed, prints lines, and returns an exit status. ``main`` has the check, and finds the others
 by name: ``companions`` has those beside the check, ``finished`` those that run the finished model, all made of
-``parts``. What they call is in modules of its own: hint, status, reset, compare, doctor and warm, ``watch`` (of
+``parts``. What they call is in modules of its own: hint, status, reset, compare, hunt, doctor and warm, ``watch`` (of
 ``keyboard``, ``saves`` and ``editor``), ``grading`` and ``page`` (the book with its editor), which share ``checking``
 (checks in threads) and ``processes``.
 Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the lines of pixi.toml. Only maintainers' tools import it;

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import click
 
 from checker.course.steps import ROOT, Step, all_steps
 from checker.errors import UserError
-from cli.parts import DEVICE, FORM, SEED, Several, StepName, step_argument, teller
+from cli.parts import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 
@@ -64,6 +65,24 @@ def compare(step: Step, anyway: bool) -> int:
     from cli.compare import compare
 
     return compare(step, anyway=anyway)
+
+
+@click.command()
+@step_argument
+@click.option(
+    "--name", "number", is_flag=False, flag_value=0, type=click.IntRange(0, 4), help="Choose among 4 sentences."
+)
+@click.option("--give-up", is_flag=True, help="Tell the mistake.")
+@click.option("--new", is_flag=True, help="Begin another hunt; what you have written is kept beside it.")
+@click.option("--show", default="", metavar="FUNCTION", help="Show its numbers beside the right ones.")
+@click.option("--seed", type=SEED, help="Draw the mistake, or what its check draws, from this number.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
+def hunt(step: Step, **options: Any) -> int:
+    """Find the mistake in a copy of the solution, once your file has passed: ./run hunt 07"""
+    from cli.hunt import hunt
+
+    with refusing(OSError):
+        return hunt(step, **options)
 
 
 @click.command(params=[*FORM])

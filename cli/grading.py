@@ -116,14 +116,16 @@ def take_helpers(checkout: Path) -> dict[str, str]:
     texts = {}
     for path in sorted((checkout / STEPS).glob("*.py")):
         with contextlib.suppress(Unreadable):
-            if path.stem.isidentifier() and path.name not in names:
+            if path.stem.isidentifier() and path.name not in names and not path.name.startswith("hunt_"):
                 texts[path.name] = read_text(path)
     return texts
 
 
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
-    left_out = shutil.ignore_patterns("dev", "*.kept-*", "*.pyc.*")  # the last: another process is writing them
+    left_out = shutil.ignore_patterns(
+        "dev", "*.kept-*", "hunt_*", "*.pyc.*"
+    )  # the last: another process is writing them
     for part in parts:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, place / part, ignore=left_out)

@@ -25,6 +25,7 @@ ELSEWHERE = {
     "status": "cli.companions.status",
     "reset": "cli.companions.reset",
     "compare": "cli.companions.compare",
+    "hunt": "cli.companions.hunt",
     "grade": "cli.companions.grade",
     "skeletons": "cli.companions.skeletons",
     "warm": "cli.companions.warm",

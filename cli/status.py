@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.course.progress import NOT_COMPILED, Standing, next_to_do, standing
+from checker.course.progress import NOT_COMPILED, Standing, next_to_do, read, standing
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
 from checker.session.printer import Printer
 
@@ -26,6 +26,9 @@ def list_all(printer: Printer, current: Step | None = None, sought: str = "") ->
     done = [now.step.task for now in standings if now.state == "done"]
     fast = sum(task in FAST_PATH for task in done)
     printer.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
+    if hunts := list(read()["hunts"].values()):
+        found, given_up = (sum(each.get(end, 0) for each in hunts) for end in ("found", "given_up"))
+        printer.line(f"Mistakes found in hunts: {found}; given up: {given_up}.")
     if any(now.words == NOT_COMPILED for now in standings):
         printer.line(f"`{NOT_COMPILED}` counts as done.")
     if fast == len(FAST_PATH):

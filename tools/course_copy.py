@@ -64,8 +64,9 @@ class Course:
 
     def reset(self) -> None:
         """Make every learner's file the untouched skeleton again."""
-        for path in (self.root / "steps").glob("*.kept-*.*"):
-            path.unlink()
+        steps = self.root / "steps"
+        for path in (*steps.glob("*.kept-*.*"), *steps.glob("hunt_*")):
+            path.unlink(missing_ok=True)
         shutil.rmtree(self.root / ".course", ignore_errors=True)
         for step in all_steps():
             self.write(step.task, untouched(step))

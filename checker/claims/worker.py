@@ -122,7 +122,10 @@ class Graded:
     def explain(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
-        explainer = explainer_of(self.step, lambda: self.tell(events.Busy()), seeds, show=bool(self.job.show))
+        answers: Answers | None = {} if self.job.hunt else None
+        explainer = explainer_of(
+            self.step, lambda: self.tell(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
+        )
         diagnosis = explainer.explain(outcomes, self.job.source, self.job.path, self.to_write)
         for explained in diagnosis.explanations:
             self.tell(explained)

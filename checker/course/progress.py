@@ -2,7 +2,7 @@
 
 That is read from the files. What they do not show is kept in one file that git ignores: which hints were read, and what
 the last check said, which counts only for a file that means what the checked one meant. It may be deleted at any time:
-hints start over, and a check finds out again what is done.
+hints and hunts start over, and a check finds out again what is done.
 """
 
 from __future__ import annotations
@@ -52,15 +52,17 @@ def read() -> dict[str, dict[str, Any]]:
 
     Returns:
         ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
-        whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last.
+        whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last. ``hunts``: by step,
+        what ``./run hunt`` keeps.
     """
     try:
         kept = json.loads(FILE.read_text())
         passed, failed = (dict(kept.get(new, kept.get(old, {}))) for new, old in FORMER_NAMES.items())
+        hunts = {step: dict(hunt) for step, hunt in kept.get("hunts", {}).items()}
         passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
-        return {"hints": dict(kept["hints"]), "pass": passed, "fail": failed}
+        return {"hints": dict(kept["hints"]), "pass": passed, "fail": failed, "hunts": hunts}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return {"hints": {}, "pass": {}, "fail": {}}
+        return {"hints": {}, "pass": {}, "fail": {}, "hunts": {}}
 
 
 @contextlib.contextmanager
@@ -104,10 +106,10 @@ def note_hints(step: Step, seen: int) -> None:
 
 
 def forget(step: Step) -> None:
-    """Start a step over: no hint seen, no verdict."""
+    """Start a step over: no hint seen, no verdict; a mistake that was hunted for stays known."""
     with changing() as kept:
-        for part in kept.values():
-            part.pop(step.name, None)
+        for part in ("hints", "pass", "fail"):
+            kept[part].pop(step.name, None)
 
 
 @dataclass(frozen=True)

@@ -123,15 +123,19 @@ class Session:
         return False
 
     def _keep(self, kept: Kept) -> list[Item]:
-        """Write down what came out; return what is to be said if that is impossible."""
+        """Write down what came out; return what is to be said of that, or why it is impossible."""
         try:
-            if kept.passed:
-                progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
-            else:
-                progress.note_failure(self.step, self.state.source)
+            return self.note(kept)
         except OSError as error:
             file = relative_path(progress.FILE)
             return [said(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
+
+    def note(self, kept: Kept) -> list[Item]:
+        """Write down what came out; return what is to be said of that: nothing."""
+        if kept.passed:
+            progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
+        else:
+            progress.note_failure(self.step, self.state.source)
         return []
 
 

@@ -145,12 +145,13 @@ class Plan:
     @property
     def compiles(self) -> bool:
         """Whether the compiled claims are tried."""
-        return self.options.compile and not self.options.show and COMPILED in self.kinds.values()
+        asked = self.options.compile and not (self.options.show or self.options.hunt)
+        return asked and COMPILED in self.kinds.values()
 
     @property
     def is_complete(self) -> bool:
         """Whether a pass would leave nothing open."""
-        return self.compiles or COMPILED not in self.kinds.values()
+        return self.compiles or self.options.hunt or COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:

@@ -31,6 +31,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checker.course.blanks import blanks_of
+from checker.course.hunts import Hunted
 from checker.course.languages import Unreadable
 from checker.course.progress import next_to_do, note_hints, standing
 from checker.course.steps import Step, all_steps, relative_path
@@ -38,7 +39,7 @@ from checker.errors import UserError
 from checker.events import Options
 from checker.session.records import Record, verdict_record
 from checker.session.session import Session
-from cli import compare, hint, reset
+from cli import compare, hint, hunt, reset
 from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.page import versions
 from cli.page.buttons import ANEW, PageRecords
@@ -126,6 +127,7 @@ class Book:
             Route("/steps/{step}/hint", partial(self.answer, next_hint), methods=["POST"]),
             Route("/steps/{step}/compare", partial(self.answer, differences), methods=["POST"]),
             Route("/steps/{step}/reset", partial(self.answer, begin_again), methods=["POST"]),
+            Route("/steps/{step}/hunt", partial(self.answer, begin_hunt), methods=["POST"]),
         ]
         reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)
         return Starlette(
@@ -193,7 +195,9 @@ class Book:
                     tell({"event": "ended", "text": f"{why}{kept}"})
 
         def begin() -> Check:
-            return Check(Session(step, PageRecords(tell), options), self.ready, hear, COMPILE_SECONDS)
+            view = PageRecords(tell)
+            session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
+            return Check(session, self.ready, hear, COMPILE_SECONDS)
 
         async with self.turn:
             if self.newest:
@@ -270,19 +274,28 @@ def differences(step: Step, body: Answer) -> Answer:
 
 
 def begin_again(step: Step, body: Answer) -> Answer:
-    """Put the skeleton in place of the file; return it, and under which name the file is kept."""
-    copy = reset.begin_again(step)
+    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
+    copy = hunt.begin(step) if isinstance(step, Hunted) else reset.begin_again(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
+
+
+def begin_hunt(step: Step, body: Answer) -> Answer:
+    """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
+    hunted = Hunted(step.name)
+    if not hunted.hunts.mistake:
+        hunt.begin(hunted)
+    return {"name": hunted.learner_file.stem, "file": relative_path(hunted.learner_file), "words": hunt.BEGUN}
 
 
 # ---------------------------------------------------------------- requests
 
 
 async def _step(request: Request) -> Step:
-    """Return the step that a request is about."""
+    """Return the step that a request is about, or its copy to hunt in."""
     for step in await run_in_threadpool(all_steps):
-        if step.name == request.path_params["step"]:
-            return step
+        for each in (step, Hunted(step.name)):
+            if each.learner_file.stem == request.path_params["step"]:
+                return each
     raise HTTPException(404, "there is no such step")
 
 

@@ -17,6 +17,8 @@ export class Panel {
         this.section = section;
         this.step = section.dataset.step;
         this.path = `steps/${this.step}`;
+        this.isHunt = this.step.startsWith('hunt'); // in a copy of the solution
+        this.original = this.isHunt ? 'another copy' : 'the skeleton'; // what Reset writes
         this.turn = Promise.resolve(); // the last of the requests that may change the file
         this.isGone = false; // the file, since the text was taken from it
         this.trouble = ''; // why the last look at the file failed
@@ -34,7 +36,7 @@ export class Panel {
         const draft = await takeDraft(this.step);
         this.editor.begin(draft?.text ?? file.text);
         if (this.isDirty) this.version = draft.began;
-        this.changed(file.version == NO_FILE ? `${this.name} is missing. Reset writes the skeleton.` : '');
+        this.changed(file.version == NO_FILE ? `${this.name} is missing. Reset writes ${this.original}.` : '');
         await this.look(); // which says why it cannot be read, or lets the reader choose
         this.lookLater();
     }
@@ -254,6 +256,7 @@ export class Panel {
         if (this.verdict.hasPassed) this.verdict.offer(
             next && linkTo(next),
             button('Compare with the solution', () => this.safely(() => this.compare())),
+            button('Find a mistake', () => this.safely(() => this.hunt())),
             `${done} of ${steps.length} steps done.`);
     }
 
@@ -282,16 +285,30 @@ export class Panel {
     }
 
     async reset() {
-        const question = `This puts the skeleton in place of ${this.name}. What is there now is kept beside it. Reset?`;
-        if (!confirm(question) || !await this.save()) return;
+        const does = `This puts ${this.original} in place of ${this.name}.`;
+        if (!confirm(`${does} What is there now is kept beside it. Reset?`) || !await this.save()) return;
         this.beforeReset = this.saved;
         const file = await this.inTurn(() => post(`${this.path}/reset`));
-        this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : 'This is the skeleton.');
+        this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : `This is ${this.original}.`);
         this.undoButton.hidden = !this.beforeReset;
         this.editor.mark({});
         this.verdict.clear();
         this.help.replaceChildren();
         await showStandings();
+    }
+
+    /** Open a panel below for a copy of the solution with a mistake; from there, begin with another. */
+    async hunt() {
+        if (this.isHunt) return this.reset();
+        const { name, file, words } = await post(`${this.path}/hunt`);
+        if (!this.below) {
+            const section = make('section', { class: 'panel', 'data-step': name }, make('p', { class: 'file' }, file));
+            this.section.after(section);
+            this.below = new Panel(section);
+            await this.below.open();
+        }
+        this.below.say(words);
+        this.below.section.scrollIntoView();
     }
 
     async undoReset() {

@@ -143,6 +143,28 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         assert "./run" not in on_page.verdict.explanations[0].sentence
 
 
+def test_a_hunt_on_the_page(site, file):
+    assert site.ask(f"{STEP}/hunt", {})[0] == 409, "it has not passed"
+    site.course.write("w05")
+    site.check("warmup_05")
+    (begun,) = site.get(f"{STEP}/hunt", {})
+    assert (begun["name"], begun["file"]) == ("hunt_w05", "steps/hunt_w05.py")
+    (drawn,) = site.get("/api/steps/hunt_w05")
+    assert [*site.get(f"{STEP}/hunt", {})] == [begun], "it goes on"
+    assert site.get("/api/steps/hunt_w05")[0]["text"] == drawn["text"]
+    (*records, verdict) = site.check("hunt_w05")
+    jsonschema.validate({name: value for name, value in verdict.items() if name != "event"}, SCHEMA)
+    assert (verdict["verdict"], verdict["file"]) == ("fail", begun["file"])
+    assert not [record for record in records if "./run" in str(record)]
+    body = {"text": SOLUTION, "replaces": drawn["version"]}
+    assert site.ask("/api/steps/hunt_w05", body, "PUT")[0] == 200
+    assert re.search(r"Found after 0 min \d+ s: ", site.check("hunt_w05")[-1]["said"][-1])
+    (another,) = site.get("/api/steps/hunt_w05/reset", {})
+    assert another["kept"].startswith("steps/hunt_w05.kept-")
+    assert another["text"] not in (drawn["text"], SOLUTION)
+    assert file.read_text() == SOLUTION
+
+
 def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
     site.course.write("w05", f"{SOLUTION}while True: pass\n")
     with concurrent.futures.ThreadPoolExecutor(20) as pool:

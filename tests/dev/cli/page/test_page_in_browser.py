@@ -137,6 +137,23 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     assert re.match(r"\d+ of \d+ done\.", window.locator(".landing .where").text_content())
 
 
+def test_a_hunt_after_a_pass(window, site):
+    site.course.reset()
+    panel = open_step(window, site, "w05", find_step("w05").solution_file.read_text())
+    check(panel)
+    press(panel, "Find a mistake")
+    hunted = window.locator("section.panel[data-step=hunt_w05]")
+    shown(hunted, "This copy of the solution has one mistake in it.")
+    assert check(hunted) == "fail"
+    hunted.locator("textarea").press("Control+a")
+    window.keyboard.insert_text(find_step("w05").solution_file.read_text())
+    assert check(hunted) == "pass"
+    hunted.locator(".verdict", has_text=re.compile(r"Found after \d+ min \d+ s: ")).wait_for(timeout=SOON)
+    press(hunted, "Find a mistake")
+    shown(hunted, "Your file is kept as steps/hunt_w05.kept-")
+    assert "This puts another copy in place of steps/hunt_w05.py." in window.questions[-1]
+
+
 def test_nothing_is_lost(window, site):
     """Drafts, two tabs, a file that was saved elsewhere, a reset."""
     panel = open_step(window, site, "w05", "old = 1\n")

@@ -1,0 +1,53 @@
+"""What may be hunted for (``course/hunts.py``): known mistakes that show in numbers alone, in copies of a solution."""
+
+from __future__ import annotations
+
+import random
+import re
+
+from checker.course.languages import PYTHON, TEXT
+from checker.course.skeletons import expected
+from checker.course.steps import Step
+from checker.diagnosis.given import changed_lines
+from checker.diagnosis.mistakes import Edits, KnownMistakes, edited
+
+ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
+SENTENCES = 4  # among which a mistake is named
+
+
+def copies_of(step: Step) -> dict[str, str]:
+    """Return a copy of the solution with each mistake that may be hunted for, by the mistake's name.
+
+    It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at.
+    """
+    known, solution = KnownMistakes(step), step.solution_file.read_text()
+    copies = {}
+    for name, answers in known.answers.items():
+        source = edited(solution, known.edits[name])
+        is_told = step.language is PYTHON and changed_lines(source, solution)
+        is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.splitlines()})
+        if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
+            copies[name] = copy_with(step, known.edits[name])
+    return copies
+
+
+def copy_with(step: Step, edits: Edits) -> str:
+    """Return the edited solution without the comments in its blanks, which would say what is right."""
+    given = {*expected(step).splitlines()}
+    source = edited(step.solution_file.read_text(), edits).splitlines()
+    lines = [(line, line if line in given else without_comment(line)) for line in source]
+    return "\n".join(bare for line, bare in lines if bare or not line) + "\n"
+
+
+def without_comment(line: str) -> str:
+    """Return a line of code without the comment at its end."""
+    return TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], line).rstrip()
+
+
+def sentences_with(step: Step, mistake: str) -> list[str]:
+    """Return a mistake's name among others that answer otherwise, of the same function if it can; always the same."""
+    known, chance = KnownMistakes(step), random.Random(mistake)
+    others = [name for name, answers in known.answers.items() if answers != known.answers.get(mistake)]
+    chance.shuffle(others)
+    others.sort(key=lambda name: known.lies_in[name] != known.lies_in.get(mistake))
+    return chance.sample([mistake, *others[: SENTENCES - 1]], SENTENCES)

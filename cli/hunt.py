@@ -1,0 +1,101 @@
+"""Hunt for a mistake in a copy of the solution: the check says what it does to the claims, and the learner finds it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from checker.course.blanks import blanks_of
+from checker.course.hunts import Hunted
+from checker.course.progress import standing
+from checker.course.steps import Step, relative_path
+from checker.diagnosis.hunting import copies_of, copy_with, sentences_with
+from checker.errors import UserError
+from checker.events import Options
+from checker.session.child import Child
+from checker.session.printer import Printer, View
+from checker.session.records import verdict_record
+from checker.session.session import Session
+from checker.session.state import FAILED, PASSED, Item, Kept, said
+from cli.compare import rows_of
+
+BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
+Told = tuple[int, list[str]]  # an exit status, and lines
+
+
+class Hunt(Session):
+    """A check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
+
+    def __init__(self, hunted: Hunted, view: View, options: Options) -> None:
+        super().__init__(hunted, view, replace(options, hunt=True))
+        self.hunted = hunted
+
+    def note(self, kept: Kept) -> list[Item]:
+        """End the hunt at a pass, and say so."""
+        return [said(self.hunted.end(found=True))] if kept.passed and self.hunted.hunts.mistake else []
+
+
+def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
+    """Begin another hunt; return where a learner's last copy is kept.
+
+    Raises:
+        UserError: the step has not passed, and the copy would show its solution; or there is nothing to draw.
+        OSError: a file cannot be written.
+    """
+    step = Step(hunted.name)
+    if standing(step).state != "done":
+        file = relative_path(step.learner_file)
+        raise UserError(f"a hunt shows the solution, and {file} has not passed as it is: `./run {step.task}` checks it")
+    if copies := copies_of(step):
+        return hunted.begin(copies, seed)
+    raise UserError(f"no mistake can be drawn: what is recorded of them is out of date; `./run kernels {step.number}`")
+
+
+def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **how: Any) -> int:
+    """Begin a hunt and check the copy, check it again, name the mistake instead, or give up; return the exit status.
+
+    Raises:
+        UserError: as ``begin``; or no hunt is on that can end.
+        OSError: a file cannot be written.
+    """
+    hunted, printer = Hunted(step.name), Printer([blank.label for blank in blanks_of(step)], quiet=as_json)
+    if give_up or number is not None:
+        if not hunted.hunts.mistake:
+            raise UserError(f"there is none; `./run {hunted.task}` begins one")
+        status, lines = told(hunted) if give_up else named(hunted, number or 0)
+        for line in lines:
+            printer.line(line)
+        record = {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
+    else:
+        if new or not hunted.hunts.mistake:
+            if kept := begin(hunted, how["seed"]):
+                printer.line(f"What you had is kept as {relative_path(kept)}.")
+            printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.\n")
+        session = Hunt(hunted, printer, Options(**how))
+        with Child() as child:
+            status = session.run(child).status
+        record = verdict_record(session)
+    if status == PASSED and not hunted.hunts.mistake:
+        printer.line(f"\n`./run {hunted.task}` begins another hunt.")
+    if as_json:
+        print(json.dumps(record, indent=1))
+    return status
+
+
+def named(hunted: Hunted, number: int) -> Told:
+    """Return sentences of which one names the mistake; with the number of one, whether it does."""
+    mistake = hunted.hunts.mistake
+    sentences = sentences_with(Step(hunted.name), mistake)
+    if not number:
+        answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
+        return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]
+    return (PASSED, [hunted.end(found=True)]) if sentences[number - 1] == mistake else (FAILED, ["It is another one."])
+
+
+def told(hunted: Hunted) -> Told:
+    """Return the mistake, and how its lines differ from the solution's."""
+    step = Step(hunted.name)
+    mistaken = copies_of(step).get(hunted.hunts.mistake, "")
+    return PASSED, [hunted.end(found=False), "", *rows_of(mistaken.splitlines(), copy_with(step, {}).splitlines())]

@@ -1,0 +1,73 @@
+"""Hunts: which mistake is drawn, what is kept of it, and that nothing is lost that a learner wrote."""
+
+import json
+
+import pytest
+
+from checker.course import hunts, progress
+from checker.course.hunts import Hunted, Hunts
+
+COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
+
+
+@pytest.fixture
+def hunted(tmp_path, monkeypatch):
+    """Warm-up 01, with files of its own."""
+    monkeypatch.setattr(hunts, "STEPS", tmp_path)
+    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    return Hunted("warmup_01")
+
+
+def test_where_the_copy_is_and_what_checks_it():
+    steps = [Hunted(name) for name in ("step_07", "step_21", "warmup_01")]
+    assert [step.learner_file.name for step in steps] == ["hunt_07.py", "hunt_21.mojo", "hunt_w01.py"]
+    assert [step.task for step in steps] == ["hunt 07", "hunt 21", "hunt w01"]
+
+
+def test_no_mistake_comes_twice_until_all_have(hunted):
+    for _ in range(2):
+        drawn = []
+        for _ in COPIES:
+            assert hunted.begin(COPIES) is None, "nobody has edited a copy"
+            drawn.append(hunted.hunts.mistake)
+            assert hunted.learner_file.read_text() == COPIES[drawn[-1]]
+        assert {*drawn} == COPIES.keys()
+    hunted.begin({**COPIES, "A new one.": "new = 1\n"})
+    assert hunted.hunts.mistake == "A new one."
+
+
+def test_a_seed_draws_the_same_for_everybody(hunted):
+    drawn = set()
+    for _ in range(3):
+        hunted.note(Hunts())
+        hunted.begin(COPIES, seed=5)
+        drawn.add(hunted.hunts.mistake)
+    assert len(drawn) == 1
+
+
+def test_what_a_learner_wrote_is_kept(hunted):
+    hunted.begin(COPIES)
+    for written in (b"mine = 1\n", b"\xff"):
+        hunted.learner_file.write_bytes(written)
+        assert hunted.begin(COPIES).read_bytes() == written
+    hunted.learner_file.unlink()
+    assert hunted.hunts.mistake == "", "a copy that is gone ends the hunt"
+    assert hunted.begin(COPIES) is None
+
+
+def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunted, monkeypatch):
+    now = 1000.0
+    monkeypatch.setattr(hunts.time, "time", lambda: now)
+    for found, words in ((True, "Found"), (False, "Given up"), (True, "Found")):
+        hunted.begin(COPIES)
+        mistake, now = hunted.hunts.mistake, now + 192.4
+        assert hunted.end(found=found) == f"{words} after 3 min 12 s: {mistake}"
+    assert (hunted.hunts.mistake, hunted.hunts.found, hunted.hunts.given_up) == ("", 2, 1)
+    progress.forget(hunted)
+    assert hunted.hunts.found == 2, "a step that begins anew need not draw what came before"
+
+
+def test_what_another_version_kept_counts_as_nothing(hunted):
+    hunted.begin(COPIES)
+    progress.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
+    assert hunted.hunts == Hunts()

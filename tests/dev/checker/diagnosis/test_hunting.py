@@ -1,0 +1,58 @@
+"""What is hunted for: no copy gives its mistake away, and none of the sentences beside a mistake's name fits, too."""
+
+import subprocess
+import sys
+
+import pytest
+
+from checker.course.skeletons import expected
+from checker.course.steps import ROOT, Step, all_steps
+from checker.diagnosis.hunting import SENTENCES, copies_of, copy_with, sentences_with, without_comment
+from checker.diagnosis.mistakes import KnownMistakes
+
+EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+
+
+@EACH_STEP
+def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
+    copies, solution = copies_of(step), step.solution_file.read_text()
+    assert len(copies) >= 2 * SENTENCES
+    given = {*expected(step).splitlines()}
+    for source in [*copies.values(), copy_with(step, {})]:
+        assert step.language.stop not in source
+        assert [line for line in source.splitlines() if "# " in line and line not in given] == []
+    assert copy_with(step, {}) not in copies.values()
+    assert step.language.meaning(copy_with(step, {})) == step.language.meaning(solution)
+
+
+@EACH_STEP
+def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, sample):
+    answers = KnownMistakes(step).answers
+    for mistake in sample(list(copies_of(step))):
+        sentences = sentences_with(step, mistake)
+        assert sentences == sentences_with(step, mistake)
+        assert len({*sentences}) == SENTENCES
+        assert [other for other in sentences if answers[other] == answers[mistake]] == [mistake]
+
+
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ("    x = y  # [batch]", "    x = y"),
+        ("    # Only a comment's apostrophe", ""),
+        ('    name = "#1"  # it\'s text', '    name = "#1"'),
+        ("    return x", "    return x"),
+    ],
+)
+def test_a_comment_is_taken_away_and_a_text_stays(line, bare):
+    assert without_comment(line) == bare
+
+
+@pytest.mark.slow  # ruff is in the environment dev
+def test_a_copy_is_formatted_as_the_solution_is(tmp_path):
+    (tmp_path / "pyproject.toml").write_bytes((ROOT / "pyproject.toml").read_bytes())
+    for step in all_steps():
+        for number, source in enumerate(copies_of(step).values()):
+            (tmp_path / f"{step.name}_{number}{step.language.suffix}").write_text(source)
+    done = subprocess.run([sys.executable, "-m", "ruff", "format", "--check", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,101 @@
+"""``hunt``: a mistake is found by what its check says, which does not name it; by its name; or not."""
+
+import json
+import subprocess
+
+import jsonschema
+import pytest
+
+from checker.course import progress
+from checker.course.steps import ROOT, Step, all_steps, find_step
+from checker.diagnosis.hunting import copies_of, sentences_with
+from checker.diagnosis.mistakes import load_attempts
+from tests.dev.commands import run, states
+
+pytestmark = pytest.mark.slow
+
+SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
+W01 = find_step("w01")
+
+
+def passed(course, step: Step) -> None:
+    """Let the solution be the learner's file, which has passed."""
+    course.write(step.task)
+    code, check = progress.digest_of_code(step, step.solution_file.read_text()), progress.digest_of_check(step)
+    kept = {"hints": {}, "fail": {}, "pass": {step.name: {"code": code, "check": check, "compiled": True}}}
+    (course.root / ".course").mkdir()
+    (course.root / ".course" / "progress.json").write_text(json.dumps(kept))
+
+
+def hunted_for(course, step: Step) -> str:
+    """The mistake that is hunted for."""
+    return json.loads((course.root / ".course" / "progress.json").read_text())["hunts"][step.name]["mistake"]
+
+
+@pytest.mark.third
+@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytestconfig):
+    passed(course, step)
+    hunt, file = (
+        ("hunt", step.task),
+        course.root / "steps" / f"hunt_{step.task.removeprefix('s')}{step.language.suffix}",
+    )
+    begun = run(course, *hunt, "--seed", str(pytestconfig.option.seed), status=1)
+    mistake = hunted_for(course, step)
+    assert begun.startswith("This copy of the solution has one mistake in it.")
+    assert file.read_text() == copies_of(step)[mistake]
+    in_json = run(course, *hunt, "--json", status=1)
+    jsonschema.validate(json.loads(in_json), SCHEMA)
+    names = load_attempts(step).mistakes
+    assert [name for name in names for said in (begun, json.loads(in_json)) if name in str(said)] == []
+    assert {row["verdict"] for row in json.loads(in_json)["rows"]} <= {"pass", "fail", "waits"}
+    assert states(course)[step.task] == "done"
+    file.write_text(step.solution_file.read_text())
+    found = run(course, *hunt)
+    assert "not compiled" not in found
+    assert found.endswith(f" s: {mistake}\n\n`./run hunt {step.task.removeprefix('s')}` begins another hunt.\n")
+
+
+def test_a_hunt_from_its_beginning_to_its_end(course):
+    file, hunt = course.root / "steps" / "hunt_w01.py", ("hunt", "w01")
+    course.write("w01", edits={"return query @": "return 2 * query @"})
+    refused = "steps/warmup_01.py has not passed as it is: `./run w01` checks it\n"
+    assert run(course, *hunt, status=2).endswith(refused)
+    assert run(course, *hunt, "--give-up", status=2) == "hunt: there is none; `./run hunt w01` begins one\n"
+    passed(course, W01)
+
+    run(course, *hunt, status=1)
+    file.write_text(file.read_text() + "\nMINE = 1\n")
+    again = run(course, *hunt, "--new", status=1)
+    (copy,) = file.parent.glob("hunt_w01.kept-*.py")
+    assert again.startswith(f"What you had is kept as steps/{copy.name}.\n")
+    assert "MINE" in copy.read_text()
+
+    mistake = hunted_for(course, W01)
+    sentences = sentences_with(W01, mistake)
+    listed = run(course, *hunt, "--name")
+    assert [line[3:] for line in listed.splitlines()[:4]] == sentences
+    right = sentences.index(mistake) + 1
+    assert run(course, *hunt, "--name", str(right % 4 + 1), status=1) == "It is another one.\n"
+    assert json.loads(run(course, *hunt, "--name", str(right), "--json"))["said"][0].endswith(f" s: {mistake}")
+
+    run(course, *hunt, status=1)
+    given_up = run(course, *hunt, "--give-up")
+    assert given_up.startswith("Given up after 0 min ")
+    assert {line[0] for line in given_up.splitlines() if line[:1] in ("-", "+")} == {"-", "+"}
+    assert "\nMistakes found in hunts: 1; given up: 1.\n" in run(course, "status")
+
+
+def test_nothing_else_looks_at_the_copy(course):
+    passed(course, W01)
+    run(course, "hunt", "w01", status=1)
+    copy, mistaken = course.root / "steps" / "hunt_w01.py", (course.root / "steps" / "hunt_w01.py").read_text()
+    for path in ("steps/hunt_w01.py", "steps/hunt_21.mojo"):
+        assert subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT).returncode == 0
+    copy.write_text("raise SystemExit('this file must not run')\n")
+    assert "1 of 1 pass" in run(course, "grade", "--steps", "w01", "--no-compile")
+    run(course, "skeletons", "--check", status=1)  # warm-up 01 is written
+    run(course, "reset", "--all", "--yes")
+    run(course, "skeletons")
+    run(course, "skeletons", "--check")
+    assert "must not run" in copy.read_text() != mistaken
