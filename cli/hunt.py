@@ -72,7 +72,8 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
         if new or not hunted.hunts.mistake:
             if kept := begin(hunted, how["seed"]):
                 printer.line(f"What you had is kept as {relative_path(kept)}.")
-            printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.\n")
+            printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
+            printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
         session = Hunt(hunted, printer, Options(**how))
         with Child() as child:
             status = session.run(child).status

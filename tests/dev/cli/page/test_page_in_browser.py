@@ -145,6 +145,7 @@ def test_a_hunt_after_a_pass(window, site):
     hunted = window.locator("section.panel[data-step=hunt_w05]")
     shown(hunted, "This copy of the solution has one mistake in it.")
     assert check(hunted) == "fail"
+    assert complaints(window, {"where": {"include": [".panel"]}, "rules": {}}) == []
     hunted.locator("textarea").press("Control+a")
     window.keyboard.insert_text(find_step("w05").solution_file.read_text())
     assert check(hunted) == "pass"
