@@ -22,7 +22,6 @@ from checker.session.state import FAILED, PASSED, Item, Kept, said
 from cli.compare import rows_of
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
-Told = tuple[int, list[str]]  # an exit status, and lines
 
 
 class Hunt(Session):
@@ -47,7 +46,7 @@ def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
     step = Step(hunted.name)
     if standing(step).state != "done":
         file = relative_path(step.learner_file)
-        raise UserError(f"a hunt shows the solution, and {file} has not passed as it is: `./run {step.task}` checks it")
+        raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now: check it first")
     if copies := copies_of(step):
         return hunted.begin(copies, seed)
     raise UserError(f"no mistake can be drawn: what is recorded of them is out of date; `./run kernels {step.number}`")
@@ -85,8 +84,8 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
     return status
 
 
-def named(hunted: Hunted, number: int) -> Told:
-    """Return sentences of which one names the mistake; with the number of one, whether it does."""
+def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
+    """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
     mistake = hunted.hunts.mistake
     sentences = sentences_with(Step(hunted.name), mistake)
     if not number:
@@ -95,8 +94,8 @@ def named(hunted: Hunted, number: int) -> Told:
     return (PASSED, [hunted.end(found=True)]) if sentences[number - 1] == mistake else (FAILED, ["It is another one."])
 
 
-def told(hunted: Hunted) -> Told:
-    """Return the mistake, and how its lines differ from the solution's."""
+def told(hunted: Hunted) -> tuple[int, list[str]]:
+    """Return an exit status, the mistake, and how its lines differ from the solution's."""
     step = Step(hunted.name)
     mistaken = copies_of(step).get(hunted.hunts.mistake, "")
     return PASSED, [hunted.end(found=False), "", *rows_of(mistaken.splitlines(), copy_with(step, {}).splitlines())]

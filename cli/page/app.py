@@ -291,12 +291,16 @@ def begin_hunt(step: Step, body: Answer) -> Answer:
 
 
 async def _step(request: Request) -> Step:
-    """Return the step that a request is about, or its copy to hunt in."""
-    for step in await run_in_threadpool(all_steps):
-        for each in (step, Hunted(step.name)):
-            if each.learner_file.stem == request.path_params["step"]:
-                return each
+    """Return the step that a request is about."""
+    if step := await run_in_threadpool(_called, request.path_params["step"]):
+        return step
     raise HTTPException(404, "there is no such step")
+
+
+def _called(name: str) -> Step | None:
+    """Return the step, or its copy to hunt in, whose file has a name."""
+    both = (each for step in all_steps() for each in (step, Hunted(step.name)))
+    return next((each for each in both if each.learner_file.stem == name), None)
 
 
 async def _body(request: Request) -> Answer:

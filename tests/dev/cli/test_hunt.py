@@ -59,7 +59,7 @@ def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytes
 def test_a_hunt_from_its_beginning_to_its_end(course):
     file, hunt = course.root / "steps" / "hunt_w01.py", ("hunt", "w01")
     course.write("w01", edits={"return query @": "return 2 * query @"})
-    refused = "steps/warmup_01.py has not passed as it is: `./run w01` checks it\n"
+    refused = "steps/warmup_01.py has not passed as it is now: check it first\n"
     assert run(course, *hunt, status=2).endswith(refused)
     assert run(course, *hunt, "--give-up", status=2) == "hunt: there is none; `./run hunt w01` begins one\n"
     passed(course, W01)
