@@ -52,6 +52,7 @@ def checkout(tmp_path):
     files["w08"].write_text(f"{solution('w08')}\nimport os\nos.kill(os.getppid(), 9)\n")
     files["s01"].unlink()
     files["s01"].mkdir()
+    files["s21"].write_text(f"{solution('s21')}\0")
     return tmp_path
 
 
@@ -67,13 +68,14 @@ def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
         "w08": ("fail", "No verdict: the check ended without one, with exit status -9"),
         "s01": ("fail", "This is a folder, not a file."),
         "s07": ("not begun", ""),
+        "s21": ("fail", "The file is not Mojo: it contains null bytes."),
     }
     options = ("--json", "--seed", "3", "--no-compile", "--steps", ",".join(graded))
     done = python(*GRADE, checkout, *options, status=1, COURSE_QUIET_SECONDS="3")
     report = json.loads(done.stdout)
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     jsonschema.validate(report, SCHEMA)
-    assert report["counts"] == {"pass": 2, "fail": 5, "not begun": 3}
+    assert report["counts"] == {"pass": 2, "fail": 6, "not begun": 3}
     for step, (task, (verdict, why)) in zip(report["steps"], graded.items(), strict=True):
         assert (step["task"], step["verdict"]) == (task, verdict)
         assert step["why"].startswith(why)
