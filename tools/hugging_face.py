@@ -1,4 +1,4 @@
-"""Hugging Face's GPT-2 with our weights: references are recorded from it, and benchmarks compare with it.
+"""Hugging Face's GPT-2 and Llama with our weights: references are recorded from them, and benchmarks compare with them.
 
 It needs torch and transformers, so only maintainers' commands and tests import it.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
 
 from checker.numeric.references import Array, seeded_weights
 
@@ -16,6 +16,12 @@ from checker.numeric.references import Array, seeded_weights
 AWKWARD: dict[str, Any] = dict(
     vocab_size=37, n_positions=13, n_embd=15, n_layer=4, n_head=3, n_inner=22, layer_norm_epsilon=1e-3
 )
+#: The same for a Llama: a head is as wide as neither ``hidden_size / num_attention_heads`` nor 4, where the permutation
+#: of llama.cpp is its own inverse, and the pairs of channels turn at speeds that differ from the usual ones.
+AWKWARD_LLAMA: dict[str, Any] = dict(
+    vocab_size=41, max_position_embeddings=13, hidden_size=36, intermediate_size=22, num_hidden_layers=2,
+    num_attention_heads=12, num_key_value_heads=4, head_dim=10, rms_norm_eps=1e-3, rope_theta=50.0,
+)  # fmt: skip
 CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # Hugging Face keeps these [in, out]
 Record = dict[str, Array]
 
@@ -61,3 +67,12 @@ def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) ->
     weights["lm_head.weight"] = weights["transformer.wte.weight"]
     load(model, weights)
     return model, weights
+
+
+def awkward_llama() -> tuple[Any, Record]:
+    """Return a whole Llama on the awkward configuration, and its weights; the head has its own."""
+    sizes = {name: size for name, size in AWKWARD_LLAMA.items() if name != "rope_theta"}
+    rope = {"rope_type": "default", "rope_theta": AWKWARD_LLAMA["rope_theta"]}
+    options: dict[str, Any] = {"tie_word_embeddings": False, "attn_implementation": "sdpa"}
+    model = LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, **options))
+    return model, seeded(model)

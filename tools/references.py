@@ -27,7 +27,18 @@ from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager
 from checker.course.steps import Step
 from checker.numeric.references import Array, seeded_weights
 from play.training.texts import moby_dick
-from tools.hugging_face import AWKWARD, CONV1D, Record, awkward_model, hugging_face_config, load, seeded, seeded_model
+from tools.hugging_face import (
+    AWKWARD,
+    AWKWARD_LLAMA,
+    CONV1D,
+    Record,
+    awkward_llama,
+    awkward_model,
+    hugging_face_config,
+    load,
+    seeded,
+    seeded_model,
+)
 
 # ---------------------------------------------------------------- what goes in, and what comes out
 
@@ -602,6 +613,20 @@ def step_22() -> Record:
         load(model, weights)
         record[f"{format}_logits"] = model(torch.from_numpy(record["input"])).logits.numpy()
     return record
+
+
+# ---------------------------------------------------------------- Llama
+
+
+def step_23() -> Record:
+    """Record Llama's norm and feed-forward network. One token of the norm is tiny, so that epsilon matters."""
+    model, weights = awkward_llama()
+    layer, parts = model.model.layers[1], below(weights, "model.layers.1.")
+    x = values("rms norm", 2, 7, 36) + 1
+    x[0, 3] *= 0.02
+    record = recorded(below(parts, "mlp."), AWKWARD_LLAMA) | under("norm_", below(parts, "input_layernorm."))
+    record |= answers(layer.input_layernorm, {"norm_": x})
+    return record | answers(layer.mlp, {"": 2 * values("gated", 2, 7, 36)})
 
 
 #: What records the file of each step, by the step's name.

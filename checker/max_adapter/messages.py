@@ -203,11 +203,13 @@ REWRITES = {
     r"transpose\(\) (takes|missing)": tuple(f"x.transpose({axes}) => x.permute([*a])" for axes in SEVERAL),
     r"to\(\) expects Device.*got DType": ("x.to(t) => x.cast(t)",),
     r"Invalid approximation method": ('F.gelu(x, approximate=b) => F.gelu(x, approximate="tanh")',),
-    r"required argument: '(gamma|beta|epsilon)'|too many positional": (
+    r"required argument: '(gamma|beta|epsilon)'|too many positional|unexpected keyword argument 'eps'": (
         "F.layer_norm(x, s, w, b, eps=e) => F.layer_norm(x, w, b, e)",
         "F.layer_norm(x, s, weight=w, bias=b, eps=e) => F.layer_norm(x, w, b, e)",
         "F.layer_norm(x, w, b, eps=e) => F.layer_norm(x, w, b, e)",
         "F.layer_norm(x, weight=w, bias=b, eps=e) => F.layer_norm(x, w, b, e)",
+        "F.rms_norm(x, s, w, eps=e) => F.rms_norm(x, w, e)",
+        "F.rms_norm(x, w, eps=e) => F.rms_norm(x, w, e)",
     ),
     r"'(int|StaticDim)' object is not iterable|(ones|zeros)\(\) takes": tuple(
         f"{owner}.{f}(*a, **k) => {owner}.{f}([*a], **k)" for owner in ("Tensor", "F") for f in ("ones", "zeros")

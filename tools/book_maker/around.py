@@ -38,6 +38,7 @@ PLACES: Mapping[str, tuple[Collection[str], str]] = {
     "step_20": (("update", *WEIGHTS), "a better value for every weight"),
     "step_21": (ATTENTION, "attention, as a kernel"),
     "step_22": (("embedding", "attention", "MLP", "head"), "the large matrices, with fewer bits"),
+    "step_23": (("norm", "MLP", "final norm"), "what a block does to each token alone, in a Llama"),
 }
 FAST_PAGES = ("max", *(find_step(task).name for task in FAST_PATH))
 BACK = ("step_16", "warmup_08", "step_17", "step_18", "step_19", "step_20")  # there, the map has the backward pass

@@ -25,6 +25,7 @@ from cli.setup import SIZE_GB as environment_gb
 from play.export.export import are_same, sources
 from play.export.merging import merge
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
+from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
@@ -56,6 +57,8 @@ def _later(module: str) -> Callable[[], Any]:
     return lambda: importlib.import_module(f"tools.{module}")
 
 
+#: The Llama that steps 23 on end with.
+smollm2 = LlamaConfig()
 #: The four published sizes by name.
 sizes = {name: GPT2Config.published(name) for name in ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")}
 

@@ -1,0 +1,24 @@
+"""Given from step 23 on: the sizes of a Llama."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LlamaConfig:
+    """The sizes of a Llama. The defaults are those of SmolLM2-135M; field names are Hugging Face's.
+
+    A head has a width of its own, ``head_dim``: the heads together need not be as wide as the model.
+    """
+
+    vocab_size: int = 49152  # different tokens
+    max_position_embeddings: int = 8192  # tokens in the longest sequence
+    hidden_size: int = 576  # numbers that describe one token: the width
+    intermediate_size: int = 1536  # width of the feed-forward network
+    num_hidden_layers: int = 30  # blocks on top of each other: the depth
+    num_attention_heads: int = 9  # heads of queries
+    num_key_value_heads: int = 3  # heads of keys and values; each serves a group of the others
+    head_dim: int = 64  # width of one head
+    rms_norm_eps: float = 1e-5  # keeps an RMS norm from dividing by zero
+    rope_theta: float = 100_000.0  # how slowly the slowest pair of channels turns
