@@ -23,6 +23,7 @@ from torch.nn import functional
 from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager_attention_forward
+from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 from checker.course.steps import Step
 from checker.numeric.references import Array, seeded_weights
@@ -627,6 +628,19 @@ def step_23() -> Record:
     record = recorded(below(parts, "mlp."), AWKWARD_LLAMA) | under("norm_", below(parts, "input_layernorm."))
     record |= answers(layer.input_layernorm, {"norm_": x})
     return record | answers(layer.mlp, {"": 2 * values("gated", 2, 7, 36)})
+
+
+@torch.no_grad()
+def step_24() -> Record:
+    """Record rotary positions: the angles, and a query and a key that are turned. The rows begin at other positions."""
+    model, _ = awkward_llama()
+    arrays = {"query": values("turned query", 2, 12, 7, 10), "key": values("turned key", 2, 4, 7, 10)}
+    positions = np.arange(7) + np.array([[0], [5]])
+    query, key = map(torch.from_numpy, arrays.values())
+    cos, sin = model.model.rotary_emb(query, torch.from_numpy(positions))
+    turned = dict(zip(("rotated_query", "rotated_key"), apply_rotary_pos_emb(query, key, cos, sin), strict=True))
+    halves: dict[str, Any] = {"cos": cos[..., :5], "sin": sin[..., :5]}  # each angle is there twice
+    return recorded({}, AWKWARD_LLAMA) | arrays | {"positions": positions} | under("", halves | turned)
 
 
 #: What records the file of each step, by the step's name.
