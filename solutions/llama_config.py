@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from solutions.solution_01 import GPT2Config
+
 
 @dataclass(frozen=True)
 class LlamaConfig:
@@ -22,3 +24,14 @@ class LlamaConfig:
     head_dim: int = 64  # width of one head
     rms_norm_eps: float = 1e-5  # keeps an RMS norm from dividing by zero
     rope_theta: float = 100_000.0  # how slowly the slowest pair of channels turns
+
+    @property
+    def cache_config(self) -> GPT2Config:
+        """The sizes of a GPT-2 whose cache is this model's: it has as many heads as there are keys here."""
+        return GPT2Config(
+            vocab_size=self.vocab_size,
+            n_positions=self.max_position_embeddings,
+            n_embd=self.num_key_value_heads * self.head_dim,
+            n_layer=self.num_hidden_layers,
+            n_head=self.num_key_value_heads,
+        )

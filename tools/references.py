@@ -643,6 +643,29 @@ def step_24() -> Record:
     return recorded({}, AWKWARD_LLAMA) | arrays | {"positions": positions} | under("", halves | turned)
 
 
+@torch.no_grad()
+def step_25() -> Record:
+    """Record attention of two texts that begin at other positions, what it caches, and logits, also with padding."""
+    model, weights = awkward_llama()
+    record = recorded(weights, AWKWARD_LLAMA)
+    positions = torch.arange(7) + torch.tensor([[0], [5]])
+    record |= {"hidden_states": values("grouped", 2, 7, 36), "positions": positions.numpy()}
+    hidden_states, cache = torch.from_numpy(record["hidden_states"]), DynamicCache()
+    cos, sin = model.model.rotary_emb(hidden_states, positions)
+    causal = torch.ones(1, 1, 7, 7, dtype=torch.bool).tril()
+    attention = model.model.layers[0].self_attn
+    record["attention"] = attention(hidden_states, (cos, sin), causal, past_key_values=cache)[0].numpy()
+    layers: Any = cache.layers
+    record |= {"keys": layers[0].keys.numpy(), "values": layers[0].values.numpy()}
+
+    record["input"] = token_ids("llama model", 2, 13)
+    record["output"] = model(torch.from_numpy(record["input"])).logits.numpy()
+    is_token = torch.tensor([[0] * 3 + [1] * 10, [1] * 13])
+    places = (is_token.cumsum(dim=-1) - 1).clamp(min=0)
+    padded = model(torch.from_numpy(record["input"]), attention_mask=is_token, position_ids=places)
+    return record | {"padded_output": padded.logits.numpy()}
+
+
 #: What records the file of each step, by the step's name.
 RECORDERS: dict[str, Callable[[], Record]] = {
     name: value for name, value in list(globals().items()) if re.fullmatch(r"(step|warmup)_\d\d", name)
