@@ -51,6 +51,17 @@ def course(tmp_path: Path) -> Course:
     return Course(tmp_path / "course")
 
 
+@pytest.fixture(scope="session")
+def smollm2_file() -> Path:
+    """The file with SmolLM2, fetched once; where it cannot be, the tests that need it are skipped."""
+    from play.smollm2 import smollm2
+
+    try:
+        return smollm2(print)
+    except ValueError as error:
+        pytest.skip(str(error))
+
+
 REPOSITORY = "https://github.com/someone/course"  # where the book of these tests is published from
 
 
