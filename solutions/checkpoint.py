@@ -13,6 +13,7 @@ import numpy as np
 from max.driver import CPU
 from max.dtype import DType
 from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import default_device, default_dtype
 from safetensors import SafetensorError, deserialize
 
@@ -112,7 +113,7 @@ def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
         return MaxGPT2LMHeadModel(config)
 
 
-def check_weights(weights: Mapping[str, Any], model: MaxGPT2LMHeadModel) -> None:
+def check_weights(weights: Mapping[str, Any], model: Module[..., Any]) -> None:
     """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX stops at the first that is missing."""
     right = {name: tuple(map(int, weight.shape)) for name, weight in model.parameters}
     given = {name: weight.shape for name, weight in weights.items()}

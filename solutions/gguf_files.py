@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -96,9 +98,9 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     return config, {HEAD: weights[WTE], **weights}
 
 
-def read_tensor(tensor: gguf.ReaderTensor) -> np.ndarray:
-    """Return a weight as the file has it, in float32 or in blocks; from any other format, its numbers as float32."""
-    if tensor.tensor_type not in DTYPES:
+def read_tensor(tensor: gguf.ReaderTensor, dtypes: Mapping[Any, np.dtype] = DTYPES) -> np.ndarray:
+    """Return a weight as the file has it if its format has a dtype; from any other format, its numbers as float32."""
+    if tensor.tensor_type not in dtypes:
         return gguf.dequantize(tensor.data, tensor.tensor_type)
     # A copy: the reader only maps the file, which may be written again while the weights are in use.
-    return np.array(tensor.data).view(DTYPES[tensor.tensor_type])
+    return np.array(tensor.data).view(dtypes[tensor.tensor_type])

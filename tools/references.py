@@ -11,6 +11,7 @@ import importlib.metadata
 import json
 import math
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch.nn import functional
-from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
+from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer, LlamaConfig, LlamaForCausalLM
+from transformers.generation.logits_process import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.models.gpt2.modeling_gpt2 import GPT2MLP, GPT2Attention, eager_attention_forward
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
@@ -664,6 +667,68 @@ def step_25() -> Record:
     places = (is_token.cumsum(dim=-1) - 1).clamp(min=0)
     padded = model(torch.from_numpy(record["input"]), attention_mask=is_token, position_ids=places)
     return record | {"padded_output": padded.logits.numpy()}
+
+
+#: A Llama whose rows mostly fit into blocks; ``head_dim`` is not 4, where llama.cpp's order of rows is its own inverse.
+IN_GGUF: dict[str, Any] = dict(
+    vocab_size=33, max_position_embeddings=13, hidden_size=64, intermediate_size=32, num_hidden_layers=2,
+    num_attention_heads=4, num_key_value_heads=2, head_dim=6, rms_norm_eps=1e-3, rope_theta=50.0,
+)  # fmt: skip
+
+
+@torch.no_grad()
+def step_26() -> Record:
+    """Record a GGUF file as it is, what transformers reads in it, and the logits of that."""
+    sizes = {name: size for name, size in IN_GGUF.items() if name != "rope_theta"}
+    rope = {"rope_type": "default", "rope_theta": IN_GGUF["rope_theta"]}
+    model: Any = LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, tie_word_embeddings=True))
+    written = {name: as_written(name, weight) for name, weight in seeded(model).items() if name != "lm_head.weight"}
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, IN_GGUF["num_hidden_layers"])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "llama.gguf")
+        writer = gguf.GGUFWriter(file, "llama")
+        writer.add_block_count(IN_GGUF["num_hidden_layers"])
+        writer.add_head_count(IN_GGUF["num_attention_heads"])
+        writer.add_head_count_kv(IN_GGUF["num_key_value_heads"])
+        for name, (array, kind) in written.items():
+            writer.add_tensor(str(names.get_name(name, (".weight",))), array, raw_dtype=kind)
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()
+        tensors = {tensor.name: np.array(tensor.data) for tensor in gguf.GGUFReader(file).tensors}
+        read = load_gguf_checkpoint(str(file), return_tensors=True, model_to_load=model)["tensors"]
+    model.load_state_dict(read | {"lm_head.weight": read["model.embed_tokens.weight"]})
+    ids = token_ids("a llama in a file", 2, 7) % IN_GGUF["vocab_size"]
+    record = under("gguf/", tensors) | recorded({name: array.numpy() for name, array in read.items()}, IN_GGUF)
+    return record | {"input": ids, "logits": model(torch.from_numpy(ids)).logits.numpy()}
+
+
+def as_written(name: str, weight: Array) -> tuple[Array, gguf.GGMLQuantizationType]:
+    """Return a weight as llama.cpp's ``convert_hf_to_gguf.py`` writes it, in blocks if its rows allow that."""
+    layer = name.split(".")[-2]
+    if layer in ("q_proj", "k_proj"):
+        heads = IN_GGUF["num_attention_heads" if layer == "q_proj" else "num_key_value_heads"]
+        weight = weight.reshape(heads, 2, -1, weight.shape[-1]).swapaxes(1, 2).reshape(weight.shape)
+    if weight.ndim < 2 or weight.shape[-1] % 32:
+        return weight, gguf.GGMLQuantizationType.F32
+    kind = gguf.GGMLQuantizationType.Q8_0 if layer == "embed_tokens" else gguf.GGMLQuantizationType.Q4_1
+    return gguf.quantize(weight, kind), kind
+
+
+@torch.no_grad()
+def step_27() -> Record:
+    """Record the probabilities of tokens after Hugging Face's temperature, top_k (0 for all) and top_p."""
+    record: Record = {"logits": 3 * values("nucleus", 4, 33)}
+    for temperature, top_k, top_p in ((1.0, 0, 0.5), (1.0, 0, 0.9), (0.5, 0, 0.8), (2.0, 0, 0.95), (1.5, 8, 0.7)):
+        warpers = [TemperatureLogitsWarper(temperature), TopPLogitsWarper(top_p)]
+        if top_k:
+            warpers.insert(1, TopKLogitsWarper(top_k))
+        scores = torch.from_numpy(record["logits"]).double()
+        for warper in warpers:
+            scores = warper(None, scores)
+        record[f"p {temperature} {top_k} {top_p}"] = torch.softmax(scores, -1).numpy()
+    return record
 
 
 #: What records the file of each step, by the step's name.

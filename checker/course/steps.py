@@ -31,7 +31,7 @@ CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 ORDER = (
     *("s01", "s03", "s04", "w06", "s05", "s06", "w01", "w02", "w03", "w04", "w05", "s02", "s07", "s08", "s09", "s10"),
     *("s11", "s12", "s13", "w07", "s14", "s15", "s16", "s17", "w08", "s18", "s19", "s20", "s21", "s22"),
-    *("s23", "s24", "s25"),
+    *("s23", "s24", "s25", "s26", "s27"),
 )
 #: What to write if there is time for the main parts only, about five hours; of the rest, the solutions run.
 FAST_PATH = ("s03", "s04", "s02", "s07", "s08", "s09", "s10", "s11", "s12")
@@ -43,6 +43,8 @@ SERVER = "step_15"
 TRAINING = "step_20"
 QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
 SAMPLING = "step_12"  # and to choose tokens
+LLAMA = ("step_08", CACHED_MODEL, "step_23", "step_25", "step_26")  # a Llama, with published weights
+CHAT = "step_27"  # which a Llama needs as well, to answer
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)

@@ -41,6 +41,8 @@ PLACES: Mapping[str, tuple[Collection[str], str]] = {
     "step_23": (("norm", "MLP", "final norm"), "what a block does to each token alone, in a Llama"),
     "step_24": (("position", "attention"), "where a token is, in a Llama: in attention, not beside the embedding"),
     "step_25": (("attention", "cache"), "attention and its cache, in a Llama"),
+    "step_26": (("embedding", "norm", "attention", "MLP", "final norm", "head"), "all weights of a Llama"),
+    "step_27": (("text", "ids", "logits", "next token", "again"), "a question in, an answer out"),
 }
 FAST_PAGES = ("max", *(find_step(task).name for task in FAST_PATH))
 BACK = ("step_16", "warmup_08", "step_17", "step_18", "step_19", "step_20")  # there, the map has the backward pass

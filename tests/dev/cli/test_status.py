@@ -58,7 +58,7 @@ def test_what_is_next(course):
     assert "counts as done" not in run(course, "status")
     course.write("s12")
     shown = run(course, "status")
-    assert "\n9 of 33 done; fast path: 9 of 9.\n`pass, not compiled` counts as done.\n" in shown
+    assert "\n9 of 35 done; fast path: 9 of 9.\n`pass, not compiled` counts as done.\n" in shown
     assert "\nThe fast path is done: `./run generate" in shown
     assert next_steps() == ["The fast path is done", "step_13"]
     for task in ("s09", "s04"):  # the later one is saved first

@@ -25,6 +25,7 @@ from cli.setup import SIZE_GB as environment_gb
 from play.export.export import are_same, sources
 from play.export.merging import merge
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
+from play.smollm2 import SIZE_MB as smollm2_mb
 from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (

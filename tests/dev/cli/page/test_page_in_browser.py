@@ -129,7 +129,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     shown(panel, "was saved elsewhere")
     assert check(panel) != first
     assert panel.locator(".marks div").count() == 0
-    after = panel.locator(".after", has_text=re.compile(r"Go on with step 0\d: .* 1 of 33 steps done"))
+    after = panel.locator(".after", has_text=re.compile(r"Go on with step 0\d: .* 1 of 35 steps done"))
     after.get_by_role("button", name="Compare").wait_for(timeout=SOON)
     assert is_in_view(after)
     window.locator(f"#mdbook-sidebar a[href$='{find_step(task).name}.html']", has_text="done").wait_for()

@@ -1,0 +1,79 @@
+"""A Llama in a GGUF file: its sizes, its weights, and what else it says of itself, such as its tokenizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import gguf
+from max.driver import CPU
+from max.dtype import DType
+from max.experimental import functional as F
+from max.experimental.tensor import default_device, default_dtype
+
+from solutions.checkpoint import Weights, check_weights
+from solutions.gguf_files import DTYPES, read_tensor
+from solutions.llama import LlamaForCausalLM
+from solutions.llama_config import LlamaConfig
+from solutions.solution_26 import BLOCK_LAYERS, LAYERS, Q4_1, convert_llama
+
+Fields = dict[str, Any]
+
+#: The dtype of each format whose blocks are read as they are; ``gguf`` makes float32 of others.
+READ = DTYPES | {gguf.GGMLQuantizationType.Q4_1: Q4_1}
+
+#: The name that each size of a model has in GGUF, after ``llama.``; the embeddings say how large the vocabulary is.
+SIZES = {
+    "max_position_embeddings": "context_length",
+    "hidden_size": "embedding_length",
+    "intermediate_size": "feed_forward_length",
+    "num_hidden_layers": "block_count",
+    "num_attention_heads": "attention.head_count",
+    "num_key_value_heads": "attention.head_count_kv",
+    "head_dim": "rope.dimension_count",
+    "rms_norm_eps": "attention.layer_norm_rms_epsilon",
+    "rope_theta": "rope.freq_base",
+}
+
+
+def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
+    """Return the sizes of a model in a file, its weights by their names in :class:`LlamaForCausalLM`, and all fields.
+
+    Raises:
+        ValueError: the file is missing, cut short, or no Llama that gguf can read and this course can run; the message
+            says why.
+    """
+    try:
+        reader = gguf.GGUFReader(file)
+        fields = {name: field.contents() for name, field in reader.fields.items()}
+        if fields["general.architecture"] != "llama":
+            raise ValueError(f"its architecture is {fields['general.architecture']}")
+        sizes = {size: fields[f"llama.{name}"] for size, name in SIZES.items()}
+        weights = {tensor.name: read_tensor(tensor, READ) for tensor in reader.tensors}
+        config = LlamaConfig(vocab_size=len(weights["token_embd.weight"]), **sizes)
+    except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
+        raise ValueError(f"{file} is missing, cut short, or no Llama that gguf can read: {error}") from error
+    if others := [name for name in weights if not {*name.split(".")} & {*LAYERS, *BLOCK_LAYERS}]:
+        raise ValueError(f"{file} is of another kind of Llama than this course's: it has {', '.join(others)}")
+    return config, convert_llama(weights, config), fields
+
+
+def load_llama(file: Path, context: int) -> tuple[LlamaForCausalLM, Fields]:
+    """Load the model of a file, for texts of at most ``context`` tokens; return all fields of the file, too.
+
+    Raises:
+        ValueError: the file cannot be read, see :func:`read_llama`; or its weights are not those of its sizes.
+    """
+    config, weights, fields = read_llama(file)
+    longest = min(context, config.max_position_embeddings)
+    model = empty_llama(dataclasses.replace(config, max_position_embeddings=longest))
+    check_weights(weights, model)
+    model.load_state_dict(weights)
+    return model, fields
+
+
+def empty_llama(config: LlamaConfig) -> LlamaForCausalLM:
+    """Return a model whose random weights are never computed, because others will replace them."""
+    with F.lazy(), default_device(CPU()), default_dtype(DType.float32):
+        return LlamaForCausalLM(config)

@@ -1,0 +1,91 @@
+"""Step 26: published weights, from llama.cpp's numbers, order and names to those of Hugging Face's Llama."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from solutions import quantized
+from solutions.checkpoint import Weights
+from solutions.llama_config import LlamaConfig
+from solutions.solution_22 import BLOCK
+
+EMBEDDINGS, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+
+#: The blocks of llama.cpp's Q4_1, of 20 bytes: step 0 is the minimum of the block. The extra axes let both broadcast.
+Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
+
+#: What llama.cpp calls the layers of a model, and their names in Hugging Face's ``LlamaForCausalLM``.
+LAYERS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
+
+#: The same for the layers of a block, which llama.cpp keeps as ``blk.3.attn_q.weight``.
+BLOCK_LAYERS = {
+    "attn_norm": "input_layernorm",
+    "attn_q": "self_attn.q_proj",
+    "attn_k": "self_attn.k_proj",
+    "attn_v": "self_attn.v_proj",
+    "attn_output": "self_attn.o_proj",
+    "ffn_norm": "post_attention_layernorm",
+    "ffn_gate": "mlp.gate_proj",
+    "ffn_up": "mlp.up_proj",
+    "ffn_down": "mlp.down_proj",
+}
+
+
+def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> [..., 32]
+    """Return the numbers that blocks stand for, as float32: each is the minimum of its block and 0 to 15 scales.
+
+    As in Q4_0, the first 16 steps are the low halves of the 16 bytes, and the last 16 the high halves.
+    """
+    # Put all low halves before all high ones; multiply by the scale and add the minimum, as float32. (3 lines)
+    steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)
+    scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)  # [..., 1]
+    return scale * steps + minimum
+
+
+def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are
+    """Return the numbers of a weight, whether it is in blocks of Q4_1, in others, or not."""
+    if weight.dtype == Q4_1:
+        return dequantize_q4_1(weight).reshape(len(weight), -1)
+    return quantized.dequantize(weight)
+
+
+def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
+    """Bring the rows of each head of ``q_proj`` or ``k_proj`` back into Hugging Face's order.
+
+    Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. llama.cpp turns neighbors, so its converter
+    has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
+    """
+    # Cut the rows into [heads, head_dim / 2, 2], swap the last two of these axes, and join all three. (3 lines)
+    pairs = weight.reshape(heads, -1, 2, weight.shape[-1])  # [heads, head_dim / 2, 2, in]
+    halves = pairs.swapaxes(1, 2)  # [heads, 2, head_dim / 2, in]
+    return halves.reshape(weight.shape)
+
+
+def hugging_face_name(name: str) -> str:
+    """Return Hugging Face's name of a weight.
+
+    That of ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``. A weight outside the blocks has two
+    parts: ``output_norm.weight`` is ``model.norm.weight``.
+    """
+    # Cut at the dots; look up the layer. A block's weight also has its number in the name. (4 lines)
+    *block, layer, kind = name.split(".")
+    if block:
+        return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{kind}"
+    return f"{LAYERS[layer]}.{kind}"
+
+
+def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
+    """Return the weights of a GGUF file as those of a ``LlamaForCausalLM``, by its names and in float32.
+
+    Without a head of its own, a model uses its embeddings as head.
+    """
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    converted: Weights = {}
+    # For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (7 lines)
+    for theirs, weight in weights.items():
+        name = hugging_face_name(theirs)
+        converted[name] = dequantize(weight)
+        layer = name.split(".")[-2]
+        if layer in heads:
+            converted[name] = unpermute(converted[name], heads[layer])
+    return {HEAD: converted[EMBEDDINGS], **converted}

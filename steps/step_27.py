@@ -1,0 +1,80 @@
+"""Step 27: a conversation, whose messages become tokens, and an answer that ends where its turn does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from tokenizers import Tokenizer
+
+from solutions.solution_12 import Model, Sampling
+
+START, END = "<|im_start|>", "<|im_end|>"  # control tokens: no text becomes one of them, whatever it says
+SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
+
+Message = tuple[str, str]  # a role (system, user or assistant), and what it says
+
+
+def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
+    """Return the tokens of a message in ChatML, as the model was trained on it::
+
+        <|im_start|>user
+        Who wrote Moby Dick?<|im_end|>
+
+    The role and the content are one text, with a newline between; another newline follows END.
+    """
+    # TODO: START by its id, the text's tokens, END by its id, the newline's tokens. (3 lines)
+    raise NotImplementedError
+
+
+def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> [1, seq]
+    """Return a conversation as tokens, up to where the assistant's answer begins.
+
+    Unless it begins with a message of the system, the one that the model was trained with comes first.
+    """
+    # TODO: SYSTEM first, if needed; every message; then START and "assistant\n", which the answer follows. (5 lines)
+    raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NucleusSampling(Sampling):
+    """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``.
+
+    Raises:
+        ValueError: ``top_p`` is not above 0 and at most 1, or another setting is impossible; the message names it.
+    """
+
+    top_p: float = 1.0  # 1: all tokens
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p = {self.top_p} is impossible; give a number above 0 and at most 1")
+
+    def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
+        """Return the probability of each token to be drawn; the likeliest token is always among them.
+
+        The temperature and ``top_k`` come first. Source: Holtzman et al. (2020), section 3.1.
+        """
+        p = super().probabilities(logits)
+        # TODO: Sort each row, likely first. A token stays if those before it have less than top_p. Normalize. (5 lines)
+        raise NotImplementedError
+
+
+def answer(
+    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator, end: int, max_new_tokens: int
+) -> Iterator[int]:  # [1, seq]
+    """Yield the tokens of an answer, each before the next is computed, and not the token ``end``, which ends its turn.
+
+    Args:
+        model: as in step 12.
+        input_ids: the conversation, up to where the answer begins.
+        sampling: how a token is chosen.
+        rng: what it is drawn with.
+        end: the id of END.
+        max_new_tokens: where to stop if the model does not end its turn.
+    """
+    # TODO: max_new_tokens times: choose by the last logits; return at end; yield the token, then append it. (6 lines)
+    raise NotImplementedError

@@ -1,0 +1,188 @@
+"""Step 26, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
+SCALES = 'scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)'
+FORMULA = "return scale * steps + minimum"
+PAIRS = "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])"
+HALVES = "halves = pairs.swapaxes(1, 2)"
+JOINED = "return halves.reshape(weight.shape)"
+PARTS = '*block, layer, kind = name.split(".")'
+OF_A_BLOCK = 'return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{kind}"'
+OTHERS = 'return f"{LAYERS[layer]}.{kind}"'
+NAME = "name = hugging_face_name(theirs)"
+NUMBERS = "converted[name] = dequantize(weight)"
+LAYER = 'layer = name.split(".")[-2]'
+UNPERMUTED = "converted[name] = unpermute(converted[name], heads[layer])"
+TIED = "return {HEAD: converted[EMBEDDINGS], **converted}"
+
+MISTAKES = {
+    "Low and high halves alternate; all low halves come first, then all high ones.": {
+        UNPACKED: 'steps = np.stack([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)\n'
+        "    steps = steps.reshape(*blocks.shape, BLOCK)"
+    },
+    "The high halves come first; the low ones do.": {
+        UNPACKED: 'steps = np.concatenate([blocks["steps"] >> 4, blocks["steps"] & 15], axis=-1)'
+    },
+    "8 is subtracted from the steps, as in Q4_0; in Q4_1 the minimum says where they begin.": {
+        FORMULA: "return scale * (steps.astype(np.int8) - 8) + minimum"
+    },
+    "The minimum is subtracted; step 0 is the minimum, so add it.": {FORMULA: "return scale * steps - minimum"},
+    "The minimum is left out; step 0 stands for it.": {FORMULA: "return scale * steps"},
+    "The minimum is multiplied by the scale, too; it is a number by itself.": {
+        FORMULA: "return scale * (steps + minimum)"
+    },
+    "Scale and minimum are swapped.": {FORMULA: "return minimum * steps + scale"},
+    "The steps are counted down from the minimum; they count up.": {FORMULA: "return minimum - scale * steps"},
+    "The minimum is added to the steps, and the scale is left out.": {FORMULA: "return steps + minimum"},
+    "The numbers are computed in float16, which rounds them: make float32 of scale and minimum first.": {
+        SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',
+        FORMULA: "return (scale * steps.astype(np.float16) + minimum).astype(np.float32)",
+    },
+    "The product is rounded to float16: make float32 of the scale before you multiply.": {
+        SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"].astype(np.float32)',
+        FORMULA: "return (scale * steps.astype(np.float16)).astype(np.float32) + minimum",
+    },
+    "The numbers are float16; return float32.": {
+        SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',
+        FORMULA: "return scale * steps.astype(np.float16) + minimum",
+    },
+    "The numbers are float64; return float32.": {
+        SCALES: SCALES.replace("np.float32", "np.float64"),
+    },
+    "The high half of a byte is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
+    "The low half of a byte still has the high one with it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
+    "Only the low halves are read; a block has 32 numbers.": {
+        UNPACKED: 'steps = np.concatenate([blocks["steps"] & 15] * 2, axis=-1)'
+    },
+    "The halves are joined along the blocks, not along the numbers: axis=-1.": {
+        UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
+    },
+    "The rows are still in llama.cpp's order.": {JOINED: "return weight.copy()"},
+    "The rows are permuted once more, as llama.cpp's converter does; go the other way.": {
+        PAIRS: "pairs = weight.reshape(heads, 2, -1, weight.shape[-1])"
+    },
+    "The rows of all heads are mixed; each head is put in order by itself.": {PAIRS: PAIRS.replace("heads, ", "1, ")},
+    "The number of heads is taken for the width of a head.": {
+        PAIRS: "pairs = weight.reshape(-1, heads // 2, 2, weight.shape[-1])",
+    },
+    "Neighbors are swapped; rows at even places come first, then those at odd ones.": {
+        HALVES: "halves = pairs[:, :, ::-1]"
+    },
+    "Odd rows come before even ones; row i of a head is at 2 i.": {HALVES: "halves = pairs.swapaxes(1, 2)[:, ::-1]"},
+    "The columns are put in order; the rows are the outputs of q_proj.": {
+        PAIRS: "pairs = weight.T.reshape(2, -1, 2, len(weight))",
+        JOINED: "return halves.reshape(weight.T.shape).T",
+    },
+    "The axes are swapped as the list says, and heads come last; swap only the pair and its place.": {
+        HALVES: "halves = pairs.swapaxes(0, 2)"
+    },
+    "The heads stay an axis of their own; the weight is [heads * head_dim, in].": {
+        JOINED: "return halves.reshape(heads, -1, weight.shape[-1])"
+    },
+    "unpermute changes the weight that it is given; make a new array.": {
+        JOINED: "weight[:] = halves.reshape(weight.shape)\n    return weight"
+    },
+    "Every weight of a block is named as if it were in block 0; its number is the second part.": {
+        OF_A_BLOCK: OF_A_BLOCK.replace("{block[1]}", "0")
+    },
+    "Only the last digit of the block's number is used.": {OF_A_BLOCK: OF_A_BLOCK.replace("[1]", "[1][-1]")},
+    "model. is missing in front of layers.": {OF_A_BLOCK: OF_A_BLOCK.replace("model.layers", "layers")},
+    "The layers of a block are in model.layers, as Hugging Face's Llama has them; GPT-2's are in transformer.h.": {
+        OF_A_BLOCK: OF_A_BLOCK.replace("model.layers", "transformer.h")
+    },
+    "llama.cpp's own name of the layer is kept; BLOCK_LAYERS has Hugging Face's.": {
+        OF_A_BLOCK: OF_A_BLOCK.replace("BLOCK_LAYERS[layer]", "layer")
+    },
+    "The name ends without weight or bias.": {
+        OF_A_BLOCK: OF_A_BLOCK.replace(".{kind}", ""),
+        OTHERS: "return LAYERS[layer]",
+    },
+    "Every name ends with weight; a bias stays a bias.": {OF_A_BLOCK: OF_A_BLOCK.replace("{kind}", "weight")},
+    "The name ends without weight outside the blocks.": {OTHERS: "return LAYERS[layer]"},
+    "The weights keep llama.cpp's names.": {
+        NAME: "name = theirs",
+        TIED: 'return {HEAD: converted["token_embd.weight"], **converted}',
+    },
+    "The weights are still in blocks; dequantize them.": {
+        NUMBERS: "converted[name] = weight",
+        "if layer in heads:": "if False:",
+    },
+    "q_proj and k_proj are still in llama.cpp's order; unpermute them.": {"if layer in heads:": "if False:"},
+    "Only q_proj is un-permuted; k_proj was permuted, too.": {"if layer in heads:": 'if layer == "q_proj":'},
+    "Only k_proj is un-permuted; q_proj was permuted, too.": {"if layer in heads:": 'if layer == "k_proj":'},
+    "v_proj is un-permuted, too; values are not rotated, so it never was permuted.": {
+        "if layer in heads:": 'heads["v_proj"] = config.num_key_value_heads\n        if layer in heads:'
+    },
+    "k_proj is un-permuted as if it had as many heads as q_proj; it has num_key_value_heads.": {
+        "heads[layer])": "config.num_attention_heads)"
+    },
+    "q_proj is un-permuted as if it had as many heads as k_proj; it has num_attention_heads.": {
+        "heads[layer])": "config.num_key_value_heads)"
+    },
+    "The head is missing; a model that has none of its own uses its embeddings.": {TIED: "return converted"},
+    "The embeddings replace a head that the file has; use them only where there is none.": {
+        TIED: "return {**converted, HEAD: converted[EMBEDDINGS]}"
+    },
+    "The embeddings are moved to the head; the model needs both.": {
+        TIED: "head = converted.pop(EMBEDDINGS)\n    return {HEAD: head, **converted}"
+    },
+    "The head is transposed; Linear keeps its weight [out, in], as the embeddings are.": {
+        TIED: "return {HEAD: converted[EMBEDDINGS].T, **converted}"
+    },
+    "The norms are left out; a GGUF file has them in float32.": {
+        NUMBERS: "if weight.ndim < 2:\n            continue\n        converted[name] = dequantize(weight)"
+    },
+    "Only the last weight is returned: the dict is made anew in the loop.": {
+        NUMBERS: "converted = {EMBEDDINGS: converted.get(EMBEDDINGS), name: dequantize(weight)}"
+    },
+}
+
+ALTERNATIVES = {
+    "a remainder and a quotient": {UNPACKED: UNPACKED.replace("& 15", "% 16").replace(">> 4", "// 16")},
+    "the minimum first": {FORMULA: "return minimum + scale * steps"},
+    "the steps as float32": {FORMULA: "return minimum + scale * steps.astype(np.float32)"},
+    "filled by halves": {
+        UNPACKED: 'steps = np.empty((*blocks.shape, BLOCK), np.float32)\n    steps[..., :16] = blocks["steps"] & 15\n'
+        '    steps[..., 16:] = blocks["steps"] >> 4'
+    },
+    "slices of even and odd rows": {
+        f"{HALVES}  # [heads, 2, head_dim / 2, in]": "halves = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1)"
+    },
+    "transpose": {HALVES: "halves = pairs.transpose(0, 2, 1, 3)"},
+    "np.moveaxis": {HALVES: "halves = np.moveaxis(pairs, 2, 1)"},
+    "by rows": {
+        PAIRS: "pairs = weight.reshape(heads, -1, weight.shape[-1])",
+        HALVES: "halves = np.concatenate([pairs[:, ::2], pairs[:, 1::2]], axis=1)",
+    },
+    "an index of rows": {
+        PAIRS: "pairs = np.arange(len(weight)).reshape(heads, -1, 2)",
+        JOINED: "return weight[halves.ravel()]",
+    },
+    "one table of both": {
+        PARTS: f"{PARTS}\n    names = LAYERS | BLOCK_LAYERS",
+        OF_A_BLOCK: OF_A_BLOCK.replace("BLOCK_LAYERS", "names"),
+        OTHERS: OTHERS.replace("LAYERS", "names"),
+    },
+    "by the number of parts": {
+        PARTS: 'parts = name.split(".")\n    layer, kind = parts[-2:]',
+        "if block:": "if len(parts) == 4:",
+        OF_A_BLOCK: OF_A_BLOCK.replace("block[1]", "parts[1]"),
+    },
+    "by replacing": {
+        OF_A_BLOCK: 'return name.replace("blk", "model.layers", 1).replace(f".{layer}.", f".{BLOCK_LAYERS[layer]}.")'
+    },
+    "two layers by their names": {
+        "if layer in heads:": 'if name.endswith(("q_proj.weight", "k_proj.weight")):',
+    },
+    "setdefault": {TIED: "converted.setdefault(HEAD, converted[EMBEDDINGS])\n    return converted"},
+    "a copy of the embeddings as head": {TIED: "return {HEAD: converted[EMBEDDINGS].copy(), **converted}"},
+}
+
+#: What people bring along from PyTorch; the check shows the line to write instead.
+HABITS = {
+    "torch.cat": {UNPACKED: UNPACKED.replace("np.concatenate", "torch.cat").replace("axis", "dim")},
+    "float as a method": {SCALES: 'scale, minimum = blocks["scale"].float(), blocks["minimum"].float()'},
+    "view": {PAIRS: PAIRS.replace("reshape", "view")},
+    "permute": {HALVES: "halves = pairs.permute(0, 2, 1, 3)"},
+    "swapdims": {HALVES: "halves = pairs.swapdims(1, 2)"},
+}

@@ -1,0 +1,214 @@
+"""Step 27, what people write instead: mistakes, each with its sentence, and other right answers."""
+
+BOTH = "start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END)"
+TEXT = 'text = tokenizer.encode(f"{role}\\n{content}").ids'
+MESSAGE = 'return [start, *text, end, *tokenizer.encode("\\n").ids]'
+SYSTEM_FIRST = 'if messages[0][0] != "system":'
+PUT_FIRST = 'messages = [("system", SYSTEM), *messages]'
+IDS = "ids = [token for role, content in messages for token in message_ids(tokenizer, role, content)]"
+OPENING = 'opening = [tokenizer.token_to_id(START), *tokenizer.encode("assistant\\n").ids]'
+ARRAY = "return np.array([ids + opening])"
+ALL = "p = super().probabilities(logits)"
+ORDER = "order = np.argsort(-p, axis=-1)"
+BEFORE = "before = ordered.cumsum(axis=-1) - ordered"
+CUT = "np.where(before < self.top_p, ordered, 0)"
+PUT = f"np.put_along_axis(p, order, {CUT}, axis=-1)"
+NORMALIZED = "return p / p.sum(axis=-1, keepdims=True)"
+LOOP = "for _ in range(max_new_tokens):"
+CHOSEN = "token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])"
+STOP = "if token == end:\n            return"
+YIELD = "yield token"
+APPEND = "input_ids = np.append(input_ids, [[token]], axis=1)"
+
+MISTAKES = {
+    "The whole message is encoded as text, and text never becomes a control token: put the ids of START and END, by "
+    "token_to_id, around the encoded text.": {
+        MESSAGE: 'return tokenizer.encode(f"{START}{role}\\n{content}{END}\\n").ids'
+    },
+    "encode_special_tokens is turned off, so that text can end its turn and speak as the system; leave it as it is.": {
+        f"{BOTH}\n    {TEXT}\n    {MESSAGE}": "tokenizer.encode_special_tokens = False\n"
+        '    ids = tokenizer.encode(f"{START}{role}\\n{content}{END}\\n").ids\n'
+        "    tokenizer.encode_special_tokens = True\n"
+        "    return ids"
+    },
+    "A space is between the role and what it says; a newline must be.": {TEXT: TEXT.replace("\\n", " ")},
+    "Nothing is between the role and what it says; a newline must be.": {TEXT: TEXT.replace("\\n", "")},
+    "A colon is between the role and what it says; in ChatML, a newline is.": {TEXT: TEXT.replace("\\n", ": ")},
+    "The newline after END is missing.": {MESSAGE: "return [start, *text, end]"},
+    "The newline stands before END; it comes after it.": {
+        MESSAGE: 'return [start, *text, *tokenizer.encode("\\n").ids, end]'
+    },
+    "END is missing, so no message ends.": {MESSAGE: 'return [start, *text, *tokenizer.encode("\\n").ids]'},
+    "START is missing.": {MESSAGE: MESSAGE.replace("start, ", "")},
+    "START and END are swapped.": {BOTH: "end, start = tokenizer.token_to_id(START), tokenizer.token_to_id(END)"},
+    "A message ends as it begins, with START; it ends with END.": {BOTH: BOTH.replace("(END)", "(START)")},
+    "A message ends with <|endoftext|>, which separates texts; a turn ends with END.": {
+        BOTH: BOTH.replace("(END)", '("<|endoftext|>")')
+    },
+    "The role is missing: START, the role, a newline, and then what it says.": {
+        TEXT: TEXT.replace("{role}\\n", ""),
+    },
+    "What the message says is missing.": {TEXT: 'text = tokenizer.encode(f"{role}\\n").ids'},
+    "Spaces and newlines around what a message says are stripped; leave them as they are.": {
+        TEXT: TEXT.replace("{content}", "{content.strip()}")
+    },
+    "The role and what it says are encoded apart; as one text, newlines between them may be one token.": {
+        TEXT: 'text = tokenizer.encode(f"{role}\\n").ids + tokenizer.encode(content).ids'
+    },
+    "Every message is the user's; write its own role.": {TEXT: TEXT.replace("{role}", "user")},
+    "The message of the system is missing where there is none: SYSTEM comes first then.": {SYSTEM_FIRST: "if False:"},
+    "SYSTEM comes first even where there is a message of the system.": {SYSTEM_FIRST: "if True:"},
+    "SYSTEM comes last; it comes first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
+    "SYSTEM replaces the first message; put it in front of all.": {
+        PUT_FIRST: 'messages = [("system", SYSTEM), *messages[1:]]'
+    },
+    "SYSTEM has the role of the user; its role is system.": {PUT_FIRST: PUT_FIRST.replace('("system"', '("user"')},
+    "SYSTEM is put into the list that was given, which belongs to the caller; make a new list.": {
+        PUT_FIRST: 'messages.insert(0, ("system", SYSTEM))'
+    },
+    "Only the last message is there; the model remembers nothing, so it needs the whole conversation.": {
+        IDS: IDS.replace("in messages for", "in messages[-1:] for")
+    },
+    "The assistant's messages are left out; the model needs its own answers, too.": {
+        IDS: IDS.replace("in messages for", 'in messages if role != "assistant" for')
+    },
+    "The answer is not opened: START and the assistant's role come last.": {ARRAY: "return np.array([ids])"},
+    "The newline after the opening's assistant is missing.": {OPENING: OPENING.replace("assistant\\n", "assistant")},
+    "The answer is opened and ended at once; END is for the model to choose.": {
+        ARRAY: "return np.array([ids + opening + [tokenizer.token_to_id(END)]])"
+    },
+    "The answer is opened as a whole message, which ends at once: START and the role alone are enough.": {
+        OPENING: 'opening = message_ids(tokenizer, "assistant", "")'
+    },
+    "The user's next message is opened; it is the assistant who answers.": {
+        OPENING: OPENING.replace("assistant", "user")
+    },
+    "The opening is encoded as text, START too; its id is token_to_id(START).": {
+        OPENING: 'opening = tokenizer.encode(f"{START}assistant\\n").ids'
+    },
+    "The batch axis is missing: the conversation is a row of [1, seq].": {ARRAY: "return np.array(ids + opening)"},
+    "top_p changes nothing: drop the tokens that it leaves out.": {PUT: "pass"},
+    "The token that reaches top_p is dropped, too; it must stay.": {
+        CUT: CUT.replace("before <", "ordered.cumsum(axis=-1) <=")
+    },
+    "One token too many stays: it ends with the one that reaches top_p.": {
+        CUT: CUT.replace("before <", "before - np.roll(ordered, 1, axis=-1) * (before > 0) <")
+    },
+    "The unlikely tokens are kept: sort so that likely ones come first.": {ORDER: "order = np.argsort(p, axis=-1)"},
+    "Each token is compared by itself with top_p; compare what those before it have together.": {
+        CUT: CUT.replace("before <", "ordered >")
+    },
+    "Tokens of a probability below 1 - top_p are dropped; compare what the likelier tokens have together with top_p.": {
+        CUT: CUT.replace("before < self.top_p", "ordered >= 1 - self.top_p")
+    },
+    "The nucleus has a probability of 1 - top_p, not top_p.": {CUT: CUT.replace("self.top_p", "1 - self.top_p")},
+    "The probabilities stay sorted; put them back where their tokens are.": {PUT: f"p = {CUT}"},
+    "The probabilities are put back by the order of their order; order itself says where they belong.": {
+        PUT: f"p = np.take_along_axis({CUT}, order, axis=-1)"
+    },
+    "The probabilities left by top_p are not shared out: they must add up to 1 again.": {NORMALIZED: "return p"},
+    "The sum is that of the whole batch; every row adds up to 1 by itself.": {NORMALIZED: "return p / p.sum()"},
+    "The rows are sorted, not the tokens: axis=-1.": {
+        ORDER: ORDER.replace("axis=-1", "axis=0"),
+        "ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.take_along_axis(p, order, axis=0)",
+        PUT: PUT.replace("0), axis=-1", "0), axis=0"),
+    },
+    "The order of the first row is used for every row; each has its own.": {
+        ORDER: "order = np.broadcast_to(np.argsort(-p[:1], axis=-1), p.shape)"
+    },
+    "The probabilities are summed over the rows; over the tokens, axis=-1.": {
+        BEFORE: "before = ordered.cumsum(axis=0) - ordered"
+    },
+    "The temperature and top_k are lost: begin with super().probabilities(logits).": {
+        ALL: "p = Sampling().probabilities(logits)"
+    },
+    "The logits are taken for probabilities: begin with super().probabilities(logits).": {
+        ALL: "p = logits.astype(np.float64)"
+    },
+    "The token that ends the turn is yielded, too; end before it.": {
+        f"{STOP}\n        {YIELD}": f"{YIELD}\n        {STOP}"
+    },
+    "The answer goes on after the turn has ended; return there.": {STOP: "pass"},
+    "The token that ends the turn is left out, and the answer goes on; return there.": {
+        STOP: "if token == end:\n            continue"
+    },
+    "The new token is not appended, so the model never sees it.": {APPEND: "pass"},
+    "The model sees the new token alone; append it to the conversation.": {APPEND: "input_ids = np.array([[token]])"},
+    "The new token stands in front; append it at the end.": {
+        APPEND: "input_ids = np.append([[token]], input_ids, axis=1)"
+    },
+    "The text is one axis; it stays a row of [1, seq]: axis=1.": {APPEND: "input_ids = np.append(input_ids, token)"},
+    "The logits of the first position are taken; take those of the last, [:, -1].": {
+        CHOSEN: CHOSEN.replace("[:, -1]", "[:, 0]")
+    },
+    "The position is counted from the length of the text, and the model may answer its last one alone: take -1.": {
+        CHOSEN: CHOSEN.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
+    },
+    "The likeliest token is taken, whatever the sampling; sampling.choose chooses.": {
+        CHOSEN: "token = int(model(input_ids)[0, -1].argmax())"
+    },
+    "The tokens are drawn with a generator of their own, so that the same seed gives other text; draw with rng.": {
+        CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng())")
+    },
+    "The generator is made anew for each token, so that each gets the same random number; draw with rng.": {
+        CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng(1))")
+    },
+    "max_new_tokens is not used: it says where an answer stops at the latest.": {LOOP: "for _ in range(20):"},
+    "One token too many is yielded.": {LOOP: "for _ in range(max_new_tokens + 1):"},
+    "The answer is returned when it is whole; yield each token as soon as it is chosen.": {
+        LOOP: f"tokens = []\n    {LOOP}",
+        STOP: "if token == end:\n            break",
+        YIELD: "tokens.append(token)",
+        APPEND: f"{APPEND}\n    return iter(tokens)",
+    },
+    "Each token is yielded after the next is computed; yield it as soon as it is chosen.": {
+        LOOP: f"waiting = []\n    {LOOP}",
+        STOP: "if waiting:\n            yield waiting.pop()\n        if token == end:\n            return",
+        YIELD: "waiting.append(token)",
+        APPEND: f"{APPEND}\n    yield from waiting",
+    },
+}
+
+ALTERNATIVES = {
+    "the parts added up": {MESSAGE: 'return [start] + text + [end] + tokenizer.encode("\\n").ids'},
+    "a loop over the messages": {
+        IDS: "ids = []\n    for role, content in messages:\n        ids.extend(message_ids(tokenizer, role, content))"
+    },
+    "the message of an answer, without its end": {OPENING: 'opening = message_ids(tokenizer, "assistant", "")[:-2]'},
+    "the dtype said": {ARRAY: "return np.array([ids + opening], dtype=np.int64)"},
+    "reversed": {ORDER: "order = np.argsort(p, axis=-1)[:, ::-1]"},
+    "a count and a threshold": {
+        f"{ORDER}\n        ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.sort(p, axis=-1)[:, ::-1]",
+        f"{BEFORE}  # what all likelier tokens have together": "before = ordered.cumsum(axis=-1) - ordered",
+        PUT: "least = np.take_along_axis(ordered, (before < self.top_p).sum(axis=-1, keepdims=True) - 1, axis=-1)\n"
+        "        p = np.where(p < least, 0, p)",
+    },
+    "row by row": {
+        f"{ORDER}\n        ordered = np.take_along_axis(p, order, axis=-1)": "for row in p:\n"
+        "            by_size = np.argsort(-row)\n"
+        "            count = np.searchsorted(np.cumsum(row[by_size]), self.top_p) + 1\n"
+        "            row[by_size[count:]] = 0",
+        f"{BEFORE}  # what all likelier tokens have together\n        {PUT}\n        {NORMALIZED}": NORMALIZED,
+    },
+    "Hugging Face's way, from the unlikely end": {
+        ORDER: "order = np.argsort(p, axis=-1)",
+        BEFORE: "up_to = ordered.cumsum(axis=-1)",
+        CUT: "np.where(up_to <= 1 - self.top_p, 0, ordered)",
+    },
+    "a while loop": {
+        LOOP: "count = 0\n    while count < max_new_tokens:\n        count += 1",
+    },
+    "np.concatenate": {APPEND: "input_ids = np.concatenate([input_ids, np.array([[token]])], axis=1)"},
+    "step 12's function": {
+        CHOSEN: "logits = model(input_ids)[:, -1]\n        token = sampling.choose(logits, rng).item()"
+    },
+    "tokens as NumPy's integers": {CHOSEN: "token = sampling.choose(model(input_ids)[:, -1], rng)[0]"},
+}
+
+#: What people bring along from PyTorch or Hugging Face; the check shows the line to write instead.
+HABITS = {
+    "sort with descending": {ORDER: "order = np.argsort(p, axis=-1, descending=True)"},
+    "cumsum with a dim": {BEFORE: BEFORE.replace("axis", "dim")},
+    "torch.cat": {APPEND: "input_ids = torch.cat([input_ids, [[token]]], dim=1)"},
+    "sum with a dim": {NORMALIZED: "return p / p.sum(dim=-1, keepdim=True)"},
+}

@@ -1,0 +1,203 @@
+"""Step 26, published weights: what is claimed.
+
+Blocks are compared with the numbers of llama.cpp's package ``gguf``. The weights of a small file, as llama.cpp's
+converter writes them, are compared with what Hugging Face's transformers reads in it, and so are the logits.
+"""
+
+import gguf
+import numpy as np
+import pytest
+from max.driver import CPU
+from max.experimental import functional as F
+
+from checker.claims import about, equal, for_each, is_value, keeps_nothing, require
+from checker.claims.modules import build
+from solutions.caching import on_arrays
+from solutions.llama import LlamaForCausalLM
+from solutions.llama_config import LlamaConfig
+from solutions.solution_14 import CachedModel
+from solutions.solution_22 import Q8_0
+from solutions.solution_26 import EMBEDDINGS, HEAD, Q4_1
+
+LLAMA_CPP = "llama.cpp's"
+HEADS = {"q": "num_attention_heads", "k": "num_key_value_heads"}
+ROWS = ("row", "column")
+
+
+def numbers_in(blocks):  # [..., in / 32] of Q4_1 -> [..., in]
+    """The numbers that some rows of blocks stand for, by llama.cpp's package."""
+    return gguf.dequantize(blocks.view(np.uint8), gguf.GGMLQuantizationType.Q4_1)
+
+
+def any_blocks(random, *shape):
+    """Blocks of any bytes, such as a file may have, with scales around 1 and minima on both sides of 0."""
+    blocks = random.integers(0, 256, (*shape, Q4_1.itemsize)).astype(np.uint8).view(Q4_1)[..., 0]
+    blocks["scale"] = random.uniform(0.5, 2, (*shape, 1))
+    blocks["minimum"] = random.uniform(-20, 5, (*shape, 1))
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def config(reference):
+    return LlamaConfig(**reference.config)
+
+
+@pytest.fixture(scope="module")
+def file(reference):
+    """The weights of the file as it has them, by llama.cpp's names."""
+    weights = {}
+    for name, array in reference.items():
+        if name.startswith("gguf/"):
+            dtype = {"float32": np.float32, "uint8": Q8_0 if "embd" in name else Q4_1}[array.dtype.name]
+            weights[name.removeprefix("gguf/")] = array.view(dtype)
+    return weights
+
+
+@about("dequantize_q4_1")
+def test_any_blocks(step):
+    """Each half of a byte is multiplied by the scale of its block, plus its minimum: low halves first, in float32."""
+    blocks = any_blocks(np.random.default_rng(8), 5, 3)
+    right = numbers_in(blocks).reshape(5, 3, 32)
+    result = keeps_nothing(step.dequantize_q4_1, blocks.copy(), right=lambda _: right)
+    equal(result, right, ("row", "block", "number"), what="the numbers of 5 x 3 blocks", whose=LLAMA_CPP)
+
+
+@about("dequantize_q4_1")
+def test_a_single_block(step):
+    """A block by itself, without rows around it, stands for 32 numbers."""
+    block = any_blocks(np.random.default_rng(9), 1)
+    right = numbers_in(block)
+    equal(step.dequantize_q4_1(block[0]), right, ("number",), what="the numbers of a single block", whose=LLAMA_CPP)
+
+
+@about("dequantize_q4_1")
+def test_float32(step):
+    """It is computed in float32: float16, which scale and minimum have, would round the numbers."""
+    blocks = any_blocks(np.random.default_rng(10), 4)
+    blocks["scale"] = blocks["scale"] / 7
+    equal(step.dequantize_q4_1(blocks), numbers_in(blocks).reshape(4, 32), ("block", "number"), whose=LLAMA_CPP)
+
+
+@about("unpermute")
+def test_rows(step, file, reference):
+    """Rows i and i + head_dim / 2 of each head, which the file has side by side, are where Hugging Face has them."""
+
+    def is_hugging_faces(layer):
+        weight, heads = file[f"blk.1.attn_{layer}.weight"], int(reference.config[HEADS[layer]])
+        right = reference.weights[f"model.layers.1.self_attn.{layer}_proj.weight"]
+        result = step.unpermute(numbers_in(weight), heads)
+        equal(result, right, ROWS, what=f"{layer}_proj of {heads} heads")
+
+    for_each(HEADS, is_hugging_faces)
+
+
+@about("unpermute")
+def test_a_row_is_moved_as_it_is(step):
+    """Rows are moved whole, with any number of columns, and the weight that it is given stays as it is."""
+    for columns in (1, 3):
+        weight = np.arange(12 * columns, dtype=np.float32).reshape(12, columns)
+        given = weight.copy()
+        equal(step.unpermute(given, 2), in_order(weight, 2), ROWS, what="12 rows of 2 heads", whose="the right")
+        require(np.array_equal(given, weight), "unpermute changes the weight that it is given: make a new array.")
+
+
+def in_order(weight, heads):
+    """The rows of each head: those at even places first, then those at odd ones."""
+    each = np.split(weight, heads)
+    return np.concatenate([head[first::2] for head in each for first in (0, 1)])
+
+
+@about("hugging_face_name")
+def test_names(step, file, reference):
+    """Every weight of the file has the name that it has in Hugging Face's model."""
+    right = dict(zip(by_llama_cpp(reference.weights), reference.weights, strict=True))
+    for_each(file, lambda name: is_value(f"the name of {name}", step.hugging_face_name(name), right[name]))
+
+
+def by_llama_cpp(names):
+    """Names of Hugging Face's as llama.cpp has them, by its package."""
+    table = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 99)
+    return [table.get_name(name, (".weight", ".bias")) for name in names]
+
+
+@about("hugging_face_name")
+def test_other_names(step):
+    """So has a weight of a later block, a bias, and a head of its own."""
+    names = ["model.layers.12.mlp.up_proj.weight", "model.layers.70.self_attn.q_proj.bias", HEAD]
+
+    def is_right(name):
+        theirs = by_llama_cpp([name])[0]
+        is_value(f"the name of {theirs}", step.hugging_face_name(theirs), name)
+
+    for_each(names, is_right)
+
+
+def converted(step, weights, config):
+    """What becomes of some weights, which must stay as they are."""
+    given = {name: weight.copy() for name, weight in weights.items()}
+    result = step.convert_llama(given, config)
+    kept = given.keys() == weights.keys() and all(np.array_equal(given[name], weights[name]) for name in weights)
+    require(kept, "convert_llama changes the weights that it is given: make new ones.")
+    require(isinstance(result, dict), f"It returns {type(result).__name__}, not a dict of weights.")
+    return result
+
+
+@about("convert_llama")
+def test_a_whole_file(step, file, config, reference):
+    """Every weight of a file has Hugging Face's name and numbers, in float32; blocks and plain ones."""
+    result = converted(step, file, config)
+    right = dict(reference.weights)
+    missing = sorted(right.keys() - result.keys())
+    require(not missing, f"{len(missing)} weights are missing, the first {missing[:1]}.", missing)
+    unknown = sorted(result.keys() - right.keys() - {HEAD})
+    require(not unknown, f"{len(unknown)} weights are unknown, the first {unknown[:1]}.", unknown)
+    for_each(right, lambda name: equal(result[name], right[name], what=name))
+
+
+@about("convert_llama")
+def test_the_tied_head(step, file, config, reference):
+    """A model without a head of its own has its embeddings as head."""
+    result = converted(step, file, config)
+    require(HEAD in result, f"{HEAD} is missing: it is the embeddings.", sorted(result))
+    equal(result[HEAD], reference.weights[EMBEDDINGS], ("token", "channel"), what=HEAD)
+
+
+@about("convert_llama")
+def test_a_head_of_its_own(step, file, config):
+    """A head that is in the file stays what it is."""
+    head = np.random.default_rng(11).standard_normal((33, 64)).astype(np.float32)
+    result = converted(step, {"output.weight": head, **file}, config)
+    require(HEAD in result, f"{HEAD} is missing, which the file has as output.weight.", sorted(result))
+    equal(result[HEAD], head, ("token", "channel"), what=HEAD, whose="the file's")
+
+
+@about("convert_llama")
+def test_logits(step, file, config, reference):
+    """In a model, the logits of the next token are Hugging Face's with the same file."""
+    model = build(LlamaForCausalLM, config, weights=converted(step, file, config))
+
+    def interpreted(*inputs):
+        with F.lazy():
+            return model(*inputs)
+
+    logits = CachedModel(on_arrays(interpreted, CPU()), config.cache_config, CPU())(reference["input"])
+    equal(logits, reference["logits"][:, -1:], ("batch", "token", "logit"), what="the logits")
+
+
+@pytest.mark.drawn
+@about("dequantize_q4_1")
+def test_other_blocks(step, draw):
+    """Random blocks, however many, stand for llama.cpp's numbers."""
+    shape = draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4)
+    blocks = any_blocks(np.random.default_rng(draw.whole("seed", 100, 10_000)), *shape)
+    right = numbers_in(blocks).reshape(*shape, 32)
+    equal(step.dequantize_q4_1(blocks), right, ("row", "block", "number"), whose=LLAMA_CPP)
+
+
+@pytest.mark.drawn
+@about("unpermute")
+def test_other_rows(step, draw):
+    """Rows of random heads are put in order, too."""
+    heads, half = draw.whole("heads", 1, 6), draw.whole("head_dim / 2", 3, 9)
+    weight = draw.array(heads * 2 * half, draw.whole("columns", 1, 9))
+    equal(step.unpermute(weight, heads), in_order(weight, heads), ROWS, whose="the right")
