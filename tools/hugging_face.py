@@ -69,10 +69,14 @@ def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) ->
     return model, weights
 
 
-def awkward_llama() -> tuple[Any, Record]:
-    """Return a whole Llama on the awkward configuration, and its weights; the head has its own."""
-    sizes = {name: size for name, size in AWKWARD_LLAMA.items() if name != "rope_theta"}
-    rope = {"rope_type": "default", "rope_theta": AWKWARD_LLAMA["rope_theta"]}
+def hugging_face_llama(*, rope_theta: float, **sizes: Any) -> Any:
+    """Return Hugging Face's Llama of the given sizes; it has a head of its own."""
+    rope = {"rope_type": "default", "rope_theta": rope_theta}
     options: dict[str, Any] = {"tie_word_embeddings": False, "attn_implementation": "sdpa"}
-    model = LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, **options))
+    return LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, **options)).eval()
+
+
+def awkward_llama() -> tuple[Any, Record]:
+    """Return a whole Llama on the awkward configuration, and its weights."""
+    model = hugging_face_llama(**AWKWARD_LLAMA)
     return model, seeded(model)

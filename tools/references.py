@@ -21,7 +21,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from torch.nn import functional
-from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import DynamicCache, GPT2LMHeadModel, GPT2Tokenizer
 from transformers.generation.logits_process import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
@@ -39,6 +39,7 @@ from tools.hugging_face import (
     awkward_llama,
     awkward_model,
     hugging_face_config,
+    hugging_face_llama,
     load,
     seeded,
     seeded_model,
@@ -679,9 +680,7 @@ IN_GGUF: dict[str, Any] = dict(
 @torch.no_grad()
 def step_26() -> Record:
     """Record a GGUF file as it is, what transformers reads in it, and the logits of that."""
-    sizes = {name: size for name, size in IN_GGUF.items() if name != "rope_theta"}
-    rope = {"rope_type": "default", "rope_theta": IN_GGUF["rope_theta"]}
-    model: Any = LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, tie_word_embeddings=True))
+    model = hugging_face_llama(**IN_GGUF)
     written = {name: as_written(name, weight) for name, weight in seeded(model).items() if name != "lm_head.weight"}
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, IN_GGUF["num_hidden_layers"])
     with tempfile.TemporaryDirectory() as folder:

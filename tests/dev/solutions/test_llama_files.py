@@ -4,23 +4,27 @@ transformers reads this file's tokenizer wrongly (it does not cut digits apart),
 rule for "smollm", written out here.
 """
 
-from dataclasses import replace
 from itertools import pairwise
 
 import gguf
+import jinja2
 import numpy as np
 import pytest
+import regex
+import torch
 from max.driver import CPU
 from max.experimental import functional as F
 from tokenizers.pre_tokenizers import ByteLevel
+from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 from checker.max_adapter.hooks import install_hooks
 from solutions.caching import PADDING, on_arrays
 from solutions.gguf_tokenizer import tokenizer_of
-from solutions.llama_files import SIZES, empty_llama, load_llama, read_llama
+from solutions.llama_files import SIZES, load_llama, read_llama
 from solutions.solution_14 import CachedModel
 from solutions.solution_26 import HEAD
 from solutions.solution_27 import END, START, chat_ids
+from tools.hugging_face import hugging_face_llama, load
 
 pytestmark = pytest.mark.slow
 
@@ -45,20 +49,15 @@ def read(smollm2_file):
 
 
 def test_every_weight_is_what_transformers_reads(read, smollm2_file):
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
-    from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
-
     config, weights, _ = read
-    sizes = {name: size for name, size in vars(config).items() if name != "rope_theta"}
     with torch.device("meta"):
-        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, tie_word_embeddings=True))
+        model = hugging_face_llama(**vars(config))
     theirs = load_gguf_checkpoint(str(smollm2_file), return_tensors=True, model_to_load=model)["tensors"]
     assert weights.keys() - theirs.keys() == {HEAD}
     assert [name for name, tensor in theirs.items() if not np.array_equal(weights[name], tensor.numpy())] == []
 
 
 def test_the_tokens_are_llama_cpps(read):
-    regex = pytest.importorskip("regex")
     fields = read[2]
     tokenizer = tokenizer_of(fields)
     letters = dict(zip(range(256), byte_letters(), strict=True))
@@ -89,7 +88,6 @@ def byte_letters():
 
 
 def test_a_conversation_is_written_as_the_template_in_the_file_writes_it(read):
-    jinja2 = pytest.importorskip("jinja2")
     fields = read[2]
     tokenizer = tokenizer_of(fields)
     template = jinja2.Environment().from_string(fields["tokenizer.chat_template"])
@@ -100,7 +98,6 @@ def test_a_conversation_is_written_as_the_template_in_the_file_writes_it(read):
 
 
 def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, smollm2_file):
-    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     install_hooks()
     config, weights, fields = read
     tokenizer = tokenizer_of(fields)
@@ -114,10 +111,8 @@ def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, s
     longest = max(map(len, talks))
     padded = np.array([[PADDING] * (longest - len(talk)) + talk for talk in talks])
     logits = CachedModel(on_arrays(interpreted, CPU()), model.config.cache_config, CPU())(padded)[:, -1]
-    sizes = {name: size for name, size in vars(config).items() if name != "rope_theta"}
-    rope = {"rope_type": "default", "rope_theta": config.rope_theta}
-    theirs = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, rope_parameters=rope)).eval()
-    theirs.load_state_dict({name: torch.from_numpy(weight) for name, weight in weights.items()})
+    theirs = hugging_face_llama(**vars(config))
+    load(theirs, weights)
     with torch.no_grad():
         for row, ids in zip(logits, talks, strict=True):
             np.testing.assert_allclose(row, theirs(torch.tensor([ids])).logits[0, -1].numpy(), atol=2e-4)
@@ -164,6 +159,6 @@ def test_an_unknown_tokenizer_is_refused():
         tokenizer_of({"tokenizer.ggml.model": "llama"})
 
 
-def test_a_context_is_at_most_the_models(read):
-    config = replace(read[0], num_hidden_layers=1)
-    assert empty_llama(config).config.max_position_embeddings == 8192
+def test_a_context_is_at_most_the_models(smollm2_file):
+    for context, longest in ((64, 64), (10_000, 8192)):
+        assert load_llama(smollm2_file, context)[0].config.max_position_embeddings == longest
