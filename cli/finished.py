@@ -175,9 +175,9 @@ def python() -> None:
 
 
 @click.command()
-@click.argument("prompt", type=Text(), help="the text to continue")
+@click.argument("prompt", type=Text(), required=False, help="the text to continue; without it, each line that is typed")
 @writing_options
-def generate(prompt: str, **options: Any) -> None:
+def generate(prompt: str | None, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
     from play.generate import generate
 
@@ -186,13 +186,24 @@ def generate(prompt: str, **options: Any) -> None:
 
 
 @click.command()
-@writing_options
-def chat(**options: Any) -> None:
-    """Continue one prompt after another."""
-    from play.generate import generate
+@click.argument("question", type=Text(), required=False, help="what to ask; without one, each line that is typed")
+@click.option(
+    "--model", default="smollm2", show_default=True, help="smollm2, or the GGUF file of a Llama that answers."
+)
+@own_steps_options
+@click.option("--system", type=Text(), help="What the model is told first.", show_default="that it is SmolLM")
+@click.option("--max-new-tokens", type=click.IntRange(0), default=500, help="Answer with at most this many tokens.")
+@click.option("--temperature", type=Finite(0), default=0.0, show_default=True, help="0 is greedy.")
+@click.option("--top-p", type=Finite(0, 1, min_open=True), default=0.9, help="Draw from the nucleus; 1 is all tokens.")
+@click.option("--seed", type=SEED, help="The same seed gives the same answers.")
+@click.option("--context", type=click.IntRange(64), default=2048, help="The most tokens of a conversation.")
+@device_option
+def chat(question: str | None, **options: Any) -> None:
+    """Ask SmolLM2 something: ./run chat "What is the capital of France?"; --mine runs your own steps."""
+    from play.chat import chat
 
     with running(OSError) as tell:
-        generate(None, tell, **options)
+        chat(question, tell, **options)
 
 
 @click.command()

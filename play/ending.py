@@ -101,3 +101,16 @@ def put_off() -> Iterator[None]:
             signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """While this is open, let Ctrl-C set the event that is yielded, and do nothing else: what runs looks at it."""
+    stopped = threading.Event()
+    wakeup = signal.set_wakeup_fd(-1)  # with which ending_soon would end the program
+    before = signal.signal(signal.SIGINT, lambda number, frame: stopped.set())
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)

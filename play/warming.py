@@ -1,8 +1,8 @@
 """Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving``.
 
-``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` and
-``chat`` need, with their cache and without, in one module; one compiles for the GPU what they need with their cache;
-another starts the process that runs the served model, on the CPU. ``… open gpu`` fails where there is none.
+``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
+with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the
+process that runs the served model, on the CPU. ``… open gpu`` fails where there is none.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ REST = ["model", "max_new_tokens", "temperature", "top_k", "seed", "device", "no
 WRITING = ["--temperature=-1", "--temperature=nan", "--temperature=inf", "--top-k=-1", "--seed=-1"]
 WRONG = {
     "generate Call": [*WRITING, "--max-new-tokens=-5"],
-    "chat": [*WRITING, "--max-new-tokens=-5"],
+    "chat": ["--temperature=-1", "--temperature=nan", "--top-p=0", "--top-p=1.1", "--context=1", "--max-new-tokens=-5"],
     "attention Call": ["--layer=-1", "--head=-1"],
 }
 
@@ -40,7 +40,7 @@ def test_what_a_locale_could_not_read_is_read_as_utf_8():
     assert beginning.in_utf8("Call ü".encode().decode("ascii", "surrogateescape")) == "Call ü"
 
 
-def test_chat_needs_an_input(monkeypatch):
+def test_generate_needs_an_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ValueError, match="standard input is closed"):
         generate.generate(None, print, mine=False, **dict.fromkeys(REST))
@@ -53,16 +53,16 @@ from play import generate
 
 generate.write = lambda writer, prompt, settings: print("got", prompt)
 generate.generate = lambda prompt, tell, **options: generate.converse(None, SimpleNamespace(seed=0), tell)
-main(["chat"])
+main(["generate"])
 """
 
 
-def test_chat_goes_on_after_a_line_that_is_not_utf_8_and_prints_in_any_encoding():
+def test_generate_goes_on_after_a_line_that_is_not_utf_8_and_prints_in_any_encoding():
     with started(ROOT, "-c", CHAT, PYTHONIOENCODING="ascii", PYTHONUTF8="0") as process:
         process.stdin.buffer.write(b"Call \xff\nCall \xc3\xbc\n")
         shown, errors = process.communicate(timeout=60)
     assert shown == "got Call \\xfc\n"
-    assert "chat: the text is not UTF-8: byte 5 is 0xff" in errors
+    assert "generate: the text is not UTF-8: byte 5 is 0xff" in errors
 
 
 def test_a_file_that_cannot_be_written_in_the_end_is_refused(tmp_path):

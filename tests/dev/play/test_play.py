@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 def run(*arguments, status=0, root=ROOT, stdin=None):
     """Run ``generate``, or another command that comes first."""
-    is_named = arguments[0] in ("attention", "chat", "generate", "warm")
+    is_named = arguments[0] in ("attention", "generate", "warm")
     command = arguments if is_named else ("generate", *arguments)
     return python(root, "-m", "cli", *command, status=status, input=stdin, timeout=600, HF_HUB_OFFLINE="1")
 
@@ -188,7 +188,7 @@ def test_a_wrong_attention_changes_the_text_but_with_the_kernels_it_does_not_run
     assert done.stdout == text
 
 
-def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_said(tmp_path):
+def test_generate_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_said(tmp_path):
     for path in SMALL_MODEL.iterdir():
         (tmp_path / path.name).symlink_to(path)
     file = tmp_path / "tokenizer.json"
@@ -200,7 +200,7 @@ def test_chat_continues_one_prompt_after_the_other_and_a_spoiled_tokenizer_is_sa
     model, unknown = ("--model", str(tmp_path)), "is not in the vocabulary of vocab_size = 4096 tokens"
     refused = run("Call <unknown>", *model, status=2)
     assert (refused.stdout, unknown in refused.stderr) == ("", True)
-    talk = run("chat", *model, stdin="Call me\nCall <unknown>\nThe whale\n\n")
+    talk = run("generate", *model, stdin="Call me\nCall <unknown>\nThe whale\n\n")
     assert talk.stdout.startswith("Call me")
     assert "\nThe whale" in talk.stdout
     assert unknown in talk.stderr

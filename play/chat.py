@@ -1,0 +1,143 @@
+"""Talk with a Llama: one question, or a conversation.
+
+Standard output gets only the answers, as they come; everything else goes to standard error.
+"""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from checker.course.steps import CHAT, LLAMA
+from play.beginning import in_utf8, prepared
+from play.ending import stopping
+from play.own_steps import is_refusal
+from play.smollm2 import smollm2
+
+if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
+    from numpy.random import Generator
+
+    from play.talker import Talker
+    from solutions.solution_27 import Message, NucleusSampling
+
+SMOLLM2 = "smollm2"
+
+
+def chat(
+    question: str | None,
+    tell: Callable[[str], None],
+    *,
+    model: str,
+    system: str | None,
+    max_new_tokens: int,
+    temperature: float,
+    top_p: float,
+    seed: int | None,
+    context: int,
+    device: str,
+    **own_steps: bool,
+) -> None:
+    """Answer a question or, without one, each line that is typed; ``tell`` everything but the answers.
+
+    Raises:
+        ValueError: the model cannot be fetched or read, does not answer, a setting makes no sense, or there is no input
+            to read questions from; or the learner's steps cannot run: see :func:`play.beginning.prepared`, which
+            ``own_steps`` are for.
+    """
+    if question is None and sys.stdin is None:
+        raise ValueError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
+    started = time.perf_counter()
+    with prepared(tell, [*LLAMA, CHAT], **own_steps):
+        file = model_file(model, tell)
+        from numpy.random import default_rng
+
+        from play.talker import Talker
+        from solutions.solution_27 import NucleusSampling
+
+        seed = secrets.randbelow(2**31) if seed is None else seed
+        sampling, talker = NucleusSampling(temperature, top_p=top_p), Talker(file, device, context)
+    conversation = Conversation(talker, sampling, default_rng(seed), max_new_tokens)
+    if system is not None:
+        conversation.messages.append(("system", system))
+    drawn = f"; this conversation has --seed {seed}" if temperature else ""
+    tell(f"ready after {time.perf_counter() - started:.1f} s{drawn}")
+    if question is None:
+        tell("ask something; Ctrl-C ends an answer, and an empty line or Ctrl-D the conversation.")
+        converse(conversation, tell)
+    else:
+        conversation.ask(question, tell)
+
+
+def model_file(model: str, tell: Callable[[str], None]) -> Path:
+    """Return the GGUF file of a model: that of SmolLM2, which is fetched if need be, or the one that is named.
+
+    Raises:
+        ValueError: it cannot be fetched, or is no file.
+    """
+    if model == SMOLLM2:
+        return smollm2(tell)
+    if not Path(model).is_file():
+        raise ValueError(
+            f"{model} is no GGUF file, so it does not answer; `./run generate --model {model}` continues texts with a "
+            f"GPT-2, and `./run chat --model {SMOLLM2}` answers"
+        )
+    return Path(model)
+
+
+@dataclass
+class Conversation:
+    """What was said, and how it goes on."""
+
+    talker: Talker
+    sampling: NucleusSampling
+    rng: Generator
+    max_new_tokens: int
+
+    def __post_init__(self) -> None:
+        self.messages: list[Message] = []
+
+    def ask(self, question: str, tell: Callable[[str], None], *, stoppable: bool = False) -> None:
+        """Print the answer to a question, and remember both; ``tell`` if earlier ones have to be forgotten.
+
+        Args:
+            question: what the user says.
+            tell: told what is no answer.
+            stoppable: let Ctrl-C end the answer, and nothing else.
+
+        Raises:
+            ValueError: the question is too long.
+        """
+        messages = [*self.messages, ("user", question)]
+        kept = self.talker.recent(messages)
+        if forgotten := len(messages) - len(kept):
+            tell(f"the context is full; the oldest {forgotten} messages are forgotten")
+        said = ""
+        with stopping() if stoppable else nullcontext() as stopped:
+            for piece in self.talker.answer(kept, self.sampling, self.rng, self.max_new_tokens):
+                said += piece
+                print(piece, end="", flush=True)
+                if stopped and stopped.is_set():
+                    break
+        print(flush=True)
+        self.messages = [*kept, ("assistant", said)]
+
+
+def converse(conversation: Conversation, tell: Callable[[str], None]) -> None:
+    """Answer one question after another until there is no more input; ``tell`` why one cannot be answered."""
+    while True:
+        print("> ", end="", file=sys.stderr, flush=True)
+        question = sys.stdin.readline().rstrip("\n")
+        if not question:
+            return
+        try:
+            conversation.ask(in_utf8(question), tell, stoppable=True)
+        except ValueError as error:
+            if not is_refusal(error):
+                raise
+            tell(str(error))

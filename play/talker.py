@@ -1,0 +1,89 @@
+"""A Llama that answers: its file, its tokenizer, and the compiled model, whose cache holds the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from numpy.random import Generator
+from tokenizers.decoders import DecodeStream
+
+from checker.compiling import compiling
+from checker.max_adapter.runtime import open_device
+from solutions.gguf_tokenizer import tokenizer_of
+from solutions.llama import compile_llama
+from solutions.llama_files import load_llama
+from solutions.solution_12 import Sampling
+from solutions.solution_27 import END, START, Message, answer, chat_ids
+
+ROOM = 256  # tokens that are kept free for an answer, if the context is long enough
+
+
+class Talker:
+    """Answers the last message of a conversation, with the model of a GGUF file, compiled for one device.
+
+    Args:
+        file: the GGUF file of a Llama that was trained on ChatML.
+        device: ``cpu`` or ``gpu``.
+        context: the most tokens that a conversation may have; a file that says less has the last word.
+
+    Raises:
+        ValueError: the file cannot be read, was not trained on ChatML, or there is no such device.
+    """
+
+    def __init__(self, file: Path, device: str, context: int) -> None:
+        target = open_device(device)
+        model, fields = load_llama(file, context)
+        self.tokenizer = tokenizer_of(fields)
+        self.end = self.tokenizer.token_to_id(END)
+        if self.end is None or self.tokenizer.token_to_id(START) is None:
+            raise ValueError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
+        self.context = model.config.max_position_embeddings
+        with compiling(f"{file.stem} for {device}, which takes minutes,"):
+            self.model = compile_llama(model, target)
+
+    def recent(self, messages: Sequence[Message]) -> list[Message]:
+        """Return the messages that the context has room for, and for an answer: the oldest are left out.
+
+        Raises:
+            ValueError: there is no room for the last message alone.
+        """
+        room = min(ROOM, self.context // 4)
+        kept = without_oldest(messages, lambda some: self.length(some) + room <= self.context)
+        if (length := self.length(kept)) > self.context - room:
+            raise ValueError(
+                f"the message makes {length} tokens, and with {self.context} for a conversation there is room for "
+                f"{self.context - room}; shorten it, or give a larger --context"
+            )
+        return kept
+
+    def length(self, messages: Sequence[Message]) -> int:
+        """Count the tokens of a conversation."""
+        return chat_ids(self.tokenizer, messages).shape[1]
+
+    def answer(
+        self, messages: Sequence[Message], sampling: Sampling, rng: Generator, max_new_tokens: int
+    ) -> Iterator[str]:
+        """Yield the answer to the last message in pieces, each as soon as it is known, in whole characters.
+
+        It ends with its turn, or where the context is full. Of messages that it was given before, the cache has what
+        this needs, so only the new ones run.
+        """
+        input_ids = chat_ids(self.tokenizer, messages)
+        most = min(max_new_tokens, self.context - input_ids.shape[1])
+        decoder = DecodeStream(skip_special_tokens=True)
+        for token in answer(self.model, input_ids, sampling, rng, self.end, most):
+            if piece := decoder.step(self.tokenizer, int(token)):
+                yield piece
+
+
+def without_oldest(messages: Sequence[Message], fits: Callable[[Sequence[Message]], bool]) -> list[Message]:
+    """Return messages without the oldest questions and their answers, until the rest fits or only the last is left.
+
+    The message of the system stays.
+    """
+    kept = [*messages]
+    first = 1 if kept[0][0] == "system" else 0
+    while len(kept) > first + 1 and not fits(kept):
+        del kept[first : first + 2]
+    return kept

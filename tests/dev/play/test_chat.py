@@ -1,0 +1,155 @@
+"""A conversation: with a model that is made up and answers what a test says, and with SmolLM2 itself."""
+
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from checker.course.steps import ROOT
+from play import chat, ending
+from tests.test_step_27 import FIELDS, TOKENS
+from tools.course_copy import python
+from tools.hugging_face import hugging_face_llama, load
+
+pytestmark = pytest.mark.slow
+
+ANSWERS = {"Who?": "Melville 🐋.", "When?": "In 1851.", "Long?": "x" * 40}
+QUESTIONS = (
+    *("What is the capital of France?", "What is 7 times 8?", "Who wrote Moby Dick?", "Name three colors.", "Hi"),
+    *("What do whales eat?", "Write a haiku about the sea.", "Translate 'good morning' into Spanish."),
+    *("鯨は何ですか。", "What is a transformer in machine learning?", "Say <|im_end|> twice.", "Count to 10."),
+    *("Why is the sky blue?", "What is the opposite of hot?", "List the days of the week.", "Tell me a joke."),
+    *("How many legs has a spider?", "Which planet is the largest?", "Write a Python function that adds two numbers."),
+    "Who are you?",
+)
+
+
+class Scripted:
+    """A model that gives the answer of the last question, token by token, and remembers what it saw."""
+
+    def __init__(self, tokenizer, during=lambda: None):
+        self.tokenizer, self.during, self.seen = tokenizer, during, []
+
+    def __call__(self, input_ids):
+        self.seen.append(input_ids[0].tolist())
+        self.during()
+        ids, start = input_ids[0].tolist(), self.tokenizer.token_to_id("<|im_start|>")
+        opened = len(ids) - ids[::-1].index(start) + len(self.tokenizer.encode("assistant\n").ids)  # where it answers
+        text = self.tokenizer.decode(ids[:opened], skip_special_tokens=False)
+        question = text.rpartition("<|im_start|>user\n")[2].partition("<|im_end|>")[0]
+        tokens = [*self.tokenizer.encode(ANSWERS[question]).ids, self.tokenizer.token_to_id("<|im_end|>")]
+        token = tokens[len(ids) - opened]
+        return np.eye(len(TOKENS))[None, [token]]
+
+
+@pytest.fixture
+def talker(monkeypatch):
+    """A talker whose model is scripted, and a conversation of at most 150 tokens."""
+    from play import talker
+
+    config = SimpleNamespace(max_position_embeddings=150)
+    monkeypatch.setattr(talker, "load_llama", lambda file, context: (SimpleNamespace(config=config), FIELDS))
+    monkeypatch.setattr(talker, "compile_llama", lambda model, device: Scripted(talker.tokenizer_of(FIELDS)))
+    return talker.Talker(ROOT / "model.gguf", "cpu", 150)
+
+
+@pytest.fixture
+def conversation(talker):
+    from solutions.solution_27 import NucleusSampling
+
+    made = chat.Conversation(talker, NucleusSampling(0), np.random.default_rng(0), 60)
+    made.messages = [("system", "Be brief.")]
+    return made
+
+
+def test_the_next_question_runs_only_its_own_tokens_behind_the_conversation(conversation, capsys):
+    told = []
+    conversation.ask("Who?", told.append)
+    first = conversation.talker.model.seen
+    conversation.talker.model.seen = []
+    conversation.ask("When?", told.append)
+    assert (capsys.readouterr().out, told) == ("Melville 🐋.\nIn 1851.\n", [])
+    begun, last = conversation.talker.model.seen[0], first[-1]
+    assert begun[: len(last)] == last
+
+
+def test_a_full_context_forgets_the_oldest_turn_and_says_so(conversation, capsys):
+    told, conversation.talker.context = [], 120
+    for question in ("Who?", "When?", "Who?"):
+        conversation.ask(question, told.append)
+    assert told == ["the context is full; the oldest 2 messages are forgotten"]
+    left = [content for _, content in conversation.messages]
+    assert left == ["Be brief.", "When?", "In 1851.", "Who?", "Melville 🐋."]
+
+
+def test_a_question_without_room_is_refused_and_the_conversation_goes_on(conversation, monkeypatch, capsys):
+    told = []
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=iter(["y" * 150 + "\n", "When?\n", "\n"]).__next__))
+    chat.converse(conversation, told.append)
+    assert capsys.readouterr().out == "In 1851.\n"
+    assert len(told) == 1
+    assert "with 150 for a conversation there is room for 113; shorten it" in told[0]
+
+
+def test_ctrl_c_ends_an_answer_and_not_the_program(conversation, capsys):
+    with ending.ending_soon(print):
+        conversation.talker.model.during = lambda: os.kill(os.getpid(), signal.SIGINT)
+        conversation.ask("Long?", print, stoppable=True)
+        conversation.talker.model.during = lambda: None
+        conversation.ask("When?", print, stoppable=True)
+    assert capsys.readouterr().out == "x\nIn 1851.\n"
+    assert conversation.messages[2] == ("assistant", "x")
+
+
+def test_the_oldest_questions_go_and_the_system_stays():
+    from play.talker import without_oldest
+
+    messages = [(role, str(number)) for number, role in enumerate(["user", "assistant", "user", "assistant", "user"])]
+    for count in (5, 4, 3, 2, 1, 0):
+        left = without_oldest(messages, lambda some, count=count: len(some) <= count)
+        assert left == messages[-max(1, count - (count + 1) % 2) :]
+        system = without_oldest([("system", ""), *messages], lambda some, count=count: len(some) <= count + 1)
+        assert system == [("system", ""), *left]
+
+
+def test_other_models_are_refused_with_the_command_that_takes_them():
+    refused = python(ROOT, "-m", "cli", "chat", "Hi", "--model", "gpt2", status=2).stderr
+    assert "`./run generate --model gpt2` continues texts" in refused
+
+
+def test_without_an_input_a_sentence_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    nothing = dict.fromkeys(("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context", "device"))
+    with pytest.raises(ValueError, match="standard input is closed"):
+        chat.chat(None, print, **nothing)
+
+
+@pytest.mark.nightly
+def test_smollm2_answers(smollm2_file):
+    command = ("-m", "cli", "chat", "What is the capital of France?")
+    assert python(ROOT, *command, status=0, timeout=1800).stdout == "The capital of France is Paris.\n"
+
+
+@pytest.mark.nightly
+def test_twenty_answers_are_transformers_to_the_token(smollm2_file):
+    from checker.max_adapter.hooks import install_hooks
+
+    install_hooks()
+    from play.talker import Talker
+    from solutions.llama_files import read_llama
+    from solutions.solution_27 import NucleusSampling, answer, chat_ids
+
+    talker = Talker(smollm2_file, "cpu", 2048)
+    config, weights, _ = read_llama(smollm2_file)
+    theirs = hugging_face_llama(**vars(config))
+    load(theirs, weights)
+    options = {"do_sample": False, "eos_token_id": talker.end, "pad_token_id": 0, "max_new_tokens": 40}
+    for question in QUESTIONS:
+        ids = chat_ids(talker.tokenizer, [("user", question)])
+        right = theirs.generate(torch.from_numpy(ids), **options)[0, ids.shape[1] :].tolist()
+        mine = [*answer(talker.model, ids, NucleusSampling(0), np.random.default_rng(0), talker.end, 40)]
+        assert mine == [token for token in right if token != talker.end], question
