@@ -1,8 +1,10 @@
-"""The figure of the page on heads: what those of the small model look at."""
+"""Figures of the page on heads: what those of the small model look at, and one of SmolLM2's."""
 
 from functools import partial
 
+from play.pictures import visible
 from tools.book_maker.drawing.svg import Drawing
+from tools.book_maker.values import smollm2 as recorded
 from tools.book_maker.values.heads import shares
 
 
@@ -15,3 +17,9 @@ def where(draw: Drawing) -> None:
     for at, (name, percent) in enumerate(measured.items()):
         rows = () if at else [f"layer {number}" for number in range(layers)]
         grid(at * (29 * heads + 16), 0, percent, rows=rows, title=name)
+
+
+def smollm2(draw: Drawing) -> None:
+    """How much the token it takes from each token of our sentence: the most from the ship."""
+    tokens, weights = recorded.RECORDED["tokens"], recorded.look(" ship")["weights"]
+    draw.bars(0, 0, 300, list(zip(map(visible, tokens), weights, strict=True)), labels=70)

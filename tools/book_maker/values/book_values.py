@@ -116,7 +116,7 @@ bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.se
 #: What is measured of the small model, and what newer models change in the sizes of GPT-2 small.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.heads")
 training, modern = _later("book_maker.values.training"), _later("book_maker.values.modern")
-descent = _later("book_maker.values.descent")
+descent, smollm2_reads = _later("book_maker.values.descent"), _later("book_maker.values.smollm2")
 
 
 def blanks(step: str) -> str:
