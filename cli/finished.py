@@ -22,6 +22,7 @@ from play import own_steps
 from play.beginning import in_utf8, tell_stopped
 from play.ending import ending_soon
 from play.serving.options import Options, Tell
+from play.smollm2 import CONTEXT
 from play.training import plan
 
 
@@ -196,7 +197,7 @@ def generate(prompt: str | None, **options: Any) -> None:
 @click.option("--temperature", type=Finite(0), default=0.0, show_default=True, help="0 is greedy.")
 @click.option("--top-p", type=Finite(0, 1, min_open=True), default=0.9, help="Draw from the nucleus; 1 is all tokens.")
 @click.option("--seed", type=SEED, help="The same seed gives the same answers.")
-@click.option("--context", type=click.IntRange(64), default=2048, help="The most tokens of a conversation.")
+@click.option("--context", type=click.IntRange(64), default=CONTEXT, help="The most tokens of a conversation.")
 @device_option
 def chat(question: str | None, **options: Any) -> None:
     """Ask SmolLM2 something: ./run chat "What is the capital of France?"; --mine runs your own steps."""

@@ -27,6 +27,7 @@ from checker.errors import UserError
 from checker.session.printer import Printer
 from cli.processes import last_line, run_module
 from play.serving.options import check_version
+from play.smollm2 import cached_file
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,21 @@ LATER = Work("the kernels of the later steps", ("checker.claims.warming", "kerne
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.warming", "graphs"))
 WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
 SERVING = Work("the model that is served", ("play.warming", "serving"))
+TALKING = Work("the model that answers", ("play.warming", "chat"))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
 def all_work() -> list[Work]:
-    """Return what is to be compiled: one alone, then the others together; the server's only if it is installed."""
+    """Return what is to be compiled: one alone, then the others together.
+
+    The server's is among them only if it is installed, and the model that answers if ``chat`` has fetched it.
+    """
     longest = [GRAPHS, WRITING]
     with contextlib.suppress(UserError):
         check_version()
         longest.insert(1, SERVING)
+    if cached_file().is_file():
+        longest.insert(0, TALKING)
     return [FIRST, *longest, KERNELS, LATER]
 
 

