@@ -33,7 +33,7 @@ class Hunt(Session):
 
     def note(self, kept: Kept) -> list[Item]:
         """End the hunt at a pass, and say so."""
-        return [said(self.hunted.end(found=True))] if kept.passed and self.hunted.hunts.mistake else []
+        return [said(self.hunted.end(self.state.source))] if kept.passed and self.hunted.hunts.mistake else []
 
 
 def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
@@ -91,11 +91,15 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     if not number:
         answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]
-    return (PASSED, [hunted.end(found=True)]) if sentences[number - 1] == mistake else (FAILED, ["It is another one."])
+    return (
+        (PASSED, [hunted.end(hunted.learner_file.read_text())])
+        if sentences[number - 1] == mistake
+        else (FAILED, ["It is another one."])
+    )
 
 
 def told(hunted: Hunted) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
     step = Step(hunted.name)
     mistaken = copies_of(step).get(hunted.hunts.mistake, "")
-    return PASSED, [hunted.end(found=False), "", *rows_of(mistaken.splitlines(), copy_with(step, {}).splitlines())]
+    return PASSED, [hunted.end(), "", *rows_of(mistaken.splitlines(), copy_with(step, {}).splitlines())]

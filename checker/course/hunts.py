@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from checker.course import progress
-from checker.course.blanks import read_text
-from checker.course.languages import Unreadable
 from checker.course.skeletons import keep
 from checker.course.steps import STEPS, Step
 
@@ -22,6 +20,7 @@ class Hunts:
 
     mistake: str = ""  # that is hunted for; nothing if none is
     began: float = 0.0  # as ``time.time`` has it
+    left_as: str = ""  # the digest of the file as it was drawn, or as it has passed: that text need not be kept
     seen: Sequence[str] = ()  # the mistakes that have come
     found: int = 0
     given_up: int = 0
@@ -51,35 +50,41 @@ class Hunted(Step):
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake; return where a learner's last one is kept.
 
+        A seed draws the same one every time, even one that has come before.
+
         Raises:
             OSError: a file cannot be written.
         """
-        hunts, path, kept = self.hunts, self.learner_file, None
+        hunts, path = self.hunts, self.learner_file
         left = [name for name in copies if name not in hunts.seen]
-        mistake = random.Random(seed).choice(left or [*copies])
-        if self.is_edited(copies):
-            kept = keep(path)
+        mistake = random.Random(seed).choice([*copies] if seed is not None else left or [*copies])
+        kept = keep(path) if self.is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
-        seen = [*(hunts.seen if left else ()), mistake]
-        self.note(replace(hunts, mistake=mistake, began=time.time(), seen=seen))
+        seen = [*(name for name in hunts.seen if left and name != mistake), mistake]
+        begun = replace(hunts, mistake=mistake, began=time.time(), seen=seen, left_as=progress.digest(copies[mistake]))
+        self.note(begun)
         return kept
 
-    def is_edited(self, copies: Mapping[str, str]) -> bool:
-        """Return whether there is a file, and it is none of the copies."""
-        with suppress(Unreadable):
-            return read_text(self.learner_file) not in copies.values()
-        return self.learner_file.is_file()
+    @property
+    def is_edited(self) -> bool:
+        """Whether there is a file that is neither the copy that was drawn nor what has passed."""
+        path = self.learner_file
+        return path.is_file() and progress.digest(path.read_bytes()) != self.hunts.left_as
 
-    def end(self, *, found: bool) -> str:
-        """End the hunt that is on; return after how long, and the name of the mistake.
+    def end(self, passed: str | None = None) -> str:
+        """End the hunt that is on, at a text that has ``passed`` or else unsolved; return after how long, and its name.
 
         Raises:
             OSError: a file cannot be written.
         """
         hunts = self.hunts
         minutes, seconds = divmod(round(time.time() - hunts.began), 60)
-        self.note(replace(hunts, mistake="", found=hunts.found + found, given_up=hunts.given_up + (not found)))
-        return f"{'Found' if found else 'Given up'} after {minutes} min {seconds} s: {hunts.mistake}"
+        if passed is None:
+            how, ended = "Given up", replace(hunts, given_up=hunts.given_up + 1)
+        else:
+            how, ended = "Found", replace(hunts, found=hunts.found + 1, left_as=progress.digest(passed))
+        self.note(replace(ended, mistake=""))
+        return f"{how} after {minutes} min {seconds} s: {hunts.mistake}"
 
     def note(self, hunts: Hunts) -> None:
         """Keep how the hunts are now; it raises OSError if that is impossible."""

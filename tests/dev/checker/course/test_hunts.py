@@ -38,18 +38,24 @@ def test_no_mistake_comes_twice_until_all_have(hunted):
 
 def test_a_seed_draws_the_same_for_everybody(hunted):
     drawn = set()
-    for _ in range(3):
-        hunted.note(Hunts())
+    for before in (Hunts(), Hunts(), None):
+        if before:
+            hunted.note(before)
         hunted.begin(COPIES, seed=5)
         drawn.add(hunted.hunts.mistake)
-    assert len(drawn) == 1
+    assert len(drawn) == 1, "also where it has come before"
+    assert [*hunted.hunts.seen] == [*drawn]
 
 
 def test_what_a_learner_wrote_is_kept(hunted):
     hunted.begin(COPIES)
-    for written in (b"mine = 1\n", b"\xff"):
+    another = next(copy for name, copy in COPIES.items() if name != hunted.hunts.mistake)
+    for written in (another.encode(), b"mine = 1\n", b"\xff"):
         hunted.learner_file.write_bytes(written)
         assert hunted.begin(COPIES).read_bytes() == written
+    hunted.learner_file.write_text("repaired = 1\n")
+    hunted.end("repaired = 1\n")
+    assert hunted.begin(COPIES) is None, "it has passed as it is"
     hunted.learner_file.unlink()
     assert hunted.hunts.mistake == "", "a copy that is gone ends the hunt"
     assert hunted.begin(COPIES) is None
@@ -58,10 +64,10 @@ def test_what_a_learner_wrote_is_kept(hunted):
 def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunted, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(hunts.time, "time", lambda: now)
-    for found, words in ((True, "Found"), (False, "Given up"), (True, "Found")):
+    for passed, words in (("scale = 2\n", "Found"), (None, "Given up"), ("scale = 2\n", "Found")):
         hunted.begin(COPIES)
         mistake, now = hunted.hunts.mistake, now + 192.4
-        assert hunted.end(found=found) == f"{words} after 3 min 12 s: {mistake}"
+        assert hunted.end(passed) == f"{words} after 3 min 12 s: {mistake}"
     assert (hunted.hunts.mistake, hunted.hunts.found, hunted.hunts.given_up) == ("", 2, 1)
     progress.forget(hunted)
     assert hunted.hunts.found == 2, "a step that begins anew need not draw what came before"

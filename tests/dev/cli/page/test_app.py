@@ -160,8 +160,10 @@ def test_a_hunt_on_the_page(site, file):
     assert site.ask("/api/steps/hunt_w05", body, "PUT")[0] == 200
     assert re.search(r"Found after 0 min \d+ s: ", site.check("hunt_w05")[-1]["said"][-1])
     (another,) = site.get("/api/steps/hunt_w05/reset", {})
-    assert another["kept"].startswith("steps/hunt_w05.kept-")
     assert another["text"] not in (drawn["text"], SOLUTION)
+    assert another["kept"] == "", "it has passed as it was"
+    (site.course.root / "steps" / "hunt_w05.py").write_text(drawn["text"])
+    assert site.get("/api/steps/hunt_w05/reset", {})[0]["kept"].startswith("steps/hunt_w05.kept-")
     assert file.read_text() == SOLUTION
 
 
