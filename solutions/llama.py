@@ -55,7 +55,7 @@ class LlamaModel(Module[..., Tensor]):
         hidden_states = self.embed_tokens(input_ids)  # [batch, seq, embd]
         for layer, block_cache in zip(self.layers, cache, strict=True):
             hidden_states = layer(hidden_states, angles, block_cache, mask)
-        # Cut, then normalize: the other way round, MAX 26.7 compiles a norm that scales by another token's mean.
+        # Cut, then normalize: in the other order, MAX 26.7 compiles a norm that takes the first token's mean square.
         return self.norm(hidden_states[:, -1:])
 
 
