@@ -88,9 +88,9 @@ def code(words: str) -> str:
 
 
 def diff(words: str) -> str:
-    """Return what a variant changes in the solution of a step: ``rms_norm 03``."""
-    name, _, step = words.partition(" ")
-    return fenced(f"solutions/{find_step(step.strip()).solution_file.name}", modern.diff(name, step.strip()), "diff")
+    """Return what a variant of Llama changes in a file of the solutions: ``gemma solution_23``."""
+    variant, _, file = words.partition(" ")
+    return fenced(f"solutions/{file.strip()}.py", modern.diff(variant, file.strip()), "diff")
 
 
 def definition(source: str, name: str, suffix: str = ".py") -> str:
