@@ -11,6 +11,7 @@ import torch
 
 from checker.course.steps import ROOT
 from play import chat, ending
+from play.smollm2 import CONTEXT
 from tests.test_step_27 import FIELDS, TOKENS
 from tools.course_copy import python
 from tools.hugging_face import hugging_face_llama, load
@@ -134,22 +135,48 @@ def test_smollm2_answers(smollm2_file):
     assert python(ROOT, *command, status=0, timeout=1800).stdout == "The capital of France is Paris.\n"
 
 
-@pytest.mark.nightly
-def test_twenty_answers_are_transformers_to_the_token(smollm2_file):
+@pytest.fixture(scope="module")
+def both(smollm2_file):
+    """SmolLM2 as it talks here, compiled, and the same weights in transformers."""
     from checker.max_adapter.hooks import install_hooks
 
     install_hooks()
     from play.talker import Talker
     from solutions.llama_files import read_llama
-    from solutions.solution_27 import NucleusSampling, answer, chat_ids
 
-    talker = Talker(smollm2_file, "cpu", 2048)
     config, weights, _ = read_llama(smollm2_file)
     theirs = hugging_face_llama(**vars(config))
     load(theirs, weights)
+    return Talker(smollm2_file, "cpu", CONTEXT), theirs
+
+
+@pytest.mark.nightly
+def test_twenty_answers_are_transformers_to_the_token(both):
+    from solutions.solution_27 import NucleusSampling, answer, chat_ids
+
+    talker, theirs = both
     options = {"do_sample": False, "eos_token_id": talker.end, "pad_token_id": 0, "max_new_tokens": 40}
     for question in QUESTIONS:
         ids = chat_ids(talker.tokenizer, [("user", question)])
         right = theirs.generate(torch.from_numpy(ids), **options)[0, ids.shape[1] :].tolist()
         mine = [*answer(talker.model, ids, NucleusSampling(0), np.random.default_rng(0), talker.end, 40)]
         assert mine == [token for token in right if token != talker.end], question
+
+
+@pytest.mark.nightly
+def test_logits_are_transformers_up_to_the_end_of_the_context_and_in_a_batch_of_three_lengths(both):
+    from solutions.caching import PADDING
+    from solutions.solution_27 import chat_ids
+
+    talker, theirs = both
+    rng = np.random.default_rng(0)
+    long = rng.integers(100, 49_000, (1, CONTEXT))
+    rows = [chat_ids(talker.tokenizer, [("user", question)])[0] for question in QUESTIONS[7:10]]
+    longest = max(map(len, rows))
+    batch = np.array([[PADDING] * (longest - len(row)) + row.tolist() for row in rows])
+    assert len({*map(len, rows)}) == 3
+    for ids in (long[:, :2000], long[:, :2001], long, batch, np.append(batch, batch[:, -1:], axis=1)):
+        for mine, row in zip(talker.model(ids)[:, -1], ids, strict=True):
+            with torch.no_grad():
+                right = theirs(torch.from_numpy(row[row != PADDING])[None]).logits[0, -1].numpy()
+            np.testing.assert_allclose(mine, right, atol=3e-4)
