@@ -91,11 +91,10 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     if not number:
         answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]
-    return (
-        (PASSED, [hunted.end(hunted.learner_file.read_text())])
-        if sentences[number - 1] == mistake
-        else (FAILED, ["It is another one."])
-    )
+    said_of_it = hunted.guess(sentences[number - 1])
+    if not hunted.hunts.is_named:
+        return FAILED, [said_of_it]
+    return PASSED, [said_of_it, f"Now repair it: `./run {hunted.task}` checks the file, and --new begins another hunt."]
 
 
 def told(hunted: Hunted) -> tuple[int, list[str]]:

@@ -21,8 +21,11 @@ class Hunts:
     mistake: str = ""  # that is hunted for; nothing if none is
     began: float = 0.0  # as ``time.time`` has it
     left_as: str = ""  # the digest of the file as it was drawn, or as it has passed: that text need not be kept
+    guesses: int = 0  # of its name
+    is_named: bool = False  # by the last of them
     seen: Sequence[str] = ()  # the mistakes that have come
-    found: int = 0
+    found: int = 0  # repaired before they were named
+    named: int = 0
     given_up: int = 0
 
 
@@ -61,8 +64,9 @@ class Hunted(Step):
         kept = keep(path) if self.is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
         seen = [*(name for name in hunts.seen if left and name != mistake), mistake]
-        begun = replace(hunts, mistake=mistake, began=time.time(), seen=seen, left_as=progress.digest(copies[mistake]))
-        self.note(begun)
+        as_drawn = progress.digest(copies[mistake])
+        ended = replace(hunts, guesses=0, is_named=False)
+        self.note(replace(ended, mistake=mistake, began=time.time(), seen=seen, left_as=as_drawn))
         return kept
 
     @property
@@ -78,13 +82,34 @@ class Hunted(Step):
             OSError: a file cannot be written.
         """
         hunts = self.hunts
-        minutes, seconds = divmod(round(time.time() - hunts.began), 60)
+        new = not hunts.is_named  # else it is counted already
         if passed is None:
-            how, ended = "Given up", replace(hunts, given_up=hunts.given_up + 1)
+            how, ended = "Given up", replace(hunts, given_up=hunts.given_up + new)
         else:
-            how, ended = "Found", replace(hunts, found=hunts.found + 1, left_as=progress.digest(passed))
+            how = "Found" if new else "Repaired"
+            ended = replace(hunts, found=hunts.found + new, left_as=progress.digest(passed))
         self.note(replace(ended, mistake=""))
-        return f"{how} after {minutes} min {seconds} s: {hunts.mistake}"
+        return f"{how} {self.after()}: {hunts.mistake}"
+
+    def guess(self, mistake: str) -> str:
+        """Guess the name of the mistake that is hunted for; return how that went, unless it was named before.
+
+        Raises:
+            OSError: a file cannot be written.
+        """
+        hunts = self.hunts
+        if not hunts.is_named:
+            is_named = mistake == hunts.mistake
+            hunts = replace(hunts, guesses=hunts.guesses + 1, is_named=is_named, named=hunts.named + is_named)
+            self.note(hunts)
+        if hunts.is_named:
+            return f"Named at guess {hunts.guesses}, {self.after()}: {hunts.mistake}"
+        return f"It is another one; that was guess {hunts.guesses}."
+
+    def after(self) -> str:
+        """Return how long the hunt has been on, in words."""
+        minutes, seconds = divmod(round(time.time() - self.hunts.began), 60)
+        return f"after {minutes} min {seconds} s"
 
     def note(self, hunts: Hunts) -> None:
         """Keep how the hunts are now; it raises OSError if that is impossible."""

@@ -1,6 +1,7 @@
 """``hunt``: a mistake is found by what its check says, which does not name it; by its name; or not."""
 
 import json
+import re
 import subprocess
 
 import jsonschema
@@ -76,14 +77,22 @@ def test_a_hunt_from_its_beginning_to_its_end(course):
     listed = run(course, *hunt, "--name")
     assert [line[3:] for line in listed.splitlines()[:4]] == sentences
     right = sentences.index(mistake) + 1
-    assert run(course, *hunt, "--name", str(right % 4 + 1), status=1) == "It is another one.\n"
-    assert json.loads(run(course, *hunt, "--name", str(right), "--json"))["said"][0].endswith(f" s: {mistake}")
+    wrong = run(course, *hunt, "--name", str(right % 4 + 1), status=1)
+    assert wrong == "It is another one; that was guess 1.\n"
+    named, then = json.loads(run(course, *hunt, "--name", str(right), "--json"))["said"]
+    assert named.startswith("Named at guess 2, after 0 min ")
+    assert named.endswith(f" s: {mistake}")
+    assert then == "Now repair it: `./run hunt w01` checks the file, and --new begins another hunt."
+    assert hunted_for(course, W01) == mistake, "it goes on"
+    run(course, *hunt, status=1)
+    file.write_text(W01.solution_file.read_text())
+    assert re.search(rf"\nRepaired after 0 min \d+ s: {re.escape(mistake)}\n", run(course, *hunt))
 
     run(course, *hunt, status=1)
     given_up = run(course, *hunt, "--give-up")
     assert given_up.startswith("Given up after 0 min ")
     assert [line for line in given_up.splitlines() if line.startswith(("- ", "+ "))], "how it differs"
-    assert "\nMistakes found in hunts: 1; given up: 1.\n" in run(course, "status")
+    assert "\nMistakes found in hunts: 0; named: 1; given up: 1.\n" in run(course, "status")
 
 
 def test_nothing_else_looks_at_the_copy(course):
