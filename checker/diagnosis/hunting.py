@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import re
+from difflib import SequenceMatcher
 
 from checker.course.languages import PYTHON, TEXT
 from checker.course.skeletons import expected
 from checker.course.steps import Step
-from checker.diagnosis.given import changed_lines
+from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited
 
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
@@ -18,17 +20,42 @@ SENTENCES = 4  # among which a mistake is named
 def copies_of(step: Step) -> dict[str, str]:
     """Return a copy of the solution with each mistake that may be hunted for, by the mistake's name.
 
-    It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at.
+    It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
+    does it only add lines: those that the learner never wrote are seen at once.
     """
-    known, solution = KnownMistakes(step), step.solution_file.read_text()
+    known, solution, right = KnownMistakes(step), step.solution_file.read_text(), copy_with(step, {})
     copies = {}
     for name, answers in known.answers.items():
         source = edited(solution, known.edits[name])
         is_told = step.language is PYTHON and changed_lines(source, solution)
         is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.splitlines()})
         if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
-            copies[name] = copy_with(step, known.edits[name])
+            copy = copy_with(step, known.edits[name])
+            if not is_longer(copy, right):
+                copies[name] = without_unused(copy) if step.language is PYTHON else copy
     return copies
+
+
+def is_longer(copy: str, right: str) -> bool:
+    """Return whether a copy has lines where the right one has none, however both are indented."""
+    texts = [[line.strip() for line in text.splitlines()] for text in (right, copy)]
+    return any(change == "insert" for change, *_ in SequenceMatcher(None, *texts, autojunk=False).get_opcodes())
+
+
+def without_unused(source: str) -> str:
+    """Return Python without the imports that a mistake has left unused."""
+    tree, lines = ast.parse(source), source.splitlines(keepends=True)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    unused = imports_of(source).keys() - used
+    for node in reversed(tree.body):
+        if isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__":
+            kept = [each for each in node.names if (each.asname or each.name).partition(".")[0] not in unused]
+            if len(kept) < len(node.names):
+                first, last = node.lineno - 1, node.end_lineno or node.lineno
+                was_group = lines[first - 1] == lines[last] == "\n"  # of one statement, between empty lines
+                node.names = kept
+                lines[first : last + (was_group and not kept)] = [f"{ast.unparse(node)}\n"] if kept else []
+    return "".join(lines)
 
 
 def copy_with(step: Step, edits: Edits) -> str:

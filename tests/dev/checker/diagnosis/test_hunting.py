@@ -7,7 +7,15 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, Step, all_steps
-from checker.diagnosis.hunting import SENTENCES, copies_of, copy_with, sentences_with, without_comment
+from checker.diagnosis.hunting import (
+    SENTENCES,
+    copies_of,
+    copy_with,
+    is_longer,
+    sentences_with,
+    without_comment,
+    without_unused,
+)
 from checker.diagnosis.mistakes import KnownMistakes
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
@@ -56,3 +64,27 @@ def test_a_copy_is_formatted_as_the_solution_is(tmp_path):
             (tmp_path / f"{step.name}_{number}{step.language.suffix}").write_text(source)
     done = subprocess.run([sys.executable, "-m", "ruff", "format", "--check", tmp_path], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+    unused = [sys.executable, "-m", "ruff", "check", "--select", "F401", "--ignore-noqa", tmp_path]
+    done = subprocess.run(unused, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("copy", "longer"),
+    [
+        ("x = f(y)\nreturn x\n", False),
+        ("return x\n", False),
+        ("x = y + 1\nx = f(x)\nreturn x\n", False),
+        ("x = f(y)\nself.x = x\nreturn x\n", True),
+        ("if y:\n    x = f(y)\nreturn x\n", True),
+    ],
+)
+def test_a_copy_that_only_adds_lines_is_known(copy, longer):
+    assert is_longer(copy, "x = f(y)\nreturn x\n") is longer
+
+
+def test_an_import_that_is_not_used_is_taken_away():
+    source = "from __future__ import annotations\n\nimport math\n\nimport a.b\nimport g\nfrom c import (\n    d,\n    e as f,\n)\n"
+    assert without_unused(f"{source}\nprint(f, a.b)\n") == (
+        "from __future__ import annotations\n\nimport a.b\nfrom c import e as f\n\nprint(f, a.b)\n"
+    )
