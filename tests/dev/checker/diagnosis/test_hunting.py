@@ -84,7 +84,9 @@ def test_a_copy_that_only_adds_lines_is_known(copy, longer):
 
 
 def test_an_import_that_is_not_used_is_taken_away():
-    source = "from __future__ import annotations\n\nimport math\n\nimport a.b\nimport g\nfrom c import (\n    d,\n    e as f,\n)\n"
+    source = (
+        "from __future__ import a\n\nimport math\n\nimport a.b\nimport g\nfrom c import (\n    d,\n    e as f,\n)\n"
+    )
     assert without_unused(f"{source}\nprint(f, a.b)\n") == (
-        "from __future__ import annotations\n\nimport a.b\nfrom c import e as f\n\nprint(f, a.b)\n"
+        "from __future__ import a\n\nimport a.b\nfrom c import e as f\n\nprint(f, a.b)\n"
     )
