@@ -38,8 +38,9 @@ def copies_of(step: Step) -> dict[str, str]:
 
 def is_longer(copy: str, right: str) -> bool:
     """Return whether a copy has lines where the right one has none, however both are indented."""
-    texts = [[line.strip() for line in text.splitlines()] for text in (right, copy)]
-    return any(change == "insert" for change, *_ in SequenceMatcher(None, *texts, autojunk=False).get_opcodes())
+    without, perhaps = ([line.strip() for line in text.splitlines()] for text in (right, copy))
+    changes = SequenceMatcher(None, without, perhaps, autojunk=False).get_opcodes()
+    return any(change == "insert" for change, *_ in changes)
 
 
 def without_unused(source: str) -> str:
