@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
@@ -25,7 +26,14 @@ from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from play.serving.request_log import CLIENT_LEFT, CURRENT, ONE_MODEL, PATHS, PROBES, Recording
 from play.serving.service import Service, refusal
-from play.serving.validation import LONGEST_VALUE, InvalidRequest, ModelLimits, validated
+from play.serving.validation import (
+    LONGEST_VALUE,
+    InvalidRequest,
+    ModelLimits,
+    ValidRequest,
+    valid_chat,
+    valid_completion,
+)
 
 RUNNING = Gauge("gpt2_texts_running", "Texts in the batch.")
 WAITING = Gauge("gpt2_texts_waiting", "Texts that wait for a place in the batch.")
@@ -54,14 +62,14 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
     async def metrics(request: Request) -> Response:
         return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
-    async def complete(request: Request) -> ASGIApp:
-        """Validate a request, and pass it on in words that MAX follows."""
+    async def write(request: Request, validated: Callable[[bytes, ModelLimits], ValidRequest]) -> ASGIApp:
+        """Validate a request for texts, and pass it on in words that MAX follows."""
         body = await read_body(request)
         async with validating:
-            content = await asyncio.to_thread(validated, body, limits)
+            valid = await asyncio.to_thread(validated, body, limits)
         record = CURRENT.get()
-        record.texts, record.choices = len(content["prompt"]), content.pop("n")
-        unread = [json.dumps(content).encode()]
+        record.texts, record.choices = valid.texts, valid.choices
+        unread = [json.dumps(valid.content).encode()]
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:
             async def receive_body_first() -> Message:
@@ -71,14 +79,20 @@ def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette
 
         return answer
 
+    async def complete(request: Request) -> ASGIApp:
+        return await write(request, valid_completion)
+
+    async def chat(request: Request) -> ASGIApp:
+        return await write(request, valid_chat)
+
     async def one_model(request: Request) -> ASGIApp:
         if (name := request.path_params["model"]) != limits.name:
             raise InvalidRequest(f"model = {json.dumps(name)[:LONGEST_VALUE]} must be {limits.served}", 404)
         request.scope["path"] = f"/v1/models/{limits.name.rpartition('/')[2]}"  # a name with a slash has no path at MAX
         return service
 
-    endpoints: dict[str, Any] = {"/health": health, "/ready": ready, "/metrics": metrics, "/v1/completions": complete}
-    endpoints[ONE_MODEL] = one_model
+    endpoints: dict[str, Any] = {"/health": health, "/ready": ready, "/metrics": metrics, ONE_MODEL: one_model}
+    endpoints |= {"/v1/completions": complete, "/v1/chat/completions": chat}
     routes = [Route(path, endpoints.get(path, service), methods=[PATHS.get(path, "GET")]) for path in (*PATHS, *PROBES)]
     middleware = [Middleware(Recording)]
     if keys is not None:

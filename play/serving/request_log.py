@@ -17,7 +17,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 ONE_MODEL = "/v1/models/{model:path}"
 #: MAX's server has other paths, and some of them change its state.
-PATHS = {"/v1/completions": "POST", "/v1/models": "GET", ONE_MODEL: "GET", "/version": "GET"}
+PATHS = {
+    **dict.fromkeys(("/v1/completions", "/v1/chat/completions"), "POST"),
+    **dict.fromkeys(("/v1/models", ONE_MODEL, "/version"), "GET"),
+}
 PROBES = ("/health", "/ready", "/metrics")  # they need no key, and would fill the log
 ID = "x-request-id"
 VALID_ID = re.compile(r"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import gc
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -26,11 +26,17 @@ LONGEST_STOP = 128  # characters; a text keeps its stops while it waits, and man
 MOST_STOP_TOKENS = 128
 SEED_OF_ZERO = 1 << 62  # MAX takes seed 0 for no seed at all
 ONLY = {  # what these fields may be; MAX ignores most others, since its sampler is compiled without them
-    **dict.fromkeys(("logprobs", "suffix", "logit_bias")),
+    "logit_bias": None,
     **dict.fromkeys(("frequency_penalty", "presence_penalty", "min_tokens", "min_p"), 0),
-    **dict.fromkeys(("repetition_penalty", "best_of"), 1),
-    "echo": False,
+    "repetition_penalty": 1,
 }
+ONLY_IN_COMPLETIONS = {"logprobs": None, "suffix": None, "best_of": 1, "echo": False}
+ONLY_IN_CHAT = {
+    **dict.fromkeys(("top_logprobs", "tools", "tool_choice", "functions", "function_call", "response_format")),
+    **dict.fromkeys(("logprobs", "store"), False),
+    "n": 1,
+}
+UNREAD = [{"role": "user", "content": ""}]  # MAX wants messages, and reads the tokens that come with them instead
 
 
 class InvalidRequest(HTTPException):
@@ -38,6 +44,15 @@ class InvalidRequest(HTTPException):
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(status, message)
+
+
+@dataclass(frozen=True)
+class ValidRequest:
+    """A request in the words that MAX follows."""
+
+    content: dict[str, Any]
+    texts: int = 1  # that it asks for
+    choices: int = 1  # how many of them for each prompt
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,8 @@ class ModelLimits:
     encode: Callable[[str], list[int]]  # text -> token ids
     longest_token: int  # bytes of text
     most_choices: int = MOST_CHOICES  # texts of one request
+    #: Roles and contents -> token ids, up to where the answer begins, if the model was trained to answer.
+    encode_chat: Callable[[Sequence[tuple[str, str]]], list[int]] | None = None
 
     @property
     def served(self) -> str:
@@ -96,33 +113,92 @@ StopTokens = Annotated[list[int], Field(max_length=MOST_STOP_TOKENS)] | None
 StreamOptions = Annotated[dict[Literal["include_usage"], bool] | None, BeforeValidator(_of_one_entry)]
 
 
-@functools.cache
-def completion_request(limits: ModelLimits) -> type[BaseModel]:
-    """Make the type of a request to this model; each field's description says what it may be."""
-    fields = {
-        "model": (Literal[limits.name], limits.served),
-        **{name: _only(value) for name, value in ONLY.items()},
-        "prompt": (Prompts, PROMPTS),
+def _of_role_and_content(message: object) -> object:
+    """Leave out fields with nothing in them, which messages have that a client was sent; refuse any others."""
+    if not isinstance(message, dict):
+        return message
+    full = {name: value for name, value in message.items() if value or name in ChatMessage.model_fields}
+    if full.keys() > ChatMessage.model_fields.keys():
+        raise ValueError
+    return full
+
+
+class TextPart(BaseModel):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+class ChatMessage(BaseModel):
+    """One message of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: str | Annotated[list[TextPart], NOT_EMPTY]
+
+
+Messages = Annotated[list[Annotated[ChatMessage, BeforeValidator(_of_role_and_content)]], NOT_EMPTY]
+MESSAGES = (
+    "a list of messages, each with a role (system, developer, user or assistant) and a text as its content, "
+    "and nothing else; at most"
+)
+
+
+def _settings(limits: ModelLimits) -> dict[str, tuple[Any, str]]:
+    """Return what both kinds of requests may have, and in words what it may be."""
+    return {
         "max_tokens": _number(int, 1, limits.n_positions),
         "temperature": _number(float, 0, 2),
         "top_p": (Annotated[float | None, Field(gt=0, le=1)], "a number above 0, up to 1"),
         "top_k": _number(int, -1, limits.vocab_size),
         "seed": _number(int, 0, 2**63 - 1),
-        "n": _number(int, 1, limits.most_choices),
         "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
         "stop_token_ids": (StopTokens, f"a list of at most {MOST_STOP_TOKENS} token ids"),
         "stream": (bool | None, "true or false"),
         "stream_options": (StreamOptions, '{"include_usage": true}, or left out'),
         "ignore_eos": (bool | None, "true or false"),
         "return_token_ids": (bool | None, "true or false"),
-        "user": (str | None, "a text; nothing is done with it"),
     }
+
+
+def _request(name: str, limits: ModelLimits, only: dict[str, Any], fields: dict[str, tuple[Any, str]]) -> Any:
+    """Make the type of a request to this model; each field's description says what it may be.
+
+    Args:
+        name: of the type.
+        limits: what the model can answer.
+        only: fields of which nothing comes, and what they may be at most.
+        fields: those that MAX is told.
+    """
+    served = {"model": (Literal[limits.name], limits.served), **fields}
+    unserved = {"user": (str | None, "a text; nothing is done with it")}
+    unserved |= {field: _only(value) for field, value in (ONLY | only).items()}
     config = ConfigDict(strict=True, validate_default=True)
-    described: Any = {name: (kind, Field(None, description=words)) for name, (kind, words) in fields.items()}
-    return create_model("CompletionRequest", __config__=config, **described)
+    described: Any = {field: (kind, Field(None, description=words)) for field, (kind, words) in served.items()}
+    left_out: Any = {
+        field: (kind, Field(None, description=words, exclude=True)) for field, (kind, words) in unserved.items()
+    }
+    return create_model(name, __config__=config, **described, **left_out)
 
 
-def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
+@functools.cache
+def completion_request(limits: ModelLimits) -> type[BaseModel]:
+    """Make the type of a request to continue texts."""
+    fields = {"prompt": (Prompts, PROMPTS), **_settings(limits), "n": _number(int, 1, limits.most_choices)}
+    return _request("CompletionRequest", limits, ONLY_IN_COMPLETIONS, fields)
+
+
+@functools.cache
+def chat_request(limits: ModelLimits) -> type[BaseModel]:
+    """Make the type of a request to answer a conversation."""
+    most = limits.n_positions  # since each has a token
+    messages = Annotated[Messages, Field(max_length=most)], f"{MESSAGES} {most} of them"
+    settings = _settings(limits)
+    fields = {"messages": messages, **settings, "max_completion_tokens": settings["max_tokens"]}
+    return _request("ChatRequest", limits, ONLY_IN_CHAT, fields)
+
+
+def valid_completion(body: bytes, limits: ModelLimits) -> ValidRequest:
     """Return the request that MAX will see: its prompts are lists of tokens, and it says how many tokens it wants.
 
     Nothing takes time that grows with more than the size of the body, and a text is only turned into tokens if it may
@@ -131,23 +207,57 @@ def validated(body: bytes, limits: ModelLimits) -> dict[str, Any]:
     Raises:
         InvalidRequest: the model cannot answer the request as asked.
     """
+    request = _fields(body, completion_request(limits), limits)
+    count, wanted = request.pop("n", 1), request.get("max_tokens", 1)
+    _check_choices(count, len(request["prompt"]), request.get("stream"), limits.most_choices)
+    tokens = [_tokens(prompt, wanted, limits) for prompt in request["prompt"]]
+    prompts = [ids for ids in tokens for _ in range(count)]
+    return ValidRequest({"max_tokens": TOKENS} | request | {"prompt": prompts}, len(prompts), count)
+
+
+def valid_chat(body: bytes, limits: ModelLimits) -> ValidRequest:
+    """Return the request that MAX will see: it has the tokens of a conversation, and is greedy if it does not say.
+
+    Raises:
+        InvalidRequest: the model cannot answer the request as asked, or does not answer at all.
+    """
+    if limits.encode_chat is None:
+        raise InvalidRequest(
+            f"{json.dumps(limits.name)} continues texts, at /v1/completions, and does not answer; "
+            "`./run serve --model smollm2` serves a model that does"
+        )
+    request = _fields(body, chat_request(limits), limits)
+    messages = [_message(**message) for message in request["messages"]]
+    _check_size(sum(len(text.encode()) for _, text in messages), limits)
+    wanted = request.get("max_completion_tokens", request.get("max_tokens", 1))
+    ids = _that_fit(limits.encode_chat(messages), wanted, limits)
+    return ValidRequest({"temperature": 0} | request | {"messages": UNREAD, "prompt_tokens": ids})
+
+
+def _message(role: str, content: str | list[dict[str, str]]) -> tuple[str, str]:
+    """Return a message as step 27 has it."""
+    text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+    return "system" if role == "developer" else role, text  # OpenAI's newer name for it
+
+
+def _fields(body: bytes, kind: type[BaseModel], limits: ModelLimits) -> dict[str, Any]:
+    """Return the fields of a request that MAX is told.
+
+    Raises:
+        InvalidRequest: a field is unknown, or is not what it may be.
+    """
     gc.disable()  # which looks through all new lists again and again
     try:
-        request = _read(body, completion_request(limits))
+        request = _read(body, kind)
     finally:
         gc.enable()
     if isinstance(request, InvalidRequest):
         raise request
-    count, wanted = request.setdefault("n", 1), request.get("max_tokens", 1)
-    _check_choices(count, len(request["prompt"]), request.get("stream"), limits.most_choices)
-    tokens = [_tokens(prompt, wanted, limits) for prompt in request["prompt"]]
     for token in request.get("stop_token_ids", ()):
         _check_token(token, limits)
-    for name in ("user", *ONLY):
-        request.pop(name, None)
     if "seed" in request:
         request["seed"] = request["seed"] or SEED_OF_ZERO
-    return {"max_tokens": TOKENS} | request | {"prompt": [ids for ids in tokens for _ in range(count)]}
+    return request
 
 
 def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest:
@@ -155,12 +265,12 @@ def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest
     try:
         fields = from_json(body, cache_strings=False)  # validate_json takes twice as long for nested lists
     except ValueError as error:
-        return _no_object(str(error))
+        return _no_object(str(error), kind)
     if not isinstance(fields, dict):
-        return _no_object("it is another value")
+        return _no_object("it is another value", kind)
     for name in fields:
         if name not in kind.model_fields:  # the first; pydantic would make an error of each
-            known = ", ".join(field for field in kind.model_fields if field not in ONLY)
+            known = ", ".join(field for field, about in kind.model_fields.items() if not about.exclude)
             return InvalidRequest(f"{name[:LONGEST_VALUE]} must be left out; the fields that are served are {known}")
     try:
         return kind.model_validate(fields).model_dump(exclude_unset=True, exclude_none=True)
@@ -168,8 +278,9 @@ def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest
         return _in_words(invalid, kind)
 
 
-def _no_object(why: str) -> InvalidRequest:
-    return InvalidRequest(f'the body must be a JSON object, {{"prompt": …}}: {why}')
+def _no_object(why: str, kind: type[BaseModel]) -> InvalidRequest:
+    asked = "messages" if "messages" in kind.model_fields else "prompt"
+    return InvalidRequest(f'the body must be a JSON object, {{"{asked}": …}}: {why}')
 
 
 def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
@@ -185,14 +296,25 @@ def _check_token(token: int, limits: ModelLimits) -> None:
 
 
 def _tokens(prompt: str | list[int], wanted: int, limits: ModelLimits) -> list[int]:
-    """Return a prompt's tokens. Refuse one that leaves no room in the context, or a token with no row in the table."""
-    size, most = len(prompt.encode()) if isinstance(prompt, str) else 0, limits.n_positions * limits.longest_token
+    """Return a prompt's tokens, if they fit."""
+    if isinstance(prompt, str):
+        _check_size(len(prompt.encode()), limits)
+        prompt = limits.encode(prompt)
+    return _that_fit(prompt, wanted, limits)
+
+
+def _check_size(size: int, limits: ModelLimits) -> None:
+    """Refuse a text, of so many bytes, that cannot fit, before it is made into tokens."""
+    most = limits.n_positions * limits.longest_token
     if size > most:
         raise InvalidRequest(
             f"the prompt has {size:,} bytes; the model's context has room for {limits.n_positions} tokens, "
             f"which are at most {most:,} bytes. Shorten the prompt"
         )
-    ids = limits.encode(prompt) if isinstance(prompt, str) else prompt
+
+
+def _that_fit(ids: list[int], wanted: int, limits: ModelLimits) -> list[int]:
+    """Return a prompt's tokens. Refuse some that leave no room in the context, or one with no row in the table."""
     if len(ids) + wanted > limits.n_positions:
         raise InvalidRequest(
             f"the prompt has {len(ids)} tokens and {wanted} more are asked for; "

@@ -34,7 +34,8 @@ class Texts(TokenGeneratorPipeline):
     async def next_token_chunk(self, request: TextGenerationRequest, **how: Any) -> Chunks:
         """Hand a text to the process that runs the model, and return the pieces of the text."""
         record, sampling = CURRENT.get(), request.sampling_params
-        choice = int(request.request_id.value.rpartition("_")[2]) % record.choices  # MAX numbers the texts of a request
+        number = request.request_id.value.partition("_")[2]  # which MAX gives each text, unless there can be only one
+        choice = int(number or 0) % record.choices
         alone = replace(sampling, seed=seed_of(sampling.seed, choice), stop=None)
         pieces = await super().next_token_chunk(replace(request, sampling_params=alone), **how)
         if not choice:

@@ -25,7 +25,14 @@ from play.serving.life import live
 from play.serving.options import LARGEST_BODY, Options
 from play.serving.request_log import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, ModelEnded, Service
-from play.serving.validation import InvalidRequest, ModelLimits, completion_request, validated
+from play.serving.validation import (
+    UNREAD,
+    InvalidRequest,
+    ModelLimits,
+    chat_request,
+    completion_request,
+    valid_completion,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 
@@ -36,11 +43,18 @@ def encode(text):
     return [ord(letter) % 37 for letter in text]
 
 
+def encode_chat(messages):
+    """A token for each letter of what is said, whoever says it."""
+    return encode("".join(content for _, content in messages))
+
+
 LIMITS = ModelLimits("whale", 13, 37, encode, longest_token=4, most_choices=5)
+ANSWERING = replace(LIMITS, encode_chat=encode_chat)
 TEXT = {"model": "whale", "prompt": "Call me", "max_tokens": 2}
 SEEN = TEXT | {"prompt": [encode("Call me")]}
 KEY, OTHER = "whale-3f9c", "ahab-é-77"
 COMPLETE, WITH_KEY = "/v1/completions", {"authorization": f"Bearer {KEY}"}
+CHAT, TALK = "/v1/chat/completions", {"model": "whale", "messages": [{"role": "user", "content": "Who?"}]}
 
 
 class Server:
@@ -72,6 +86,9 @@ class Server:
 
     async def ask(self, **fields):
         return await self.client.post(COMPLETE, json=TEXT | fields)
+
+    async def talk(self, **fields):
+        return await self.client.post(CHAT, json=TALK | fields)
 
     async def start(self, **fields):
         """Ask, and return the task once the model has the request."""
@@ -130,7 +147,7 @@ def fields(**changed):
     return body(json.dumps(TEXT | changed))
 
 
-PATHS = "/v1/completions, /v1/models, /v1/models/{model}, /version, /health, /ready, /metrics"
+PATHS = "/v1/completions, /v1/chat/completions, /v1/models, /v1/models/{model}, /version, /health, /ready, /metrics"
 KEYED = {"headers": WITH_KEY}
 HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("connection", "close")}
 
@@ -142,7 +159,12 @@ HEADERS = {401: ("www-authenticate", "Bearer"), 405: ("allow", "GET"), 408: ("co
         (("GET", "/nowhere", {}), 401, "the key is missing"),
         (("GET", "/v1/models", {"headers": {"authorization": f"Bearer {KEY}x"}}), 401, "is not one of this server's"),
         (("GET", "/v1/models", {"headers": {"authorization": f"Basic {KEY}"}}), 401, "the key is missing"),
-        (("POST", "/v1/chat/completions", KEYED), 404, f"served at /v1/chat/completions; the paths are {PATHS}"),
+        (("POST", "/v1/embeddings", KEYED), 404, f"served at /v1/embeddings; the paths are {PATHS}"),
+        (
+            ("POST", CHAT, KEYED),
+            400,
+            '"whale" continues texts, at /v1/completions, and does not answer; `./run serve --',
+        ),
         (("GET", "/" + "x" * 50_000, KEYED), 404, "nothing is served at /xxx"),
         (("POST", "/v1/models", KEYED), 405, "/v1/models takes GET, not POST"),
         (("GET", "/v1/models/ahab", KEYED), 404, 'model = "ahab" must be "whale", which is served here'),
@@ -226,17 +248,108 @@ async def test_a_valid_request_is_put_into_words_that_max_follows(fields, seen):
     assert (await Server(batch=5).ask(**fields)).json() == SEEN | (fields if seen is None else seen)
 
 
+def said(**message):
+    return {"messages": [{"role": "user", "content": "Who?"} | message]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"messages": []}, "messages = [] must be a list of messages, each with a role (system, developer, user or"),
+        ({"messages": "Who?"}, 'messages = "Who?" must be a list of messages'),
+        ({"messages": [{"content": "Who?"}]}, "must be a list of messages"),
+        (said(role="tool"), 'messages = "tool" must be a list of messages'),
+        (said(content=None), "messages = null must be"),
+        (said(content=[{"type": "image_url", "image_url": {"url": "x"}}]), 'messages = [{"type": "image_url"'),
+        (said(name="Ahab"), 'messages = {"role": "user", "content": "Who?", "name": "Ahab"} must be'),
+        ({"messages": said()["messages"] * 14}, "at most 13 of them"),
+        (said(content="é" * 27), "the prompt has 54 bytes"),
+        (said(content="a" * 13), "the prompt has 13 tokens and 1 more are asked for"),
+        ({"max_tokens": 13, "max_completion_tokens": 10}, "the prompt has 4 tokens and 10 more are asked for"),
+        ({"max_completion_tokens": 0}, "max_completion_tokens = 0 must be a whole number from 1 to 13"),
+        ({"n": 2}, "n = 2 must be 1 or left out; nothing else is offered here"),
+        ({"tools": [{}]}, "tools = [{}] must be left out; it is not offered here"),
+        ({"logprobs": True}, "logprobs = true must be left out"),
+        ({"prompt": "Who?"}, "prompt must be left out; the fields that are served are model, messages, max_tokens"),
+        ({"model": "ahab"}, 'model = "ahab" must be "whale"'),
+    ],
+)
+async def test_a_conversation_that_cannot_be_answered_as_asked_is_refused_in_words(fields, sentence):
+    server = Server(limits=ANSWERING)
+    answer = await server.talk(**fields)
+    assert answer.status_code == (404 if "model" in fields else 400)
+    assert sentence in message(answer)
+    assert (server.asked, server.service.taken) == ([], 0)
+
+
+ECHOED = {"role": "assistant", "content": "I.", "refusal": None, "tool_calls": [], "annotations": []}
+PARTS = [{"type": "text", "text": "Wh"}, {"type": "text", "text": "o?"}]
+
+
+@pytest.mark.parametrize(
+    ("fields", "heard", "seen"),
+    [
+        ({}, "Who?", {}),
+        (said(content=PARTS), "Who?", {}),
+        ({"messages": [*TALK["messages"], ECHOED, *TALK["messages"]]}, "Who?I.Who?", {}),
+        (NULL | {"n": 1, "store": False, "presence_penalty": 0, "tools": None, "user": "Ahab"}, "Who?", {}),
+        ({"temperature": 1, "top_p": 0.5, "max_tokens": 3}, "Who?", None),
+        ({"seed": 0, "max_completion_tokens": 9}, "Who?", {"seed": 1 << 62, "max_completion_tokens": 9}),
+        ({"stop": ["."], "stream": True, "stream_options": {"include_usage": True}}, "Who?", None),
+    ],
+)
+async def test_a_conversation_becomes_tokens_and_is_greedy_unless_it_says_otherwise(fields, heard, seen):
+    server = Server(limits=ANSWERING)
+    assert (await server.talk(**fields)).status_code == 200
+    unread = {"model": "whale", "messages": UNREAD, "prompt_tokens": encode(heard)}
+    assert server.asked == [{"temperature": 0} | (fields if seen is None else seen) | unread]
+
+
+#: What the program llm 0.36 sent for a question, for one with --system and --no-stream, and with --continue.
+OF_LLM = (
+    """{"model":"whale","stream":true,"messages":[{"role":"user","content":"Who?"}],
+    "stream_options":{"include_usage":true}}""",
+    """{"model":"whale","stream":false,"messages":[{"role":"system","content":"Be brief."},
+    {"role":"user","content":"When?"}]}""",
+    """{"model":"whale","stream":true,"messages":[{"role":"system","content":"Be brief."},
+    {"role":"user","content":"When?"},{"role":"assistant","content":"I."},{"role":"user","content":"Why?"}],
+    "max_tokens":12,"seed":3,"stream_options":{"include_usage":true},"temperature":0.5}""",
+)
+
+
+async def test_requests_of_a_chat_program_are_taken():
+    server = Server(limits=replace(ANSWERING, n_positions=40))
+    for sent in OF_LLM:
+        answer = await server.client.post(CHAT, content=sent)
+        assert (answer.status_code, answer.text.endswith("[DONE]\n\n")) == (200, '"stream":true' in sent)
+        asked, request = server.asked[-1], json.loads(sent)
+        assert asked["prompt_tokens"] == encode("".join(said["content"] for said in request["messages"]))
+        assert asked.items() >= {name: request[name] for name in request if name != "messages"}.items()
+
+
+async def test_who_says_what_is_told_to_chatml():
+    heard = []
+    server = Server(limits=replace(LIMITS, encode_chat=lambda messages: heard.append(messages) or [1]))
+    roles = [{"role": role, "content": role} for role in ("developer", "user", "assistant", "system")]
+    await server.talk(messages=roles)
+    assert heard == [[("system", "developer"), *((role, role) for role in ("user", "assistant", "system"))]]
+
+
 MANY_OPTIONS = dict.fromkeys(map(str, range(1000)), True)
 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"stream_options": MANY_OPTIONS}, {"prompt": [{}] * 1000}, {"prompt": [["a"] * 1000] * 9}, {"stop": [1] * 1000}],
+    [
+        *({"stream_options": MANY_OPTIONS}, {"prompt": [{}] * 1000}, {"prompt": [["a"] * 1000] * 9}),
+        *({"stop": [1] * 1000}, {"messages": [{}] * 13}, said(content=[{}] * 1000), said(**MANY_OPTIONS)),
+    ],
 )
 def test_a_request_with_many_errors_is_refused_at_the_first(fields):
     """A megabyte of errors would take a second, in which nobody else is answered."""
+    kind, whole = (chat_request, TALK) if "messages" in fields else (completion_request, TEXT)
     with pytest.raises(ValidationError) as refused:
-        completion_request(LIMITS).model_validate(TEXT | fields)
+        kind(LIMITS).model_validate(whole | fields)
     assert refused.value.error_count() < 50
 
 
@@ -251,7 +364,7 @@ def test_python_never_looks_through_all_lists_of_a_body(body):
     gc.callbacks.append(note)
     try:
         with pytest.raises(InvalidRequest):
-            validated(body % NESTED, LIMITS)
+            valid_completion(body % NESTED, LIMITS)
         assert len([[] for _ in range(10_000)]) == 10_000, "after which Python looks through new ones"
     finally:
         gc.callbacks.remove(note)
