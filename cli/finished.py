@@ -221,12 +221,19 @@ def export(file: Path, **own_steps: bool) -> None:
 
 
 @click.command()
-@model_options
+@click.option(
+    "--model",
+    default=str(SMALL_MODEL),
+    show_default="the small one in models/",
+    help="As for generate; or a Llama, which also answers: smollm2, or a GGUF file.",
+)
+@own_steps_options
 @click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
 @click.option("--port", type=int, default=8000)
 @click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
 @click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
 @device_option
+@click.option("--context", type=click.IntRange(2), default=Options.context, help="The most tokens of a text.")
 @click.option("--batch", type=click.IntRange(1), default=Options.batch, help="Texts that run at once.")
 @click.option("--queue", type=click.IntRange(0), default=Options.queue, help="Texts that wait; the next gets 429.")
 @click.option("--time-limit", type=click.FloatRange(1, DAY), default=Options.time_limit, help="Seconds for a request.")

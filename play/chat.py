@@ -18,15 +18,13 @@ from checker.course.steps import CHAT, LLAMA
 from play.beginning import in_utf8, prepared
 from play.ending import stopping
 from play.own_steps import is_refusal
-from play.smollm2 import smollm2
+from play.smollm2 import SMOLLM2, is_llama, llama_file
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
     from numpy.random import Generator
 
     from play.talker import Talker
     from solutions.solution_27 import Message, NucleusSampling
-
-SMOLLM2 = "smollm2"
 
 
 def chat(
@@ -75,19 +73,17 @@ def chat(
 
 
 def model_file(model: str, tell: Callable[[str], None]) -> Path:
-    """Return the GGUF file of a model: that of SmolLM2, which is fetched if need be, or the one that is named.
+    """Return the GGUF file of a model, see :func:`llama_file`.
 
     Raises:
         ValueError: it cannot be fetched, or is no file.
     """
-    if model == SMOLLM2:
-        return smollm2(tell)
-    if not Path(model).is_file():
+    if not is_llama(model):
         raise ValueError(
             f"{model} is no GGUF file, so it does not answer; `./run generate --model {model}` continues texts with a "
             f"GPT-2, and `./run chat --model {SMOLLM2}` answers"
         )
-    return Path(model)
+    return llama_file(model, tell)
 
 
 @dataclass

@@ -9,7 +9,10 @@ from safetensors import SafetensorError, safe_open
 
 from play.tokens import load_tokenizer
 from solutions.checkpoint import DTYPES, check_weights, checkpoint_files, checkpoint_folder, empty_model, read_config
+from solutions.llama_config import LlamaConfig
+from solutions.llama_files import Fields, empty_llama, open_llama
 from solutions.solution_13 import convert_checkpoint
+from solutions.solution_26 import EMBEDDINGS, HEAD, hugging_face_name
 
 
 def usable_checkpoint(name_or_folder: str | Path) -> Path:
@@ -30,6 +33,19 @@ def usable_checkpoint(name_or_folder: str | Path) -> Path:
         weights = convert_checkpoint({name: np.broadcast_to(np.float32(0), shape)}) | weights
     check_weights(weights, model)
     return folder
+
+
+def usable_llama(file: Path) -> tuple[LlamaConfig, Fields]:
+    """Return the sizes of the Llama in a GGUF file whose weights are those of these sizes, and all fields of the file.
+
+    Raises:
+        ValueError: the file cannot be opened, see :func:`open_llama`, or its weights are not those of the model.
+    """
+    reader, config, fields = open_llama(file)
+    shapes = {hugging_face_name(tensor.name): tensor.shape[::-1].tolist() for tensor in reader.tensors}
+    weights = {name: np.broadcast_to(np.float32(0), shape) for name, shape in shapes.items()}
+    check_weights({HEAD: weights[EMBEDDINGS], **weights}, empty_llama(config))
+    return config, fields
 
 
 def stored_shapes(folder: Path) -> dict[str, list[int]]:

@@ -10,6 +10,7 @@ from typing import Any
 from checker.errors import UserError
 from play.beginning import check_bfloat16, usable_kernels
 from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_steps
+from play.smollm2 import is_llama
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
     "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same
@@ -35,6 +36,8 @@ def serve(tell: Tell, **chosen: Any) -> int:
     options = Options(**chosen)
     if options.quantize and options.device != "cpu":
         raise UserError("--quantize runs on the CPU; leave --device gpu away")
+    if options.quantize and is_llama(options.model):
+        raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
     if options.log_json:
         from play.serving import request_log
 
@@ -46,9 +49,9 @@ def serve(tell: Tell, **chosen: Any) -> int:
     own.install()
     for sentence in own.sentences:
         tell(sentence)
-    from play.checkpoints import usable_checkpoint
+    from play.serving.checkpoints import checkpoint_of
 
-    usable_checkpoint(options.model)  # before the kernels are compiled, and the model
+    checkpoint = checkpoint_of(options, tell)  # before the kernels are compiled, and the model
     pass_on(options, kernels=kernels_of(options, tell))
     from play.serving.keys import keys_of
 
@@ -62,7 +65,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
             return serve_replicas(options, keys, tell)
         from play.serving.max import server
 
-        return server.serve(options, keys, tell)
+        return server.serve(options, checkpoint, keys, tell)
     finally:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
 

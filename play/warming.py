@@ -34,12 +34,13 @@ def graphs() -> list[Graph]:
 async def serve() -> None:
     """Start the process that runs the served model, and end it when it is ready."""
     from play.serve import kernels_of, pass_on
+    from play.serving.checkpoints import checkpoint_of
     from play.serving.max.server import Served
     from play.serving.options import Options
 
     options = Options(SMALL_MODEL)
     pass_on(options, kernels=kernels_of(options, print))
-    async with Served(options, keys=None).model():
+    async with Served(options, checkpoint_of(options, print), keys=None).model():
         pass
 
 

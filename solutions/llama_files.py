@@ -37,12 +37,11 @@ SIZES = {
 }
 
 
-def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
-    """Return the sizes of a model in a file, its weights by their names in :class:`LlamaForCausalLM`, and all fields.
+def open_llama(file: Path) -> tuple[gguf.GGUFReader, LlamaConfig, Fields]:
+    """Return what reads the weights of a model in a file, its sizes, and all fields of the file.
 
     Raises:
-        ValueError: the file is missing, cut short, or no Llama that gguf can read and this course can run; the message
-            says why.
+        ValueError: the file is missing, cut short, or no Llama that this course can run; the message says why.
     """
     try:
         reader = gguf.GGUFReader(file)
@@ -50,12 +49,27 @@ def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
         if fields["general.architecture"] != "llama":
             raise ValueError(f"its architecture is {fields['general.architecture']}")
         sizes = {size: fields[f"llama.{name}"] for size, name in SIZES.items()}
-        weights = {tensor.name: read_tensor(tensor, READ) for tensor in reader.tensors}
-        config = LlamaConfig(vocab_size=len(weights["token_embd.weight"]), **sizes)
-    except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
+        shapes = {tensor.name: tensor.shape for tensor in reader.tensors}  # of a matrix, [in, out]
+        config = LlamaConfig(vocab_size=int(shapes["token_embd.weight"][1]), **sizes)
+    except (OSError, ValueError, IndexError, KeyError) as error:
         raise ValueError(f"{file} is missing, cut short, or no Llama that gguf can read: {error}") from error
-    if others := [name for name in weights if not {*name.split(".")} & {*LAYERS, *BLOCK_LAYERS}]:
+    if others := [name for name in shapes if not {*name.split(".")} & {*LAYERS, *BLOCK_LAYERS}]:
         raise ValueError(f"{file} is of another kind of Llama than this course's: it has {', '.join(others)}")
+    return reader, config, fields
+
+
+def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
+    """Return the sizes of a model in a file, its weights by their names in :class:`LlamaForCausalLM`, and all fields.
+
+    Raises:
+        ValueError: the file cannot be opened, see :func:`open_llama`, or has a weight in a format that gguf cannot
+            read; the message says which.
+    """
+    reader, config, fields = open_llama(file)
+    try:
+        weights = {tensor.name: read_tensor(tensor, READ) for tensor in reader.tensors}
+    except NotImplementedError as error:
+        raise ValueError(f"{file} is no Llama that gguf can read: {error}") from error
     return config, convert_llama(weights, config), fields
 
 

@@ -41,17 +41,15 @@ class KernelLinear(Module[[Tensor], Tensor]):
         return output + self.bias if isinstance(self.bias, Tensor) else output
 
 
-def with_linear(model: Any, bfloat16: bool = False) -> None:
-    """Put the kernel into every linear layer of step 11's model, or step 15's, which keeps its weights.
+def with_linear(model: Module[..., Any], bfloat16: bool = False) -> None:
+    """Put the kernel into every linear layer of a model, which keeps its weights.
 
     If ``bfloat16``, it keeps them in bfloat16; the embeddings stay as they are, though the head shares their numbers.
     """
-    for block in model.transformer.h:
-        for module in (block.attn, block.mlp):
-            for name, layer in list(vars(module).items()):
-                if isinstance(layer, Linear):
-                    setattr(module, name, KernelLinear(layer, bfloat16))
-    model.lm_head = KernelLinear(model.lm_head, bfloat16)
+    for module in [model, *(inner for _, inner in model.descendants)]:
+        for name, layer in list(module.children):
+            if isinstance(layer, Linear):
+                setattr(module, name, KernelLinear(layer, bfloat16))
 
 
 def attend(

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.installed import why_not_usable
-from checker.course.steps import MODEL, QUANTIZATION, SERVER
+from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
 from checker.errors import UserError
 from play import chosen
 from play.chosen import Chosen
+from play.smollm2 import is_llama
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
 OF_THE_MODEL = "GPT2_SERVED"
@@ -33,10 +34,11 @@ Tell = Callable[[str], None]  # says how far along the server is
 class Options:
     """What to serve, where, to whom, and how much."""
 
-    model: str | Path  # a folder, or a name that step 13 knows
+    model: str | Path  # a folder, or a name that step 13 knows; or a Llama
     host: str = "127.0.0.1"
     port: int = 0
     device: str = "cpu"
+    context: int = 2048  # tokens that a text may have, if the model can have as many
     batch: int = 32  # texts that run at once
     queue: int = 256  # texts that wait
     time_limit: float = 600  # seconds that a request may take
@@ -91,5 +93,5 @@ def choose_steps(options: Options) -> Chosen:
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    needed = [MODEL, SERVER, *([QUANTIZATION] if options.quantize else [])]
-    return chosen.mine(needed, fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()
+    needed = [*LLAMA, CHAT] if is_llama(options.model) else [MODEL, *([QUANTIZATION] if options.quantize else [])]
+    return chosen.mine([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()

@@ -72,13 +72,14 @@ class Replica:
     # Ray awaits it
     async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
         handed_on().install()
+        from play.serving.checkpoints import checkpoint_of
         from play.serving.max.server import Served
 
         if ADDRESS == "local":
             _bind_to_loopback()
         if options.log_json:
             request_log.log_as_json()
-        served = Served(options, keys)
+        served = Served(options, checkpoint_of(options, tell), keys)
         self.service, self.front, self.grace = served.service, served.front, options.grace
         self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, "a replica is ready"))
         opened = asyncio.create_task(self.service.opened.wait())

@@ -1,7 +1,7 @@
-"""Everything that uses MAX's serving interfaces: the architecture, its paged cache, the start of the server.
+"""Everything that uses MAX's serving interfaces: the architectures, their paged cache, the start of the server.
 
-It takes step 15's model and a checkpoint; it starts MAX's server.
-The command line and the check of step 15 import it; MAX imports ``architecture`` by its path.
+It takes a checkpoint; it starts MAX's server.
+The command line imports it; MAX imports ``gpt2`` or ``llama`` by its path.
 
 Importing this package has an effect, the one exception in this repository: MAX runs the model in a process of its own,
 where no entry point of ours comes before the import. So the import itself lets the steps run that the server has

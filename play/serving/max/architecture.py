@@ -1,6 +1,7 @@
-"""Step 15's model as MAX's server wants it: an architecture, found by its name in a checkpoint's ``config.json``.
+"""What architectures of MAX's server have in common here: inputs and outputs, the cache, how a model is compiled.
 
-MAX loads this file in the server and in the process that runs the model (``--custom-architectures``).
+Each has a module beside this one, which MAX loads in the server and in the process that runs the model
+(``--custom-architectures``). An architecture is found by its name in a checkpoint's ``config.json``.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any, ClassVar
 
 from max import tree
 from max.driver import Buffer
 from max.dtype import DType
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph import DeviceRef
 from max.graph.weights import WeightsFormat
@@ -22,7 +23,6 @@ from max.nn.kv_cache import KVCacheParamInterface
 from max.pipelines.context import TextContext
 from max.pipelines.kv_cache.memory_planner import PagedMemoryPlanner
 from max.pipelines.lib import (
-    KVCacheConfig,
     MAXModelConfig,
     ModelInputs,
     ModuleV3Outputs,
@@ -37,29 +37,28 @@ from max.pipelines.modeling.types import PipelineTask
 
 from checker.max_adapter.hooks import let_threads_sleep
 from checker.max_adapter.paged_cache import MaxPagedCache
-from play.engine import load_quantized
 from play.kernels.modules import with_linear
 from play.kernels.operations import loaded
 from play.serving.options import of_the_model
-from solutions.checkpoint import read_config
-from solutions.solution_01 import GPT2Config
-from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import load_pretrained
-from solutions.solution_15 import ServedGPT2
 
 
-class ServedByMax(ServedGPT2):
-    """Step 15's model with the inputs and outputs of MAX's server: a subclass, so that the weights keep their names."""
+class ServedByMax(Module[..., ModuleV3Outputs]):
+    """A model over step 15's paged cache with the inputs and outputs of MAX's server.
 
-    def __init__(self, model: MaxGPT2LMHeadModel, params: KVCacheParamInterface) -> None:
-        super().__init__(model)
-        self.params = params
+    Args:
+        model: returns the logits after each request of tokens, row offsets and a cache, as ``ServedGPT2`` does.
+        params: the sizes of MAX's pages.
+    """
 
-    def forward(  # type: ignore[override]
+    def __init__(self, model: Module[..., Tensor], params: KVCacheParamInterface) -> None:
+        self.model, self.params = model, params
+        model.name_transparent = True  # so that its weights keep their names
+
+    def forward(
         self, tokens: Tensor, logits_wanted: Tensor, row_offsets: Tensor, *cache: Tensor
     ) -> ModuleV3Outputs:  # [tokens], [1], [batch + 1], MAX's cache -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        logits = super().forward(tokens, row_offsets, MaxPagedCache(self.params, cache, row_offsets))
+        logits = self.model(tokens, row_offsets, MaxPagedCache(self.params, cache, row_offsets))
         return ModuleV3Outputs(next_token_logits=logits, logits=None, logit_offsets=None, hidden_states=None)
 
 
@@ -86,31 +85,18 @@ class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
 
 @dataclass(kw_only=True)
 class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
-    """Answers to what MAX asks before the model exists: how many tokens it is for, and how large the pages are."""
+    """Answers to what MAX asks before the model exists: how many tokens it is for, and how large the pages are.
+
+    MAX makes pages for the layers and heads of a ``config.json`` with Llama's names for them.
+    """
 
     DEFAULT_ENCODING: ClassVar = "float32"
     SUPPORTED_ENCODINGS: ClassVar = {"float32"}
 
-    gpt2: GPT2Config
     max_seq_len: int
     devices: list[DeviceRef]
     kv_params: KVCacheParamInterface
     dtype: DType = DType.float32
-
-    @classmethod
-    def construct_kv_params(
-        cls,
-        huggingface_config: Any,
-        pipeline_config: PipelineConfig,
-        devices: list[DeviceRef],
-        kv_cache_config: KVCacheConfig,
-        cache_dtype: DType,
-        **options: Any,
-    ) -> KVCacheParamInterface:
-        """Make pages for the layers and heads of the checkpoint's model."""
-        gpt2 = read_config(Path(pipeline_config.model.model_path))
-        sizes: Any = {"num_layers": gpt2.n_layer, "n_kv_heads": gpt2.n_head, "head_dim": gpt2.head_dim}
-        return kv_cache_config.to_params(dtype=cache_dtype, devices=devices, **sizes)
 
     @classmethod
     def initialize(
@@ -119,39 +105,38 @@ class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
         """Read the configuration of the checkpoint that the server was started with."""
         model = model_config or pipeline_config.model
         devices = [DeviceRef(spec.device_type, spec.id) for spec in model.device_specs]
-        params = cls.construct_kv_params(
-            model.huggingface_config, pipeline_config, devices, model.kv_cache, DType.float32
-        )
-        gpt2 = read_config(Path(model.model_path))
-        return cls(gpt2=gpt2, max_seq_len=max_seq_len, devices=devices, kv_params=params)
+        sizes: Any = model.huggingface_config
+        params = cls.construct_kv_params(sizes, pipeline_config, devices, model.kv_cache, DType.float32)
+        return cls(max_seq_len=max_seq_len, devices=devices, kv_params=params)
 
 
 class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
-    """The model as MAX builds, fills and compiles it: step 13's, or one with matrices rounded as in step 22."""
+    """A model as MAX builds, fills and compiles it."""
 
     model_config_cls = ServedConfig
     batch_processor_cls = Batcher
 
+    def load(self) -> Module[..., Tensor]:
+        """Return the model with its weights, as :class:`ServedByMax` takes it."""
+        raise NotImplementedError
+
     @cached_property
-    def source(self) -> MaxGPT2LMHeadModel:
+    def source(self) -> ServedByMax:
         """The model whose modules and weights are served."""
-        folder, chosen = Path(self.pipeline_config.model.model_path), of_the_model()
-        format = chosen.get("quantize")
-        model = load_quantized(folder, format) if format else load_pretrained(folder)
+        model, chosen = self.load(), of_the_model()
         if chosen.get("kernels"):
             with_linear(model, chosen["dtype"] == "bfloat16")
-        return model
+        return ServedByMax(model, self.kv_params)
 
     def _load_state_dict(self) -> dict[str, Any]:
         return dict(self.source.parameters)
 
     def _create_model_config(self, state_dict: dict[str, Any]) -> ServedConfig:
-        return ServedConfig.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
+        return self.model_config_cls.initialize(self.pipeline_config, max_seq_len=self.max_seq_len)
 
     def _instantiate_module(self, model_config: ServedConfig) -> ServedByMax:
-        served = ServedByMax(self.source, self.kv_params)
-        served.to(self.devices[0])
-        return served
+        self.source.to(self.devices[0])
+        return self.source
 
     def load_model(self) -> Callable[..., ModuleV3Outputs]:
         """Build and compile the model; with the kernels in reach, if it calls them."""
@@ -161,21 +146,30 @@ class ServedModel(ModuleV3PipelineModelWithKVCache[TextContext]):
         return compiled
 
 
-ARCHITECTURES = [
-    SupportedArchitecture(
-        name="GPT2LMHeadModel",
-        example_repo_ids=["openai-community/gpt2"],
+def architecture(
+    name: str, model: type[ServedModel], weights_format: WeightsFormat, example: str
+) -> SupportedArchitecture:
+    """Return an architecture of MAX's.
+
+    Args:
+        name: the one in the ``config.json`` of its checkpoints.
+        model: what MAX makes.
+        weights_format: that of the checkpoints.
+        example: a checkpoint on the hub.
+    """
+    return SupportedArchitecture(
+        name=name,
+        example_repo_ids=[example],
         default_encoding="float32",
         supported_encodings={"float32"},
-        pipeline_model=ServedModel,
+        pipeline_model=model,
         tokenizer=TextTokenizer,
         context_type=TextContext,
-        default_weights_format=WeightsFormat.safetensors,
+        default_weights_format=weights_format,
         task=PipelineTask.TEXT_GENERATION,
-        config=ServedConfig,
+        config=model.model_config_cls,
         batching=Batcher,
         memory_planner=PagedMemoryPlanner,
         supports_overlap_scheduler=False,
         supports_device_graph_capture=False,
     )
-]

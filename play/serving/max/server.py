@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import importlib
 import logging
 import multiprocessing
 import os
@@ -16,7 +17,6 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any, cast
 
 import uvloop
@@ -32,6 +32,7 @@ from checker.course.steps import ROOT
 from checker.errors import UserError
 from play import own_steps
 from play.processes import temporary_folder
+from play.serving.checkpoints import Checkpoint
 from play.serving.front import front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live
@@ -40,10 +41,7 @@ from play.serving.options import Options, Tell
 from play.serving.request_log import write_as_json
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
-from play.tokens import load_tokenizer
-from solutions.checkpoint import checkpoint_files, checkpoint_folder, read_config
 
-ARCHITECTURE = f"{ROOT}:play.serving.max.architecture"
 SOCKET = 43  # characters that MAX wants for the name of a socket
 ENVIRONMENT = {  # of this process and of those that MAX starts
     "HF_HUB_OFFLINE": "1",  # the checkpoint is a local folder by now
@@ -105,32 +103,28 @@ class Served:
     """A checkpoint to serve: what asks its model, and what starts it.
 
     Args:
-        options: which one, and how.
+        options: how it is served.
+        checkpoint: the model.
         keys: one of which a request needs, if there are any.
 
     Raises:
         UserError: there is no such device.
-        ValueError: the checkpoint cannot be found or read.
     """
 
-    def __init__(self, options: Options, keys: Keys | None) -> None:
+    def __init__(self, options: Options, checkpoint: Checkpoint, keys: Keys | None) -> None:
         if options.device == "gpu" and not accelerator_count():
             raise UserError("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
-        self.options, self.settings = options, prepare_server(options)
-        self.folder = checkpoint_folder(options.model)
-        self.name = self.folder.resolve().name if Path(options.model).is_dir() else str(options.model)
-        config, tokenizer = read_config(self.folder), load_tokenizer(self.folder)
-        most = min(MOST_CHOICES, options.batch + options.queue)
-        longest = max(len(token.encode()) for token in tokenizer.get_vocab())
-
-        def encode(text: str) -> list[int]:
-            ids: list[int] = tokenizer.encode_batch_fast([text])[0].ids  # `encode` lets no other thread run meanwhile
-            return ids
-
-        limits = ModelLimits(self.name, config.n_positions, config.vocab_size, encode, longest, most)
+        self.options, self.checkpoint, self.settings = options, checkpoint, prepare_server(options)
         self.service = Service(options.batch, options.queue, options.time_limit)
-        self.front = front(self.service, limits, keys)
+        self.front = front(self.service, self._limits(), keys)
         self.pipeline = self._pipeline()
+
+    def _limits(self) -> ModelLimits:
+        """Return what the model can answer."""
+        model, most = self.checkpoint, min(MOST_CHOICES, self.options.batch + self.options.queue)
+        longest = max(len(token.encode()) for token in model.tokenizer.get_vocab())
+        encode_chat = model.encode_chat if model.answers else None
+        return ModelLimits(model.name, model.n_positions, model.vocab_size, model.encode, longest, most, encode_chat)
 
     def _pipeline(self) -> Any:
         """Return what MAX's server wants to know of the model."""
@@ -138,20 +132,22 @@ class Served:
         from max.pipelines.modeling.types import PipelineTask
         from max.serve.api_server import ServingTokenGeneratorSettings
 
-        import play.serving.max.architecture  # noqa: F401 - MAX would put an error of its own for one in a step
-
+        module = f"play.serving.max.{self.checkpoint.architecture}"
+        importlib.import_module(module)  # MAX would put an error of its own for one in a step
+        architectures = [f"{ROOT}:{module}"]
         arguments = PipelineArgs.from_flat_kwargs(
-            model_path=str(self.folder),
-            weight_path=checkpoint_files(self.folder),  # step 13 reads them: whatever they are stored as,
+            model_path=str(self.checkpoint.folder),
+            weight_path=self.checkpoint.files,  # steps 13 and 26 read them: whatever they are stored as,
             quantization_encoding="float32",  # the model gets float32
-            served_model_name=self.name,
+            served_model_name=self.checkpoint.name,
             task=PipelineTask.TEXT_GENERATION,
             device_specs=[DeviceSpec.cpu() if self.options.device == "cpu" else DeviceSpec.accelerator()],
+            max_length=self.checkpoint.n_positions,
             max_batch_size=self.options.batch,
             enable_prefix_caching=not self.options.no_prefix_cache,
-            custom_architectures=[ARCHITECTURE],
+            custom_architectures=architectures,
         )
-        PIPELINE_REGISTRY._import_custom_architectures([ARCHITECTURE])
+        PIPELINE_REGISTRY._import_custom_architectures(architectures)
         config = PipelineConfig.from_args(arguments)
         made = PIPELINE_REGISTRY.retrieve_factory(config, task=PipelineTask.TEXT_GENERATION)
         return ServingTokenGeneratorSettings(made.factory, config, made.tokenizer, memory_plan=made.memory_plan)
@@ -208,12 +204,11 @@ def prepare_server(options: Options) -> Any:
     return settings
 
 
-def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
+def serve(options: Options, checkpoint: Checkpoint, keys: Keys | None, tell: Tell) -> int:
     """Serve until a signal ends it, ``tell`` how far along it is, and return the exit status.
 
     Raises:
         UserError: the port is taken or is not a port, the host is not this machine's, or there is no such device.
-        ValueError: the checkpoint cannot be found or read.
     """
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
@@ -222,13 +217,13 @@ def serve(options: Options, keys: Keys | None, tell: Tell) -> int:
         why = f"{options.host}:{options.port} cannot be served at ({error})"
         raise UserError(f"{why}; choose another --port or --host") from error
     with taken:
-        served = Served(options, keys)
+        served = Served(options, checkpoint, keys)
         host, port = options.host if family == socket.AF_INET else f"[{options.host}]", taken.getsockname()[1]
-        tell(f"MAX gets {served.name} ready; if it has not compiled this model before, that takes a few minutes")
-        ready = f"ready at http://{host}:{port}/v1, where the model is called {served.name}; Ctrl-C ends it"
+        tell(f"MAX gets {checkpoint.name} ready; if it has not compiled this model before, that takes a few minutes")
+        ready = f"ready at http://{host}:{port}/v1, where the model is called {checkpoint.name}; Ctrl-C ends it"
         keeping = served.service.keep(served.model, options.restart, tell, ready)
         status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
     if status == GIVEN_UP:
         tell("the process that runs the model ended; if it could say why, that is above")
-        tell(own_steps.where_to_look() if own_steps.in_use else "`./run s15` checks the model itself")
+        tell(own_steps.where_to_look() if own_steps.in_use else f"`./run {checkpoint.task}` checks the model itself")
     return status

@@ -360,6 +360,8 @@ def test_a_signal_at_any_moment_of_a_start_ends_everything_soon(options):
         (("--port", "70000"), "choose another --port"),
         (("--quantize", "q4_0", "--device", "gpu"), "--quantize runs on the CPU; leave --device gpu away"),
         (("--mine", "--quantize", "q4_0"), ", s22. Write them"),
+        (("--mine", "--model", "smollm2"), ", s15, s22, s23, s24, s25, s26, s27. Write them"),
+        (("--model", "smollm2", "--quantize", "q4_0"), "leave it away with a GGUF file, which says its own"),
         (("--dtype", "bfloat16", "--no-kernels"), "only the kernels multiply in bfloat16"),
     ],
 )
