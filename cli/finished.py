@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +55,15 @@ own_steps_options = each(
     click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
     click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed."),
 )
-model_options = each(
-    click.option(
-        "--model",
-        default=str(SMALL_MODEL),
-        show_default="the small one in models/",
-        help="A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub.",
-    ),
-    own_steps_options,
-)
+GPT2 = "A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub"
+
+
+def model_options(about: str) -> Callable[..., Any]:
+    """Return the options that say which model runs, and whose steps."""
+    model = click.option("--model", default=str(SMALL_MODEL), show_default="the small one in models/", help=about)
+    return each(model, own_steps_options)
+
+
 plan_options = each(  # no defaults: a resumed training must know which were given
     *(
         click.option(f"--{name}", is_flag=True, default=None, help=about)
@@ -92,7 +92,7 @@ dtype_option = click.option(
     help="bfloat16 halves the weights of linear layers, on processors with AVX-512 BF16.",
 )
 writing_options = each(
-    model_options,
+    model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file."),
     click.option("--max-new-tokens", type=click.IntRange(0), default=100, help="Write at most this many tokens."),
     click.option("--temperature", type=Finite(0), default=0.8, help="0 is greedy."),
     click.option("--top-k", type=click.IntRange(0), default=40, help="Choose among the K likeliest tokens; 0 is all."),
@@ -221,13 +221,7 @@ def export(file: Path, **own_steps: bool) -> None:
 
 
 @click.command()
-@click.option(
-    "--model",
-    default=str(SMALL_MODEL),
-    show_default="the small one in models/",
-    help="As for generate; or a Llama, which also answers: smollm2, or a GGUF file.",
-)
-@own_steps_options
+@model_options(f"{GPT2}; or a Llama, which also answers: smollm2, or a GGUF file.")
 @click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
 @click.option("--port", type=int, default=8000)
 @click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
@@ -262,7 +256,7 @@ def serve(**options: Any) -> int:
 @click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
 @click.option("--layer", type=click.IntRange(0), default=0, help="The layer that is shown large, from 0.")
 @click.option("--head", type=click.IntRange(0), default=0, help="The head that is shown large, from 0.")
-@model_options
+@model_options(f"{GPT2}.")
 @device_option
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""
@@ -275,7 +269,7 @@ def attention(**options: Any) -> None:
 @click.command()
 @click.option("--stride", type=int, default=64, help="How many tokens each window predicts; 256 is four times as fast.")
 @click.option("--out", type=FILE, help="Write the figures as JSON.")
-@model_options
+@model_options(f"{GPT2}.")
 def ablate(**options: Any) -> None:
     """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
     from play.ablation.ablate import ablate

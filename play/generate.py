@@ -12,13 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from checker.course.steps import CACHED_MODEL, MODEL, QUANTIZATION, SAMPLING, find_step
+from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
 from play.beginning import in_utf8, prepared, usable_kernels
 from play.chosen import is_complete
 from play.own_steps import is_refusal
+from play.smollm2 import CONTEXT, is_llama, llama_file
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.engine import Settings, Writer
+    from play.talker import LlamaWriter
 
 
 def generate(
@@ -47,6 +49,34 @@ def generate(
     if prompt is None and sys.stdin is None:
         raise ValueError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
     started = time.perf_counter()
+    begin = llama_writer if is_llama(model) else gpt2_writer
+    writer = begin(
+        model, tell, device=device, no_cache=no_cache, kernels=kernels, quantize=quantize, dtype=dtype, **own_steps
+    )
+    from play.engine import Settings
+
+    seed = secrets.randbelow(2**31) if seed is None else seed
+    settings = Settings(max_new_tokens, temperature, top_k or None, seed)
+    tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
+    if prompt is None:
+        tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
+        converse(writer, settings, tell)
+    else:
+        write(writer, prompt, settings)
+
+
+def gpt2_writer(
+    model: str | Path,
+    tell: Callable[[str], None],
+    *,
+    device: str,
+    no_cache: bool,
+    kernels: bool | None,
+    quantize: str | None,
+    dtype: str,
+    **own_steps: bool,
+) -> Writer:
+    """Return what continues texts with a GPT-2, compiled; the arguments are those of :func:`generate`."""
     mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
     needed, lacks_cache = [MODEL, SAMPLING], mine and not is_complete(find_step(CACHED_MODEL))
     if quantize:
@@ -66,20 +96,38 @@ def generate(
         kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
         if mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
-        from play.engine import Settings, Writer
+        from play.engine import Writer
 
-        seed = secrets.randbelow(2**31) if seed is None else seed
-        settings = Settings(max_new_tokens, temperature, top_k or None, seed)
-        writer = Writer(folder, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
-    tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
-    if prompt is None:
-        tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
-        converse(writer, settings, tell)
-    else:
-        write(writer, prompt, settings)
+        return Writer(folder, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
 
 
-def write(writer: Writer, prompt: str, settings: Settings) -> None:
+def llama_writer(
+    model: str | Path,
+    tell: Callable[[str], None],
+    *,
+    device: str,
+    no_cache: bool,
+    kernels: bool | None,
+    quantize: str | None,
+    dtype: str,
+    **own_steps: bool,
+) -> LlamaWriter:
+    """Return what continues texts with a Llama, compiled; the arguments are those of :func:`generate`.
+
+    Raises:
+        ValueError: an option is for a GPT-2 alone, or what :func:`generate` says.
+    """
+    given = {"--no-cache": no_cache, "--kernels": kernels, "--quantize": quantize, "--dtype": dtype != "float32"}
+    if options := [option for option, is_given in given.items() if is_given]:
+        raise ValueError(f"{model} is a Llama, which has its cache, no kernels, and float32; leave {options[0]} away")
+    with prepared(tell, [*LLAMA, CHAT], **own_steps):
+        file = llama_file(model, tell)
+        from play.talker import LlamaWriter
+
+        return LlamaWriter(file, device, CONTEXT)
+
+
+def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None:
     """Print a prompt and the text that follows it.
 
     Raises:
@@ -92,7 +140,7 @@ def write(writer: Writer, prompt: str, settings: Settings) -> None:
     print(flush=True)
 
 
-def converse(writer: Writer, settings: Settings, tell: Callable[[str], None]) -> None:
+def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Callable[[str], None]) -> None:
     """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)

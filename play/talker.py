@@ -1,46 +1,93 @@
-"""A Llama that answers: its file, its tokenizer, and the compiled model, whose cache holds the conversation."""
+"""A Llama that continues a text or answers: its file, its tokenizer, and the compiled model with its cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from numpy.random import Generator
+import numpy as np
+from numpy.random import Generator, default_rng
 from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
 from checker.max_adapter.runtime import open_device
+from play.tokens import encode, end_of_text
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama import compile_llama
 from solutions.llama_files import load_llama
 from solutions.solution_12 import Sampling
 from solutions.solution_27 import END, START, Message, answer, chat_ids
 
+if TYPE_CHECKING:  # importing the engine takes what a conversation does not need
+    from play.engine import Settings
+
 ROOM = 256  # tokens that are kept free for an answer, if the context is long enough
 
 
-class Talker:
-    """Answers the last message of a conversation, with the model of a GGUF file, compiled for one device.
+class LlamaWriter:
+    """Continues a text with the Llama of a GGUF file, compiled for one device.
 
     Args:
-        file: the GGUF file of a Llama that was trained on ChatML.
+        file: the GGUF file.
         device: ``cpu`` or ``gpu``.
-        context: the most tokens that a conversation may have; a file that says less has the last word.
+        context: the most tokens that a text may have; a file that says less has the last word.
 
     Raises:
-        ValueError: the file cannot be read, was not trained on ChatML, or there is no such device.
+        ValueError: the file cannot be read, or there is no such device.
     """
 
     def __init__(self, file: Path, device: str, context: int) -> None:
         target = open_device(device)
         model, fields = load_llama(file, context)
         self.tokenizer = tokenizer_of(fields)
-        self.end = self.tokenizer.token_to_id(END)
-        if self.end is None or self.tokenizer.token_to_id(START) is None:
-            raise ValueError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
+        self.end = self.token_at_the_end(file)
+        self.config = model.config.cache_config
         self.context = model.config.max_position_embeddings
         with compiling(f"the model for {device} (minutes, once)"):
             self.model = compile_llama(model, target)
+
+    def token_at_the_end(self, file: Path) -> int:
+        """Return the token that ends a turn or, if the model knows none, a text."""
+        end: int | None = self.tokenizer.token_to_id(END)
+        return end_of_text(self.tokenizer) if end is None else end
+
+    def write(self, prompt: str, settings: Settings) -> Iterator[str]:
+        """Yield the text that follows a prompt in pieces of whole characters, up to where the context is full.
+
+        Raises:
+            ValueError: the prompt fills the context, or the settings are impossible.
+        """
+        input_ids = encode(self.tokenizer, prompt, self.config)
+        if (length := input_ids.shape[1]) >= self.context:
+            raise ValueError(f"the prompt makes {length} tokens, and there is room for {self.context - 1}; shorten it")
+        sampling = Sampling(settings.temperature, settings.top_k)
+        return self.continued(input_ids, sampling, default_rng(settings.seed), settings.max_new_tokens)
+
+    def continued(
+        self, input_ids: np.ndarray, sampling: Sampling, rng: Generator, max_new_tokens: int
+    ) -> Iterator[str]:  # [1, seq]
+        """Yield what follows some tokens in pieces of whole characters, each as soon as it is known."""
+        most = min(max_new_tokens, self.context - input_ids.shape[1])
+        decoder = DecodeStream(skip_special_tokens=True)
+        for token in answer(self.model, input_ids, sampling, rng, self.end, most):
+            if piece := decoder.step(self.tokenizer, int(token)):
+                yield piece
+
+
+class Talker(LlamaWriter):
+    """Answers the last message of a conversation.
+
+    Raises:
+        ValueError: the model was not trained on ChatML, besides what the writer refuses.
+    """
+
+    def token_at_the_end(self, file: Path) -> int:
+        """Return the token that ends a turn."""
+        end: int | None = self.tokenizer.token_to_id(END)
+        if end is None or self.tokenizer.token_to_id(START) is None:
+            raise ValueError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
+        return end
 
     def recent(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages that the context has room for, and for an answer: the oldest are left out.
@@ -69,12 +116,7 @@ class Talker:
         It ends with its turn, or where the context is full. Of messages that it was given before, the cache has what
         this needs, so only the new ones run.
         """
-        input_ids = chat_ids(self.tokenizer, messages)
-        most = min(max_new_tokens, self.context - input_ids.shape[1])
-        decoder = DecodeStream(skip_special_tokens=True)
-        for token in answer(self.model, input_ids, sampling, rng, self.end, most):
-            if piece := decoder.step(self.tokenizer, int(token)):
-                yield piece
+        return self.continued(chat_ids(self.tokenizer, messages), sampling, rng, max_new_tokens)
 
 
 def without_oldest(messages: Sequence[Message], fits: Callable[[Sequence[Message]], bool]) -> list[Message]:

@@ -51,8 +51,9 @@ class Scripted:
 def talker(monkeypatch):
     """A talker whose model is scripted, and a conversation of at most 150 tokens."""
     from play import talker
+    from solutions.llama_config import LlamaConfig
 
-    config = SimpleNamespace(max_position_embeddings=150)
+    config = LlamaConfig(vocab_size=len(TOKENS), max_position_embeddings=150)
     monkeypatch.setattr(talker, "load_llama", lambda file, context: (SimpleNamespace(config=config), FIELDS))
     monkeypatch.setattr(talker, "compile_llama", lambda model, device: Scripted(talker.tokenizer_of(FIELDS)))
     return talker.Talker(ROOT / "model.gguf", "cpu", 150)
@@ -115,6 +116,27 @@ def test_the_oldest_questions_go_and_the_system_stays():
         assert left == messages[-max(1, count - (count + 1) % 2) :]
         system = without_oldest([("system", ""), *messages], lambda some, count=count: len(some) <= count + 1)
         assert system == [("system", ""), *left]
+
+
+def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_full(talker):
+    from play.engine import Settings
+
+    tokens = [*talker.tokenizer.encode("Melville 🐋.").ids, talker.end, 0]
+    begun = talker.tokenizer.encode("Who?").ids
+    talker.model = lambda input_ids: np.eye(len(TOKENS))[None, [tokens[input_ids.shape[1] - len(begun)]]]
+    greedy = Settings(60, 0, None, 0)
+    assert "".join(talker.write("Who?", greedy)) == "Melville 🐋."
+    talker.context = len(begun) + 3
+    assert "".join(talker.write("Who?", greedy)) == talker.tokenizer.decode(tokens[:3])
+    talker.context = len(begun)
+    with pytest.raises(ValueError, match=f"the prompt makes {len(begun)} tokens, and there is room for"):
+        talker.write("Who?", greedy)
+
+
+@pytest.mark.parametrize("option", ["--no-cache", "--kernels", "--quantize Q8_0", "--dtype bfloat16"])
+def test_generate_refuses_what_only_a_gpt2_has(option):
+    refused = python(ROOT, "-m", "cli", "generate", "Hi", "--model", "smollm2", *option.split(), status=2).stderr
+    assert refused.endswith(f"; leave {option.split()[0]} away\n")
 
 
 def test_other_models_are_refused_with_the_command_that_takes_them():
