@@ -62,11 +62,11 @@ def require_made(place: Path, path: Path) -> None:
 
 
 @contextmanager
-def new(path: Path) -> Iterator[Path]:
+def new(path: Path) -> Iterator[tuple[Path, bool]]:
     """While this is open, let no other training begin in a folder; if it has not been made by then, nothing is left.
 
     Yields:
-        Where to make it.
+        Where to make it, and whether that place is new: else it stays.
 
     Raises:
         ValueError: the folder holds something, cannot be made, or is being made by another process.
@@ -82,7 +82,7 @@ def new(path: Path) -> Iterator[Path]:
                 raise BlockingIOError
             require_made(place, path)
             try:
-                yield place
+                yield place, is_ours
             finally:
                 if is_ours and is_called(opened, place):
                     shutil.rmtree(place, ignore_errors=True)
@@ -98,11 +98,11 @@ def is_called(opened: int, path: Path) -> bool:
 
 
 @contextmanager
-def resumed(path: Path) -> Iterator[Path]:
+def resumed(path: Path) -> Iterator[tuple[Path, bool]]:
     """While this is open, let no other training use a folder.
 
     Yields:
-        The folder.
+        The folder, which is not new.
 
     Raises:
         ValueError: it holds no training, or one that is running.
@@ -111,6 +111,6 @@ def resumed(path: Path) -> Iterator[Path]:
         raise ValueError(f"{path} holds no training: it has no {STATE}. Give --resume the folder that was --out")
     try:
         with locked(path):
-            yield path
+            yield path, False
     except BlockingIOError as error:
         raise ValueError(f"the training in {path} is running; wait until it ends, or stop it first") from error

@@ -51,11 +51,12 @@ def train(
     session: Session | None = None
 
     def stopped(by: str) -> None:
-        with suppress(OSError):
-            place.rmdir()  # which is empty while MAX compiles
+        if is_new:
+            with suppress(OSError):
+                place.rmdir()  # which is empty while MAX compiles
         tell_stopped(tell, session.stopped() if session else f"stopped by {by}")
 
-    with resumed(path) if resume else new(path) as place, ending_soon(stopped):
+    with resumed(path) if resume else new(path) as (place, is_new), ending_soon(stopped):
         with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
             from play.training.checkpoint import Folder
 

@@ -197,6 +197,7 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
 #: When a signal comes -> the step that the folder then holds, if there is one.
 MOMENTS = {
     "compiling": None,
+    "compiling, and an empty folder was there": None,
     "making the folder": 0,
     "the first evaluation": 0,
     "saving": 0,
@@ -211,10 +212,13 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
     trainer, drawn_up, monkeypatch, tmp_path, moment, number
 ):
     came, said, path, saved = [], [], tmp_path / "in" / "training", MOMENTS[moment]
+    there = [places.unfinished(path)] if "was there" in moment else []
+    for folder in there:
+        folder.mkdir()
     trainer.begin(PLAN.seed)
 
-    def come(now=moment):
-        if now == moment and not came and (moment != "a step" or trainer.step == 2):
+    def come(now):
+        if moment.startswith(now) and not came and (moment != "a step" or trainer.step == 2):
             came.append(moment)
             os.kill(os.getpid(), number)
 
@@ -237,7 +241,7 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
         train(said.append, out=path)
     assert came == [moment]
     if saved is None:
-        assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], [])
+        assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], there)
         return
     resume = f"`./run train --resume {path}` continues it"
     assert said == [f"stopped after step {saved} of 6, which is saved; {resume}"]
@@ -251,7 +255,7 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
 
 def test_a_folder_has_one_training_and_is_whole_or_not_there(tokenizer, tmp_path):
     path, saved = tmp_path / "in" / "training", Saved(PLAN, History(), 0, {"weights": initialize(CONFIG, 3)})
-    with places.new(path) as place:
+    with places.new(path) as (place, _):
         with pytest.raises(ValueError, match=r"another training is beginning in .*; give"), places.new(path):
             pass
         (place / "of-another-program.txt").touch()
