@@ -53,6 +53,7 @@ SOCKET = 66  # characters that Ray needs for the name of a socket
 QUIET = {"enable_access_log": False, "log_level": "WARNING"}  # each replica has a log of its own
 ADDRESS = os.environ.get("RAY_ADDRESS", "local")  # of the cluster to serve on
 DRIVER = f"from {__name__} import drive; drive()"
+SERVING = "serving"  # a file that the driver makes in the temporary folder once there is something to drain
 ALONE = {  # the environment of Ray's processes where they are on this machine alone
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # its ports are at 127.0.0.1, as on those systems
     "RAY_AUTH_MODE": "token",
@@ -198,7 +199,7 @@ def require_gpus(count: int) -> None:
 async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
     """Run the driver until it ends or a second signal comes, and leave no process of its session."""
     signals = received_signals()
-    with temporary_folder(SOCKET):
+    with temporary_folder(SOCKET) as folder:
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         if ADDRESS == "local":
             environment |= ALONE | {"RAY_AUTH_TOKEN": secrets.token_hex()}
@@ -210,6 +211,8 @@ async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
             ended, asked = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
             await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
+                if ADDRESS == "local" and not Path(folder, SERVING).exists():
+                    return 0  # it may not even hear of it for seconds, while it imports Ray
                 pipe.close()
                 if status := await finish(ended, signals, options.grace, tell):
                     return status
@@ -261,6 +264,7 @@ def drive() -> None:
     try:
         _start(options, keys, tell)
         ready.set()
+        Path(os.environ["TMPDIR"], SERVING).touch()
         asked.wait()
         with contextlib.suppress(TimeoutError):
             asyncio.run(_drain(options.grace))

@@ -3,9 +3,11 @@
 All of Ray's processes are at this machine's own address, and nothing is left of them.
 """
 
+import os
 import re
 import signal
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from ipaddress import ip_address
@@ -17,6 +19,7 @@ from max._core.engine import max_cache_dir
 
 from checker.course.steps import ROOT
 from cli.parts import UNUSABLE
+from play.serving.options import Options
 from play.serving.service import MODEL_ENDED
 from tests.dev.play.serving.test_serve import Server, openai
 from tests.dev.terminal import started
@@ -48,6 +51,22 @@ def test_replicas_on_gpus_that_are_not_there_are_refused():
         _, errors = process.communicate(timeout=60)
     assert re.fullmatch(r"serve: each replica runs on a GPU of its own, and MAX can use \d+ here; leave .*\n", errors)
     assert process.returncode == UNUSABLE
+
+
+def test_a_driver_that_does_not_serve_yet_is_ended_at_once_whatever_it_does(monkeypatch):
+    module = pytest.importorskip("play.serving.replicas")
+
+    def signals():
+        received = module_signals()
+        os.kill(os.getpid(), signal.SIGTERM)
+        return received
+
+    module_signals = module.received_signals
+    monkeypatch.setattr(module, "received_signals", signals)
+    monkeypatch.setattr(module, "DRIVER", "import time; time.sleep(999)")
+    began = time.monotonic()
+    assert module.serve_replicas(Options("", replicas=2), None, [].append) == 0
+    assert time.monotonic() - began < 60
 
 
 def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_path):
