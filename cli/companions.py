@@ -70,7 +70,7 @@ def compare(step: Step, anyway: bool) -> int:
 @click.command()
 @step_argument
 @click.option(
-    "--name", "number", is_flag=False, flag_value=0, type=click.IntRange(0, 4), help="Choose among 4 sentences."
+    "--name", "number", is_flag=False, flag_value=0, type=int, metavar="[NUMBER]", help="Choose among 4 sentences."
 )
 @click.option("--give-up", is_flag=True, help="Tell the mistake.")
 @click.option("--new", is_flag=True, help="Begin another hunt; what you have written is kept beside it.")

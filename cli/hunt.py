@@ -18,10 +18,22 @@ from checker.session.child import Child
 from checker.session.printer import Printer, View
 from checker.session.records import verdict_record
 from checker.session.session import Session
-from checker.session.state import FAILED, PASSED, Item, Kept, said
+from checker.session.state import FAILED, PASSED, Item, Kept, Offers, said
 from cli.compare import rows_of
+from cli.parts import refuse_to_show
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
+
+
+class InHunt(Offers):
+    """What a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
+
+    def __init__(self, task: str) -> None:
+        self.anew = f"`./run {task} --new`"
+
+    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
+        """Return that the copy has passed."""
+        return f"Pass ({seconds:.1f} s)."
 
 
 class Hunt(Session):
@@ -45,8 +57,8 @@ def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
     """
     step = Step(hunted.name)
     if standing(step).state != "done":
-        file = relative_path(step.learner_file)
-        raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now: check it first")
+        file, check = relative_path(step.learner_file), f"`./run {step.task}` checks it"
+        raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):
         return hunted.begin(copies, seed)
     raise UserError(f"no mistake can be drawn: what is recorded of them is out of date; `./run kernels {step.number}`")
@@ -59,7 +71,10 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
         UserError: as ``begin``; or no hunt is on that can end.
         OSError: a file cannot be written.
     """
-    hunted, printer = Hunted(step.name), Printer([blank.label for blank in blanks_of(step)], quiet=as_json)
+    labels = [blank.label for blank in blanks_of(step)]
+    refuse_to_show(how["show"], labels)
+    hunted, printer = Hunted(step.name), Printer(labels, quiet=as_json)
+    printer.offers = InHunt(hunted.task)
     if give_up or number is not None:
         if not hunted.hunts.mistake:
             raise UserError(f"there is none; `./run {hunted.task}` begins one")
@@ -69,6 +84,8 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
         record = {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
     else:
         if new or not hunted.hunts.mistake:
+            if hunted.is_gone:
+                printer.line(f"{relative_path(hunted.learner_file)} is gone, so another hunt begins.")
             if kept := begin(hunted, how["seed"]):
                 printer.line(f"What you had is kept as {relative_path(kept)}.")
             printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
@@ -76,6 +93,8 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
         session = Hunt(hunted, printer, Options(**how))
         with Child() as child:
             status = session.run(child).status
+        if status == FAILED and (session.state.to_write or not session.state.has_failed):  # it cannot all be tried
+            printer.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
         record = verdict_record(session)
     if status == PASSED and not hunted.hunts.mistake:
         printer.line(f"\n`./run {hunted.task}` begins another hunt.")
@@ -88,6 +107,8 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
     mistake = hunted.hunts.mistake
     sentences = sentences_with(Step(hunted.name), mistake)
+    if not 0 <= number <= len(sentences):
+        raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
     if not number:
         answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]

@@ -15,8 +15,7 @@ from typing import Any
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
-from checker.errors import UserError
-from cli.parts import DEVICE, FORM, SEED, Commands, refusing, step_argument
+from cli.parts import DEVICE, FORM, SEED, Commands, refuse_to_show, refusing, step_argument
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -99,8 +98,7 @@ def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> 
         from checker.session.session import Session
 
         labels = [blank.label for blank in blanks_of(step)]
-        if options["show"] not in ("", *labels):
-            raise UserError(f"there is no function {options['show']} to show; choose from {', '.join(labels)}")
+        refuse_to_show(options["show"], labels)
         if form:
             import json
 

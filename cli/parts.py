@@ -6,7 +6,7 @@ import contextlib
 import io
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import click
@@ -51,6 +51,12 @@ def refusing(*kinds: type[Exception]) -> Iterator[None]:
         yield
     except kinds as error:
         raise UserError(str(error)) from error
+
+
+def refuse_to_show(function: str, labels: Sequence[str]) -> None:
+    """Raise UserError if the function whose numbers are asked for, if any, has no blank."""
+    if function not in ("", *labels):
+        raise UserError(f"there is no function {function} to show; choose from {', '.join(labels)}")
 
 
 class StepName(click.ParamType):

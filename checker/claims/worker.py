@@ -18,6 +18,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,7 @@ class Graded:
         """Run the learner's file; report why if that fails, and else which functions it does not have."""
         job = self.job
         try:
-            name = f"steps.{self.step.name}"
+            name = f"steps.{Path(job.path).stem if job.hunt else self.step.name}"
             self.module = load_step(self.step, name, job.source, job.path)
         except Unreadable as error:
             self.tell(events.Unloadable(str(error), error.location))

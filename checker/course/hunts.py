@@ -45,10 +45,19 @@ class Hunted(Step):
     @property
     def hunts(self) -> Hunts:
         """What is kept; no hunt is on where the copy is gone."""
+        return replace(self.kept, mistake="") if self.is_gone else self.kept
+
+    @property
+    def kept(self) -> Hunts:
+        """What is kept, whether or not the copy is there."""
         with suppress(TypeError):  # another version has kept it
-            kept = Hunts(**progress.read()["hunts"].get(self.name, {}))
-            return kept if self.learner_file.exists() else replace(kept, mistake="")
+            return Hunts(**progress.read()["hunts"].get(self.name, {}))
         return Hunts()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the copy in which a mistake was hunted for is gone."""
+        return bool(self.kept.mistake) and not self.learner_file.exists()
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake; return where a learner's last one is kept.

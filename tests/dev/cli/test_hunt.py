@@ -54,13 +54,14 @@ def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytes
     file.write_text(step.solution_file.read_text())
     found = run(course, *hunt)
     assert "not compiled" not in found
+    assert "Compare with" not in found
     assert found.endswith(f" s: {mistake}\n\n`./run hunt {step.task.removeprefix('s')}` begins another hunt.\n")
 
 
 def test_a_hunt_from_its_beginning_to_its_end(course):
     file, hunt = course.root / "steps" / "hunt_w01.py", ("hunt", "w01")
     course.write("w01", edits={"return query @": "return 2 * query @"})
-    refused = "steps/warmup_01.py has not passed as it is now: check it first\n"
+    refused = "steps/warmup_01.py has not passed as it is now; `./run w01` checks it\n"
     assert run(course, *hunt, status=2).endswith(refused)
     assert run(course, *hunt, "--give-up", status=2) == "hunt: there is none; `./run hunt w01` begins one\n"
     passed(course, W01)
@@ -93,6 +94,28 @@ def test_a_hunt_from_its_beginning_to_its_end(course):
     assert given_up.startswith("Given up after 0 min ")
     assert [line for line in given_up.splitlines() if line.startswith(("- ", "+ "))], "how it differs"
     assert "\nMistakes found in hunts: 0; named: 1; given up: 1.\n" in run(course, "status")
+
+
+def test_a_copy_that_cannot_be_tried_is_told_by_its_own_name_with_a_way_out(course):
+    step, file, hunt = find_step("s04"), course.root / "steps" / "hunt_04.py", ("hunt", "04")
+    passed(course, step)
+    assert run(course, *hunt, "--show", "nope", status=2).startswith("hunt: there is no function nope to show; choose ")
+    assert not file.exists(), "it is refused at once"
+    run(course, *hunt, status=1)
+    assert run(course, *hunt, "--name", "5", status=2) == "hunt: --name is 5; choose from 1 to 4\n"
+    way_out = "`./run hunt 04 --new` puts another copy in its place, and keeps this one beside it.\n"
+    renamed = file.read_text().replace("class GPT2MLP", "class MLP")
+    for source, said in (
+        ("", "module 'steps.hunt_04' has no attribute 'GPT2MLP'"),
+        (renamed, "module 'steps.hunt_04' has no attribute 'GPT2MLP'"),
+        ("import (\n", "Line 1: invalid syntax."),
+    ):
+        file.write_text(source)
+        told = run(course, *hunt, status=1)
+        assert said in told
+        assert told.endswith(way_out)
+    file.unlink()
+    assert run(course, *hunt, status=1).startswith("steps/hunt_04.py is gone, so another hunt begins.\n")
 
 
 def test_nothing_else_looks_at_the_copy(course):
