@@ -136,6 +136,7 @@ REWRITES = {
         "torch.tensor(*a, **k) => np.array(*a, **k)",
         "torch.arange(*a, **k) => np.arange(*a, **k)",
         "torch.round(x) => np.round(x)",
+        "torch.topk(x, n)[0][:, -1:] => np.partition(x, -n, axis=-1)[:, -n, None]",
         *(f"torch.{name}(x, axis=n) => np.{name}(x, axis=n)" for name in ("sum", "mean", "argmax")),
         *(f"np.{name}(*a, **k) => np.{name}(*a, **k)" for name in FUNCTIONS.split("|")),
     ),
