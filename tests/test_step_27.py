@@ -186,6 +186,9 @@ def test_few_tokens(step):
         are_probabilities(result, nucleus(softmax(logits), top_p), what, whose="the right number")
 
     for_each((0.45, 0.6, 0.8, 0.95), is_nucleus)
+    halves = np.array([[0, -np.log(2), -np.log(2)]])  # 0.5, 0.25 and 0.25, to the last bit
+    result, wanted = step.NucleusSampling(top_p=0.5).probabilities(halves), np.array([[1.0, 0, 0]])
+    are_probabilities(result, wanted, "the softmax with top_p = 0.5, which one token reaches", whose="the right number")
 
 
 @about("probabilities")
@@ -296,6 +299,8 @@ def test_what_the_model_sees(step):
 def test_the_sampling(step, answer):
     """Tokens are chosen by sampling and drawn with rng, so that the same seed gives the same answer."""
     hot = step.NucleusSampling(3.0, top_p=0.9)
+    once, again = (answered(step, Stub(), 12, hot) for _ in range(2))
+    require(once == again, "Two generators with the same seed gave different answers: draw with rng.")
     for seed in (1, 2):
         right = [*answer.answer(Stub(), PROMPT, hot, np.random.default_rng(seed), END_ID, 12)]
         is_value(f"the answer with the seed {seed}", answered(step, Stub(), 12, hot, seed), right)

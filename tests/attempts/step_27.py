@@ -94,6 +94,9 @@ MISTAKES = {
     "One token too many stays: it ends with the one that reaches top_p.": {
         CUT: CUT.replace("before <", "before - np.roll(ordered, 1, axis=-1) * (before > 0) <")
     },
+    "A token stays behind those that reach top_p exactly: it stays if they have less, not less or the same.": {
+        CUT: CUT.replace("before <", "before <=")
+    },
     "The unlikely tokens are kept: sort so that likely ones come first.": {ORDER: "order = np.argsort(p, axis=-1)"},
     "Each token is compared by itself with top_p; compare what those before it have together.": {
         CUT: CUT.replace("before <", "ordered >")
