@@ -179,7 +179,6 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "unsqueeze with a dim": {"padding_mask.unsqueeze(1)": "padding_mask.unsqueeze(dim=1)"},
-    "a negative symbol": {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
     "all with a dim": {SAME: SAME.replace("axis=0", "dim=0")},
     "cumprod with a dim": {COUNTED: "return int(same.cumprod(dim=0).sum())"},
     "long as a method": {COUNTED: "return int(same.long().cumprod(0).sum())"},

@@ -70,6 +70,11 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
             {"F.softmax(scores + mask)": "F.softmax((scores + mask).T, axis=-2).T"},
             "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front",
         ),
+        (
+            "s14",  # with numbers for lengths, it is right
+            {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
+            "write in line 40: mask = causal[causal.shape[0] - sequence_length:]",
+        ),
     ],
 )
 def test_what_cannot_be_traced_or_is_known_to_be_refused_is_no_pass(course, step, edits, words):
