@@ -54,6 +54,7 @@ REWRITES = {
     ),
     r"unexpected keyword argument 'diagonal'": ("f(x, diagonal=n) => f(x, k=n)",),
     r"unexpected keyword argument 'unbiased'": ("f(*a, unbiased=b, **k) => f(*a, **k)",),
+    r"unexpected keyword argument 'descending'": ("np.argsort(x, axis=n, descending=True) => np.argsort(-x, axis=n)",),
     r"as a data type|sub-type of ndarray|view\(\) takes|data type .* not understood": (
         "x.view(*a) => x.reshape(*a)",
         *(f"np.{name}(*a) => np.{name}((*a,))" for name in ("ones", "zeros")),
@@ -122,6 +123,7 @@ REWRITES = {
         "x[i].copy_(y) => x[i] = y",
         "x.copy_(y) => x[:] = y",
         *(f"x.index_copy_({axis}, i, y) => x[{at}] = y" for axis, at in ((2, ":, :, i"), (-2, "..., i, :"))),
+        "x.div(n, rounding_mode=r) => x // n",
         "x.contiguous() => np.ascontiguousarray(x)",
         "x.dim() => x.ndim",
         "x.numel() => x.size",

@@ -195,11 +195,12 @@ HABITS = {
             "return hidden_states[row_offsets[1:] - 1]"
         )
     },
-    "div with a rounding mode": {PAGE: PAGE.replace("positions // page_size", "positions.div(page_size)")},
+    "div with a rounding mode": {
+        PAGE: PAGE.replace("positions // page_size", "positions.div(page_size, rounding_mode='floor')")
+    },
     "view": {
         PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).view(-1, attention.embed_dim))",
     },
-    "chunk as a method": {QKV: "query, key, value = attention.c_attn(hidden_states).chunk(3, dim=1)"},
     "flatten": {PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).flatten(1))"},
 }
 

@@ -320,9 +320,6 @@ HABITS = {
     "np.add.at": {SCATTER: "np.add.at(table, input_ids, grad)\n    return table"},
     "table[input_ids] += grad": {SCATTER: "table[input_ids] += grad\n    return table"},
     "scatter_add_": {SCATTER: "return table.scatter_add_(0, input_ids.reshape([-1, 1]), rows_of(grad))"},
-    "ids without an axis of their own": {
-        SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1]))"
-    },
     "ids and grad as they are": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids)"},
     "ids as they are": {SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids)"},
     "grad as it is": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.reshape([-1, 1]))"},

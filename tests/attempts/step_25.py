@@ -169,7 +169,7 @@ HABITS = {
     },
     "view": {LINED_UP: LINED_UP.replace("query.reshape([", "query.view(").replace("head_dim])", "head_dim)")},
     "a shape of several arguments": {LINED_UP: LINED_UP.replace("([", "(").replace("])", ")")},
-    "expand": {MASK: MASK.replace("F.broadcast_to(mask, [", "mask.expand([")},
+    "expand": {MASK: MASK.replace("F.broadcast_to(mask, [", "mask.expand(").replace("total])", "total)", 1)},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
