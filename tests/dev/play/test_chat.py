@@ -18,7 +18,7 @@ from tools.hugging_face import hugging_face_llama, load
 
 pytestmark = pytest.mark.slow
 
-ANSWERS = {"Who?": "Melville 🐋.", "When?": "In 1851.", "Long?": "x" * 40}
+ANSWERS = {"Who?": "Melville Ωλ.", "When?": "In 1851.", "Long?": "x" * 40}
 QUESTIONS = (
     *("What is the capital of France?", "What is 7 times 8?", "Who wrote Moby Dick?", "Name three colors.", "Hi"),
     *("What do whales eat?", "Write a haiku about the sea.", "Translate 'good morning' into Spanish."),
@@ -74,7 +74,7 @@ def test_the_next_question_runs_only_its_own_tokens_behind_the_conversation(conv
     first = conversation.talker.model.seen
     conversation.talker.model.seen = []
     conversation.ask("When?", told.append)
-    assert (capsys.readouterr().out, told) == ("Melville 🐋.\nIn 1851.\n", [])
+    assert (capsys.readouterr().out, told) == ("Melville Ωλ.\nIn 1851.\n", [])
     begun, last = conversation.talker.model.seen[0], first[-1]
     assert begun[: len(last)] == last
 
@@ -85,7 +85,7 @@ def test_a_full_context_forgets_the_oldest_turn_and_says_so(conversation, capsys
         conversation.ask(question, told.append)
     assert told == ["the context is full; the oldest 2 messages are forgotten"]
     left = [content for _, content in conversation.messages]
-    assert left == ["Be brief.", "When?", "In 1851.", "Who?", "Melville 🐋."]
+    assert left == ["Be brief.", "When?", "In 1851.", "Who?", "Melville Ωλ."]
 
 
 def test_a_question_without_room_is_refused_and_the_conversation_goes_on(conversation, monkeypatch, capsys):
@@ -121,11 +121,11 @@ def test_the_oldest_questions_go_and_the_system_stays():
 def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_full(talker):
     from play.engine import Settings
 
-    tokens = [*talker.tokenizer.encode("Melville 🐋.").ids, talker.end, 0]
+    tokens = [*talker.tokenizer.encode("Melville Ωλ.").ids, talker.end, 0]
     begun = talker.tokenizer.encode("Who?").ids
     talker.model = lambda input_ids: np.eye(len(TOKENS))[None, [tokens[input_ids.shape[1] - len(begun)]]]
     greedy = Settings(60, 0, None, 0)
-    assert "".join(talker.write("Who?", greedy)) == "Melville 🐋."
+    assert "".join(talker.write("Who?", greedy)) == "Melville Ωλ."
     talker.context = len(begun) + 3
     assert "".join(talker.write("Who?", greedy)) == talker.tokenizer.decode(tokens[:3])
     talker.context = len(begun)
