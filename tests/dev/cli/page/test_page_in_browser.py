@@ -8,6 +8,8 @@ from checker.course.skeletons import expected
 from checker.course.steps import find_step
 
 pytest.importorskip("playwright")
+from playwright.sync_api import expect
+
 from tests.dev.axe import THEMES, WIDTHS, complaints, open_page, open_window
 from tests.dev.browsers import chromium
 from tests.dev.cli.page.firefox import firefox
@@ -35,6 +37,7 @@ def desk(browser, site):
 @pytest.fixture
 def window(desk, site):
     """The desk's window with nothing kept, which answers every question with yes; nothing may go wrong in it."""
+    desk.set_viewport_size({"width": DESK, "height": WIDTHS[DESK]})
     desk.goto(f"{site.address}/page/panel.css")
     desk.evaluate("localStorage.clear(), sessionStorage.clear()")
     desk.wrong.clear()
@@ -76,10 +79,9 @@ def shown(panel, words):
     return state.text_content()
 
 
-def is_in_view(element):
-    return element.evaluate(
-        "each => { const {top, bottom} = each.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight; }"
-    )
+def comes_into_view(element):
+    """Wait until a whole element is seen: the page scrolls once the answer has ended, after the verdict."""
+    expect(element).to_be_in_viewport(ratio=0.99, timeout=SOON)
 
 
 def check(panel):
@@ -109,10 +111,11 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
 
     put(window, wrong)
     assert panel.locator("pre .hljs-keyword").count() >= 1
+    window.set_viewport_size({"width": DESK, "height": 400})  # where a verdict isn't seen unless it is scrolled to
     assert check(panel) == first
     assert site.course.path(task).read_text() == wrong, "what was checked is what is on disk"
     assert mistake in panel.locator(".why").first.text_content()
-    assert is_in_view(panel.locator(".verdict p").first), "what to do is first"
+    comes_into_view(panel.locator(".verdict p:visible").first)
     mark = panel.locator(".marks div").first
     assert mistake in mark.get_attribute("title")
     line = int(re.search(r"\d+", panel.locator(".why button.line").first.text_content())[0])
@@ -131,7 +134,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
     assert panel.locator(".marks div").count() == 0
     after = panel.locator(".after", has_text=re.compile(r"Go on with step 0\d: .* 1 of 35 steps done"))
     after.get_by_role("button", name="Compare").wait_for(timeout=SOON)
-    assert is_in_view(after)
+    comes_into_view(after)
     window.locator(f"#mdbook-sidebar a[href$='{find_step(task).name}.html']", has_text="done").wait_for()
     window.goto(site.address)
     assert re.match(r"\d+ of \d+ done\.", window.locator(".landing .where").text_content())
