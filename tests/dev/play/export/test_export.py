@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 from checker.course.steps import ROOT, SMALL_MODEL, SOLUTIONS
 from play.export.merging import imports_of
+from tests.dev.connections import is_silent, traced
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
@@ -74,3 +75,10 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "has no readable config.json" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_it_sends_nothing_elsewhere(exported, calls, tmp_path):
+    call = [sys.executable, "-I", exported, "Call me", "--max-new-tokens=2", f"--model={SMALL_MODEL}"]
+    done = subprocess.run([*traced(calls), *call], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert is_silent(calls)

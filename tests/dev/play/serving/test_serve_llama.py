@@ -61,10 +61,10 @@ def theirs(file):
 
 @pytest.fixture(scope="module")
 def server(file, tmp_path_factory):
-    cache, keys = tmp_path_factory.mktemp("cache"), tmp_path_factory.mktemp("secrets") / "keys"
+    keys = tmp_path_factory.mktemp("secrets") / "keys"
     keys.write_text(KEY)
     options = ("--model", str(file), "--api-key", str(keys), "--log-json", "--batch", "8", "--context", str(CONTEXT))
-    with Server(*options, key=KEY, XDG_CACHE_HOME=str(cache)) as server:
+    with Server(*options, key=KEY) as server:
         yield server
         server.process.terminate()
         assert server.status() == 0
