@@ -4,16 +4,25 @@ The small model is compiled once, and MAX keeps it for the next run of these tes
 """
 
 import json
+import os
 import re
 import signal
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from checker.course.steps import ROOT, TRAINING, steps_up_to
+from play.ending import ENDINGS
+from play.training import places
+from play.training.checkpoint import Folder
 from play.training.places import STATE
+from play.training.plan import History
 from play.training.train import train
+from tests.dev.play.training.conftest import PLAN, spoil
 from tests.dev.terminal import started
 from tools.course_copy import python
 
@@ -79,6 +88,78 @@ def test_what_makes_no_sense_is_said_before_anything_is_compiled_or_written(tmp_
         train(sentences.append, **options)
     assert sorted(tmp_path.rglob("*")) == before
     assert sentences == []
+
+
+def test_what_cannot_be_resumed_is_said(begin):
+    done = begin("done")
+    done.run()
+    with pytest.raises(ValueError, match="is done: it has had all 6 steps"):
+        train(lambda sentence: None, resume=done.folder.path)
+    changed = begin("changed", replace(PLAN, texts=[str(ROOT / "README.md")]), text="the digest of another").folder.path
+    with pytest.raises(ValueError, match=f"the text has changed since {changed} was begun; restore it"):
+        train(lambda sentence: None, resume=changed)
+    mine = begin("mine", code="steps").folder.path
+    with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
+        train(lambda sentence: None, resume=mine)
+
+
+#: When a signal comes -> the step that the folder then holds, if there is one.
+MOMENTS = {
+    "compiling": None,
+    "compiling, and an empty folder was there": None,
+    "making the folder": 0,
+    "the first evaluation": 0,
+    "saving": 0,
+    "a step": 3,
+    "evaluating": 1,
+}
+
+
+@pytest.mark.parametrize("number", ENDINGS)
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
+    trainer, drawn_up, monkeypatch, tmp_path, moment, number
+):
+    came, said, path, saved = [], [], tmp_path / "in" / "training", MOMENTS[moment]
+    there = [places.unfinished(path)] if "was there" in moment else []
+    for folder in there:
+        folder.mkdir()
+    trainer.begin(PLAN.seed)
+
+    def come(now):
+        if moment.startswith(now) and not came and (moment != "a step" or trainer.step == 2):
+            came.append(moment)
+            os.kill(os.getpid(), number)
+
+    def begin(folder, *_, **options):
+        come("compiling")
+        session = drawn_up(folder, PLAN, History(facts={"vocab": PLAN.vocab}))
+        spoil(session, "update", before=lambda: come("a step"))
+        spoil(session, "compiled_logits", before=lambda: come("evaluating" if trainer.step else "the first evaluation"))
+        return session
+
+    when = lambda _: come("making the folder" if places.unfinished(path).exists() else "saving")  # noqa: E731
+    monkeypatch.setattr(os, "fsync", when)
+    module = sys.modules["play.training.train"]
+    for name, replaced in (("prepared", lambda *_, **options: nullcontext()), ("begin", begin)):
+        monkeypatch.setattr(module, name, replaced)
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, getattr(sys, name))  # which the end leaves aside
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit, match=str(128 + number)):
+        train(said.append, out=path)
+    assert came == [moment]
+    if saved is None:
+        assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], there)
+        return
+    resume = f"`./run train --resume {path}` continues it"
+    assert said == [f"stopped after step {saved} of 6, which is saved; {resume}"]
+    with places.resumed(path):
+        assert Folder(path).load()[0].step == saved
+    assert [*tmp_path.rglob("*.unfinished")] == []
+    session = drawn_up(Folder(path), PLAN, History())
+    trainer.step += 1  # the step took longer than the signal waits
+    assert session.stopped() == f"stopped after step {saved + 1} of 6, and step {saved} is saved; {resume}"
 
 
 def run(*arguments, root=ROOT):
