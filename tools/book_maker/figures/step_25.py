@@ -1,4 +1,4 @@
-"""The figure of step 25: which heads of queries share a head of keys and values."""
+"""The figure of step 25: which query heads share a key head and a value head."""
 
 from solutions.llama_config import LlamaConfig
 from tools.book_maker.drawing.svg import Drawing
@@ -7,7 +7,7 @@ PITCH, WIDTH = 46.0, 38.0
 
 
 def groups(draw: Drawing) -> None:
-    """Nine heads of queries in a row, and below each three of them one head of keys and one of values."""
+    """Nine query heads in a row, and below each three of them one key head and one value head."""
     config = LlamaConfig()
     group = config.num_attention_heads // config.num_key_value_heads
     draw.text(-14, 15, "queries", "end", bold=True)
