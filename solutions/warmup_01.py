@@ -42,6 +42,6 @@ def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -
     Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language
     Model (From Scratch)" (2024), section 3.3.
     """
-    # Scores of x with itself, their softmax, and the context vectors of x. (2 lines)
+    # Score x against itself, take the softmax, and gather x by these weights. (2 lines)
     weights = softmax(attention_scores(x, x))
     return context_vectors(weights, x)

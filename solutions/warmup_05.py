@@ -9,7 +9,9 @@ from solutions.warmup_03 import attention_weights
 from solutions.warmup_04 import merge_heads, split_heads
 
 
-def fuse(W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray) -> np.ndarray:  # 3 x [C, C] -> [C, 3C]
+def fuse(
+    W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
+) -> np.ndarray:  # 3 x [embd, embd] -> [embd, 3 * embd]
     """Lay the matrices for query, key and value side by side, so that one multiplication does for all three."""
     # Join the three along their columns, in this order. (1 line)
     return np.concatenate([W_query, W_key, W_value], axis=-1)
@@ -17,7 +19,7 @@ def fuse(W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray) -> np.ndar
 
 def project_fused(
     x: np.ndarray, W_qkv: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, C], [C, 3C] -> 3 x [..., seq, C]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, embd], [embd, 3 * embd] -> 3 x [..., seq, embd]
     """Return query, key and value of every token by one multiplication: warm-up 02's project needs three."""
     # Multiply once, then cut the channels into three equal parts. (2 lines)
     query, key, value = np.split(x @ W_qkv, 3, axis=-1)
@@ -26,14 +28,14 @@ def project_fused(
 
 def multi_head_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
-) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C], number, [seq, seq] of bool -> [batch, seq, C]
+) -> np.ndarray:  # [batch, seq, embd], [embd, 3 * embd], [embd, embd], number, [seq, seq] of bool -> [batch, seq, embd]
     """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs with W_o.
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
     multiplications; step 07 has them. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
 
     Raises:
-        ValueError: n_head does not divide C; the message names both numbers.
+        ValueError: n_head does not divide the width of x; the message names both numbers.
     """
     # Project, split all three into heads, attend under the mask, merge the heads, multiply by W_o. (4 lines)
     query, key, value = (split_heads(part, n_head) for part in project_fused(x, W_qkv))
@@ -47,7 +49,7 @@ def parameter_count(n_embd: int, *, bias: bool = False) -> int:
 
     In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23% of the model's 124 million.
     """
-    # W_qkv and W_o, and where there are biases one for each of their columns. (3 lines)
+    # Count the numbers in W_qkv and W_o and, with biases, one more for each column. (3 lines)
     weights = 4 * n_embd**2  # W_qkv and W_o
     biases = 4 * n_embd if bias else 0
     return weights + biases

@@ -37,7 +37,7 @@ def byte_ids(word: str) -> list[int]:
     return [ID_OF_BYTE[byte] for byte in word.encode("utf-8")]
 
 
-def byte_pairs(ids: list[int]) -> dict[Pair, int]:
+def count_pairs(ids: list[int]) -> dict[Pair, int]:
     """Return how often each pair of neighbors occurs. Pairs overlap: three equal ids have their pair twice."""
     # Count each id together with the next. (1 line)
     return Counter(pairwise(ids))
@@ -47,11 +47,11 @@ def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
     """Return a new list with ``new_id`` in place of each ``pair``. Where pairs overlap, the left one is merged."""
     # From left to right: where the pair begins, append new_id and go two on; else append the id. (7 lines)
     merged: list[int] = []
-    at = 0
-    while at < len(ids):
-        is_pair = tuple(ids[at : at + 2]) == pair
-        merged.append(new_id if is_pair else ids[at])
-        at += 2 if is_pair else 1
+    i = 0
+    while i < len(ids):
+        is_pair = tuple(ids[i : i + 2]) == pair
+        merged.append(new_id if is_pair else ids[i])
+        i += 2 if is_pair else 1
     return merged
 
 
@@ -63,7 +63,7 @@ def most_frequent(parts: list[list[int]]) -> Pair | None:
     # Add up the counts of all words. Take the largest count, and of equal ones the smallest pair. (4 lines)
     counts: Counter[Pair] = Counter()
     for ids in parts:
-        counts.update(byte_pairs(ids))
+        counts.update(count_pairs(ids))
     return min(counts, key=lambda pair: (-counts[pair], pair), default=None)
 
 
@@ -91,7 +91,7 @@ def encode_word(word: str, merges: dict[Pair, int]) -> list[int]:
     """
     # Begin with byte_ids. While there is a pair that is in merges, merge the one with the smallest id. (5 lines)
     ids = byte_ids(word)
-    while known := [pair for pair in byte_pairs(ids) if pair in merges]:
+    while known := [pair for pair in count_pairs(ids) if pair in merges]:
         first = min(known, key=lambda pair: merges[pair])
         ids = merge(ids, first, merges[first])
     return ids

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from solutions.warmup_01 import context_vectors
-from solutions.warmup_03 import attention_weights, lookback_mask
+from solutions.warmup_03 import attention_weights, causal_mask
 from solutions.warmup_04 import merge_heads, split_heads
 from solutions.warmup_05 import project_fused
 
@@ -22,12 +22,12 @@ class Cache:
 
     @property
     def n_head(self) -> int:
-        """How many heads have keys and values here."""
+        """Return how many heads have keys and values here."""
         return self.keys.shape[-3]
 
     @property
     def capacity(self) -> int:
-        """How many tokens fit."""
+        """Return how many tokens fit."""
         return self.keys.shape[-2]
 
 
@@ -71,7 +71,7 @@ def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, p
     Step 02's causal_mask says the same in numbers to add, for a ``past`` of 0.
     """
     # Of the square mask of all tokens, old and new, keep the rows of the new ones. (1 line)
-    return lookback_mask(past + sequence_length)[past:]
+    return causal_mask(past + sequence_length)[past:]
 
 
 def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, head, seq, head_dim] -> same shape
@@ -86,7 +86,7 @@ def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, h
     past = cache.length - sequence_length
     if past < 0:
         raise ValueError(f"{sequence_length} tokens ask and the cache holds {cache.length}; append before you attend")
-    # Read the filled slots alone; weights under the mask with the past; gather the values. (4 lines)
+    # Read the filled slots alone, take the weights under the mask with the past, gather the values. (4 lines)
     keys = cache.keys[..., : cache.length, :]
     values = cache.values[..., : cache.length, :]
     weights = attention_weights(query, keys, mask_with_past(sequence_length, past))
@@ -95,7 +95,7 @@ def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, h
 
 def cached_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, cache: Cache
-) -> np.ndarray:  # [batch, seq, C], [C, 3C], [C, C] -> [batch, seq, C]
+) -> np.ndarray:  # [batch, seq, embd], [embd, 3 * embd], [embd, embd] -> [batch, seq, embd]
     """Run warm-up 05's causal multi_head_attention for new tokens alone, and append their keys and values to the cache.
 
     Raises:
@@ -114,6 +114,6 @@ def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
     Hidden scores count, since they are computed before the mask hides them. Without a cache, all tokens are new in
     every call, and none is past.
     """
-    # Per new token: 4 C² for W_qkv and W_o, and 2 C for each token in all, old or new. (2 lines)
+    # For each new token, count those of W_qkv and W_o, the scores, and the weighted values. (2 lines)
     total = past + sequence_length
     return sequence_length * (4 * n_embd**2 + 2 * n_embd * total)

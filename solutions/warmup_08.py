@@ -27,7 +27,7 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
         x: any shape, in double precision.
         h: how far each number is moved, up and down.
     """
-    # At every place: f of x with h more there, minus f of x with h less there, over 2 h. (6 lines)
+    # Move each number up and down by h, and divide the difference of the two f by 2 h. (6 lines)
     gradient = np.empty(x.shape)
     for place in np.ndindex(x.shape):
         shift = np.zeros(x.shape)
@@ -57,7 +57,7 @@ def matmul_backward(
     Each is grad times the other factor, on the side and with the axes swapped so that the shapes fit.
     left and right have the same axes in front.
     """
-    # grad times right, and left times grad, each time with the last two axes of the factor swapped. (1 line)
+    # Multiply grad by right, and left by grad, each time with the last two axes of the factor swapped. (1 line)
     return grad @ np.swapaxes(right, -2, -1), np.swapaxes(left, -2, -1) @ grad
 
 
@@ -88,7 +88,7 @@ def causal_attention_backward(
         value: [..., seq, d_v].
         weights: what the softmax under the causal mask gave going forward, [..., seq, seq].
     """
-    # Back through weights @ value, the softmax with its scale, and query @ key with its axes swapped. (4 lines)
+    # Go back through weights @ value, the scaled softmax, and query @ key with its axes swapped. (4 lines)
     grad_weights, grad_value = matmul_backward(grad, weights, value)  # [..., seq, seq], [..., seq, d_v]
     grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(key.shape[-1])
     grad_query, grad_key_t = matmul_backward(grad_scores, query, np.swapaxes(key, -2, -1))

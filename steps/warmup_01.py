@@ -40,5 +40,5 @@ def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -
     Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language
     Model (From Scratch)" (2024), section 3.3.
     """
-    # TODO: Scores of x with itself, their softmax, and the context vectors of x. (2 lines)
+    # TODO: Score x against itself, take the softmax, and gather x by these weights. (2 lines)
     raise NotImplementedError

@@ -8,10 +8,10 @@ from solutions.warmup_01 import context_vectors, softmax
 from solutions.warmup_02 import project, scaled_scores
 
 
-def lookback_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
+def causal_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
     """Return where a token may look: True at [i, j] where token i may attend to token j, itself or before it.
 
-    Step 02's causal_mask says the same in numbers to add: 0 for True, -inf for False.
+    Step 02's mask of this name says the same in numbers to add: 0 for True, -inf for False.
     """
     # TODO: Keep the lower left triangle, diagonal included, of a square of True. (1 line)
     raise NotImplementedError
@@ -29,7 +29,7 @@ def attention_weights(
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"mask is of {mask.dtype}; give bool, True where a query may attend")
-    # TODO: Scaled scores; -inf where the mask forbids, before the softmax shares out the weight. (4 lines)
+    # TODO: Take the scaled scores, put -inf where the mask forbids, then take the softmax. (4 lines)
     raise NotImplementedError
 
 
@@ -37,5 +37,5 @@ def causal_attention(
     x: np.ndarray, W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> np.ndarray:  # [..., seq, d_in], 3 x [d_in, d_out] -> [..., seq, d_out]
     """Attend to the token itself and to earlier tokens only."""
-    # TODO: Project, weights under the mask, gather the values. (3 lines)
+    # TODO: Project, take the weights under the causal mask, gather the values. (3 lines)
     raise NotImplementedError

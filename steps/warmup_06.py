@@ -37,7 +37,7 @@ def byte_ids(word: str) -> list[int]:
     return [ID_OF_BYTE[byte] for byte in word.encode("utf-8")]
 
 
-def byte_pairs(ids: list[int]) -> dict[Pair, int]:
+def count_pairs(ids: list[int]) -> dict[Pair, int]:
     """Return how often each pair of neighbors occurs. Pairs overlap: three equal ids have their pair twice."""
     # TODO: Count each id together with the next. (1 line)
     raise NotImplementedError

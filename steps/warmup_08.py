@@ -27,7 +27,7 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
         x: any shape, in double precision.
         h: how far each number is moved, up and down.
     """
-    # TODO: At every place: f of x with h more there, minus f of x with h less there, over 2 h. (6 lines)
+    # TODO: Move each number up and down by h, and divide the difference of the two f by 2 h. (6 lines)
     raise NotImplementedError
 
 
@@ -51,7 +51,7 @@ def matmul_backward(
     Each is grad times the other factor, on the side and with the axes swapped so that the shapes fit.
     left and right have the same axes in front.
     """
-    # TODO: grad times right, and left times grad, each time with the last two axes of the factor swapped. (1 line)
+    # TODO: Multiply grad by right, and left by grad, each time with the last two axes of the factor swapped. (1 line)
     raise NotImplementedError
 
 
@@ -81,5 +81,5 @@ def causal_attention_backward(
         value: [..., seq, d_v].
         weights: what the softmax under the causal mask gave going forward, [..., seq, seq].
     """
-    # TODO: Back through weights @ value, the softmax with its scale, and query @ key with its axes swapped. (4 lines)
+    # TODO: Go back through weights @ value, the scaled softmax, and query @ key with its axes swapped. (4 lines)
     raise NotImplementedError

@@ -21,11 +21,11 @@ def matrices():
     return [drawn(f"W_{name}", WIDTH, HEAD_DIM) / math.sqrt(WIDTH) for name in ("query", "key", "value")]
 
 
-@about("lookback_mask")
+@about("causal_mask")
 def test_mask(step):
     """Row i is True in columns 0 to i: every token sees itself and those before it, also of 300."""
     for length in (LENGTH, 2, 1, 300):
-        equal(step.lookback_mask(length), naive.looks_back(length), what=f"lookback_mask({length})")
+        equal(step.causal_mask(length), naive.looks_back(length), what=f"causal_mask({length})")
 
 
 def attended(query, key, mask=None):

@@ -60,7 +60,7 @@ def test_project_fused(step, x, W_qkv):
 
 @about("multi_head_attention")
 def test_shape(step, x, W_qkv, W_o):
-    """It returns [batch, seq, C], the shape of x."""
+    """It returns [batch, seq, embd], the shape of x."""
     for batch, length in ((BATCH, LENGTH), (1, 1), (3, 2)):
         shape = getattr(step.multi_head_attention(drawn("x", batch, length, WIDTH), W_qkv, W_o, HEADS), "shape", None)
         wanted = (batch, length, WIDTH)
@@ -151,7 +151,7 @@ def test_each_head_works_alone(step, x, W_qkv):
     other[:, 2 * WIDTH - WIDTH // HEADS : 2 * WIDTH] *= -1  # the keys of the last head
     unmixed = np.eye(WIDTH)
     before, after = (np.asarray(step.multi_head_attention(x, some, unmixed, HEADS)) for some in (W_qkv, other))
-    require(before.shape == after.shape == x.shape, "multi_head_attention must return [batch, seq, C].")
+    require(before.shape == after.shape == x.shape, "multi_head_attention must return [batch, seq, embd].")
     own = WIDTH // HEADS
     equal(after[..., :-own], before[..., :-own], what="the channels of the other heads", whose="what it was before")
     require(bool(np.abs(after - before)[..., -own:].max() > 1e-3), "The last head does not depend on its own keys.")
@@ -159,9 +159,9 @@ def test_each_head_works_alone(step, x, W_qkv):
 
 @about("multi_head_attention")
 def test_uneven_heads_are_refused(step, x, W_qkv, W_o):
-    """A number of heads that does not divide C raises ValueError, which names both numbers."""
+    """A number of heads that does not divide n_embd raises ValueError, which names both numbers."""
     for n_head in (4, 7, 30):
-        call = f"multi_head_attention, C = {WIDTH}, n_head = {n_head},"
+        call = f"multi_head_attention, n_embd = {WIDTH}, n_head = {n_head},"
         message = error_of(call, lambda: step.multi_head_attention(x, W_qkv, W_o, n_head))  # noqa: B023
         for number in (WIDTH, n_head):
             require(str(number) in message, f"The message of {call} is {message!r}, and must name {number}.")
@@ -169,14 +169,14 @@ def test_uneven_heads_are_refused(step, x, W_qkv, W_o):
 
 @about("parameter_count")
 def test_without_biases(step):
-    """Without biases a layer has 4 C² parameters: 2,359,296 for GPT-2 small."""
+    """Without biases a layer has 4 n_embd² parameters: 2,359,296 for GPT-2 small."""
     for n_embd, weights, _ in ((WIDTH, 900, 960), *PUBLISHED):
         is_value(f"parameter_count({n_embd})", step.parameter_count(n_embd), weights)
 
 
 @about("parameter_count")
 def test_with_biases(step):
-    """With biases, as in GPT-2, it has 4 C² + 4 C: 2,362,368 for GPT-2 small."""
+    """With biases, as in GPT-2, it has 4 n_embd² + 4 n_embd: 2,362,368 for GPT-2 small."""
     for n_embd, _, both in ((WIDTH, 900, 960), *PUBLISHED):
         is_value(f"parameter_count({n_embd}, bias=True)", step.parameter_count(n_embd, bias=True), both)
 

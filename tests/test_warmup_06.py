@@ -140,19 +140,19 @@ def calls_are_apart(call, one, other, right):
 
 
 def counts_of(step, ids):
-    """Return what ``byte_pairs`` counts, as a plain dict."""
-    call = f"byte_pairs({ids})"
-    counts = step.byte_pairs(list(ids))
+    """Return what ``count_pairs`` counts, as a plain dict."""
+    call = f"count_pairs({ids})"
+    counts = step.count_pairs(list(ids))
     require(counts is not None, f"{call} is None: is there a `return`?")
     require(isinstance(counts, dict), f"{call} is a {type(counts).__name__}, and must be a dict.")
     return dict(counts)
 
 
 def counted(step, cases):
-    """Refuse unless ``byte_pairs`` counts right."""
+    """Refuse unless ``count_pairs`` counts right."""
     answers = {str(ids): counts_of(step, ids) for ids in cases}
     refused = [
-        Refusal(f"byte_pairs({ids}) is {answers[str(ids)]}, and must be {right}.")
+        Refusal(f"count_pairs({ids}) is {answers[str(ids)]}, and must be {right}.")
         for ids, right in zip(cases, map(right_counts, cases), strict=True)
         if answers[str(ids)] != right
     ]
@@ -167,19 +167,19 @@ def right_counts(ids):
     return counts
 
 
-@about("byte_pairs")
+@about("count_pairs")
 def test_pairs_are_counted(step):
     """Each id is counted together with the next, in this order."""
     calls_are_apart(lambda ids: counts_of(step, ids), ([1, 2],), ([3, 4],), {(1, 2): 1})
     counted(step, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
 
 
-@about("byte_pairs")
+@about("count_pairs")
 def test_pairs_overlap(step):
     """Three equal ids have their pair twice; a list of one id, or of none, has no pairs."""
     counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
     right = counts_of(step, [6] * LONG) == {(6, 6): LONG - 1}
-    require(right, f"byte_pairs([6] * {LONG}) must be {{(6, 6): {LONG - 1}}}.")
+    require(right, f"count_pairs([6] * {LONG}) must be {{(6, 6): {LONG - 1}}}.")
 
 
 @about("merge")

@@ -98,12 +98,12 @@ def mlp(now: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-FORMER = {"causal_mask": causal_mask, "GPT2MLP": mlp}
+FORMER = {("solutions.solution_02", "causal_mask"): causal_mask, ("solutions.solution_04", "GPT2MLP"): mlp}
 
 
 def accept_former_calls(module: ModuleType) -> None:
     """Let a module call the solutions that it has imported in their former ways, too."""
-    for name, former in FORMER.items():
+    for (home, name), former in FORMER.items():
         imported: Any = vars(module).get(name)
-        if getattr(imported, "__module__", "").startswith(f"{SOLUTIONS.name}."):
+        if getattr(imported, "__module__", "") == home:
             setattr(module, name, former(imported))

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
+from checker.course.forms import RENAMED
 from checker.course.languages import functions
 
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
@@ -53,9 +54,11 @@ def _has(module: ModuleType, blank: str) -> bool:
 
 
 def _meant(blank: str, own: Iterable[str]) -> str:
-    """Return the function of a file that is most alike a missing one, in the same class or outside of any."""
+    """Return the function of a file that is or was called like a missing one, in the same class or outside of any."""
     owner, _, name = blank.rpartition(".")
     beside = [other.rpartition(".")[2] for other in own if other.rpartition(".")[0] == owner]
     if name == "forward" and CALLED_INSTEAD in beside:
         return CALLED_INSTEAD
+    if former := [other for other in beside if RENAMED.get(other) == name]:
+        return former[0]
     return next(iter(get_close_matches(name, beside, 1)), "")

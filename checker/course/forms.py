@@ -7,6 +7,9 @@ import ast
 from checker.course.languages import PYTHON, FunctionNode, functions
 from checker.course.steps import Step
 
+#: Functions that learners write: what they were called in earlier versions of the course, and what they are called now.
+RENAMED = {"lookback_mask": "causal_mask", "byte_pairs": "count_pairs"}
+
 
 def other_forms(step: Step, source: str) -> dict[str, str]:
     """Return the functions that a file lacks or has in another form, and the solution's form of each.
@@ -27,6 +30,8 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
 
 def changed_since(step: Step, source: str) -> str:
     """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
+    if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in source]:
+        return f". {' and '.join(renamed)}: rename it in this file."
     if names := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
         reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
         return f". The step has changed since this file was written: see {names}. {reset}"

@@ -3,7 +3,7 @@
 MASK = "np.tril(np.ones((sequence_length, sequence_length), dtype=bool))"
 WHERE = "scores = np.where(mask, scores, -np.inf)"
 SOFTMAX = "return softmax(scores)"
-WEIGHTS_OF = "weights = attention_weights(query, key, lookback_mask(x.shape[-2]))"
+WEIGHTS_OF = "weights = attention_weights(query, key, causal_mask(x.shape[-2]))"
 GATHER = "return context_vectors(weights, value)"
 
 MISTAKES = {
@@ -62,14 +62,14 @@ MISTAKES = {
         WEIGHTS_OF: "weights = attention_weights(query, key)"
     },
     "The length is taken from axis 1, which is d_in where there is no batch; it is x.shape[-2].": {
-        WEIGHTS_OF: "weights = attention_weights(query, key, lookback_mask(x.shape[1]))"
+        WEIGHTS_OF: "weights = attention_weights(query, key, causal_mask(x.shape[1]))"
     },
-    "The mask is transposed here: give lookback_mask(seq) as it is.": {
-        WEIGHTS_OF: "weights = attention_weights(query, key, lookback_mask(x.shape[-2]).T)"
+    "The mask is transposed here: give causal_mask(seq) as it is.": {
+        WEIGHTS_OF: "weights = attention_weights(query, key, causal_mask(x.shape[-2]).T)"
     },
     "The causal weights are computed without subtracting the row's largest score, and exp of a large one is infinite: "
     "use attention_weights.": {
-        WEIGHTS_OF: "weights = np.exp(scaled_scores(query, key)) * lookback_mask(x.shape[-2])\n"
+        WEIGHTS_OF: "weights = np.exp(scaled_scores(query, key)) * causal_mask(x.shape[-2])\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
     "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
@@ -117,7 +117,7 @@ HABITS = {
             "~np.triu(np.ones((sequence_length, sequence_length), dtype=bool), diagonal=1)"
         )
     },
-    "size as a method": {"lookback_mask(x.shape[-2])": "lookback_mask(x.size(-2))"},
+    "size as a method": {"causal_mask(x.shape[-2])": "causal_mask(x.size(-2))"},
     "softmax with a dim": {"return softmax(scores)": "return softmax(scores, dim=-1)"},
     "F.softmax": {"return softmax(scores)": "return F.softmax(scores, dim=-1)"},
     "a mask of another rank as an index": {

@@ -82,7 +82,7 @@ MISTAKES = {
     "A given mask is replaced by the causal one; use it as it is.": {
         WEIGH: "weights = attention_weights(query, key, None if mask is None else np.tri(len(mask), dtype=bool))"
     },
-    "The scores are divided by the square root of C; divide by that of head_dim, the width of one head.": {
+    "The scores are divided by the square root of n_embd; divide by that of head_dim, the width of one head.": {
         WEIGH: "weights = attention_weights(query / n_head**0.5, key, mask)"
     },
     "The scores are scaled twice: attention_weights divides by the square root of head_dim already.": {
@@ -111,11 +111,11 @@ MISTAKES = {
         MIX: "out = np.empty_like(x)\n    out[...] = merged @ W_o\n    return out"
     },
     "The input is added to the output; the residual connection comes in step 08.": {MIX: "return x + merged @ W_o"},
-    "The output projection is not counted: W_o has C² more.": {COUNT: COUNT.replace("4", "3")},
-    "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {COUNT: COUNT.replace("4", "2")},
+    "The output projection is not counted: W_o has n_embd² more.": {COUNT: COUNT.replace("4", "3")},
+    "W_qkv is counted as one matrix of [embd, embd]; it is [embd, 3 * embd].": {COUNT: COUNT.replace("4", "2")},
     "The biases are counted where there are none.": {BIASES: "biases = 4 * n_embd"},
     "The biases are left out: there is one for each column of W_qkv and of W_o.": {RETURN: "return weights"},
-    "The bias of the output projection is not counted: it has C.": {BIASES: BIASES.replace("4", "3")},
+    "The bias of the output projection is not counted: it has n_embd.": {BIASES: BIASES.replace("4", "3")},
     "There is one bias for each number of W_qkv and W_o; there is one for each of their columns.": {
         RETURN: "return weights + weights if bias else weights"
     },

@@ -1,15 +1,15 @@
 """Warm-up 06, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 COUNT = "return Counter(pairwise(ids))"
-MERGED = "merged: list[int] = []\n    at = 0\n    while at < len(ids):"
-IS_PAIR = "is_pair = tuple(ids[at : at + 2]) == pair"
-APPEND = "merged.append(new_id if is_pair else ids[at])"
-GO_ON = "at += 2 if is_pair else 1"
+MERGED = "merged: list[int] = []\n    i = 0\n    while i < len(ids):"
+IS_PAIR = "is_pair = tuple(ids[i : i + 2]) == pair"
+APPEND = "merged.append(new_id if is_pair else ids[i])"
+GO_ON = "i += 2 if is_pair else 1"
 RETURN_MERGED = "return merged\n"
 COUNTS = """\
     counts: Counter[Pair] = Counter()
     for ids in parts:
-        counts.update(byte_pairs(ids))
+        counts.update(count_pairs(ids))
 """
 MOST = "return min(counts, key=lambda pair: (-counts[pair], pair), default=None)"
 PARTS = "parts = [byte_ids(word) for word in words(text)]"
@@ -21,7 +21,7 @@ NONE_LEFT = """\
 KEEP = "merges[pair] = new_id"
 MERGE_ALL = "parts = [merge(ids, pair, new_id) for ids in parts]"
 BYTES_OF_WORD = "    ids = byte_ids(word)\n"
-WHILE = "while known := [pair for pair in byte_pairs(ids) if pair in merges]:"
+WHILE = "while known := [pair for pair in count_pairs(ids) if pair in merges]:"
 FIRST = "first = min(known, key=lambda pair: merges[pair])"
 MERGE_FIRST = "ids = merge(ids, first, merges[first])"
 ENCODE_WORD = f"{BYTES_OF_WORD}    {WHILE}\n        {FIRST}\n        {MERGE_FIRST}\n    return ids\n"
@@ -45,36 +45,36 @@ MISTAKES = {
         COUNT: "return dict(Counter(zip(ids, ids[1:] + ids[:1])))"
     },
     "All pairs of ids are counted; count those of neighbors.": {
-        COUNT: "return Counter((first, second) for at, first in enumerate(ids) for second in ids[at + 1 :])"
+        COUNT: "return Counter((first, second) for i, first in enumerate(ids) for second in ids[i + 1 :])"
     },
-    "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "at += 1"},
+    "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "i += 1"},
     "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the "
     "end.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:"),
-        GO_ON: "at += 1",
+        GO_ON: "i += 1",
     },
     "Only the first pair is merged; merge all of them.": {
-        IS_PAIR: "is_pair = tuple(ids[at : at + 2]) == pair and new_id not in merged"
+        IS_PAIR: "is_pair = tuple(ids[i : i + 2]) == pair and new_id not in merged"
     },
     "The pairs are merged from the right; begin at the left.": {
         MERGED: "left, right = pair\n    backwards: list[int] = []\n    ids, pair = ids[::-1], (right, left)\n"
-        "    merged, at = backwards, 0\n    while at < len(ids):",
+        "    merged, i = backwards, 0\n    while i < len(ids):",
         RETURN_MERGED: "return merged[::-1]\n",
     },
     "The list that came in is changed: put the ids into a new list.": {
-        MERGED: "merged, at = ids, 0\n    while at < len(ids):",
-        APPEND: "ids[at : at + (2 if is_pair else 1)] = [new_id if is_pair else ids[at]]",
-        GO_ON: "at += 1",
+        MERGED: "merged, i = ids, 0\n    while i < len(ids):",
+        APPEND: "ids[i : i + (2 if is_pair else 1)] = [new_id if is_pair else ids[i]]",
+        GO_ON: "i += 1",
     },
     "The last id is lost: it has no right neighbor, and still belongs in the result.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:")
     },
-    "A list is compared with a tuple, and they are never equal: compare tuple(ids[at : at + 2]).": {
-        IS_PAIR: "is_pair = ids[at : at + 2] == pair"
+    "A list is compared with a tuple, and they are never equal: compare tuple(ids[i : i + 2]).": {
+        IS_PAIR: "is_pair = ids[i : i + 2] == pair"
     },
-    "Only the left id of the pair is compared; compare both.": {IS_PAIR: "is_pair = ids[at] == pair[0]"},
+    "Only the left id of the pair is compared; compare both.": {IS_PAIR: "is_pair = ids[i] == pair[0]"},
     "The reversed pair is merged too; (1, 2) is not (2, 1).": {
-        IS_PAIR: "is_pair = tuple(ids[at : at + 2]) in (pair, pair[::-1])"
+        IS_PAIR: "is_pair = tuple(ids[i : i + 2]) in (pair, pair[::-1])"
     },
     "merge calls itself once more for every id, which is too deep for a word of 3,000; merge in a loop.": {
         f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n    {RETURN_MERGED}": """\
@@ -86,20 +86,20 @@ MISTAKES = {
 """
     },
     "new_id is put beside the pair; it takes the pair's place.": {
-        APPEND: "merged.extend([*pair, new_id] if is_pair else [ids[at]])"
+        APPEND: "merged.extend([*pair, new_id] if is_pair else [ids[i]])"
     },
-    "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if is_pair else [ids[at]])"},
+    "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if is_pair else [ids[i]])"},
     "The count of a pair in one word hides that in the words before: add the counts up.": {
-        COUNTS: COUNTS.replace("counts.update(byte_pairs(ids))", "counts = {**counts, **byte_pairs(ids)}")
+        COUNTS: COUNTS.replace("counts.update(count_pairs(ids))", "counts = {**counts, **count_pairs(ids)}")
     },
     "A pair counts once for each word that has it; add up how often it occurs.": {
-        COUNTS: COUNTS.replace("update(byte_pairs(ids))", "update(byte_pairs(ids).keys())")
+        COUNTS: COUNTS.replace("update(count_pairs(ids))", "update(count_pairs(ids).keys())")
     },
     "Only the first word is looked at; add up the counts of all words.": {
         COUNTS: COUNTS.replace("in parts:", "in parts[:1]:")
     },
     "All words are put into one list, so that pairs reach from one word to the next.": {
-        COUNTS: "    counts = byte_pairs([token for ids in parts for token in ids])\n"
+        COUNTS: "    counts = count_pairs([token for ids in parts for token in ids])\n"
     },
     "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
     "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
@@ -148,7 +148,7 @@ MISTAKES = {
     },
     "Learning ends at the first pair that occurs once; it ends when there is no pair.": {
         NONE_LEFT: NONE_LEFT.replace(
-            "pair is None:", "pair is None or sum(byte_pairs(ids).get(pair, 0) for ids in parts) < 2:"
+            "pair is None:", "pair is None or sum(count_pairs(ids).get(pair, 0) for ids in parts) < 2:"
         )
     },
     "The table is the wrong way around; its keys must be the pairs, and its values the new ids.": {
@@ -161,7 +161,7 @@ MISTAKES = {
         FIRST: "first = known[-1]"
     },
     "The pair that is most frequent in the word is merged first; merge the one that was learned first.": {
-        FIRST: "first = max(known, key=lambda pair: byte_pairs(ids)[pair])"
+        FIRST: "first = max(known, key=lambda pair: count_pairs(ids)[pair])"
     },
     "The pair with the smallest ids is merged first; merge the one with the smallest new id, merges[pair].": {
         FIRST: "first = min(known)"
@@ -227,7 +227,7 @@ ALTERNATIVES = {
     },
     "a plain dict": {COUNT: "return dict(Counter(pairwise(ids)))"},
     "looking back at what was appended": {
-        f"    at = 0\n    while at < len(ids):\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
+        f"    i = 0\n    while i < len(ids):\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
     for token in ids:
         if merged and (merged[-1], token) == pair:
             merged[-1] = new_id
@@ -238,21 +238,21 @@ ALTERNATIVES = {
     "an iterator that jumps": {
         f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
     merged, places = [], iter(range(len(ids)))
-    for at in places:
-        if at + 1 < len(ids) and (ids[at], ids[at + 1]) == pair:
+    for i in places:
+        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
             merged.append(new_id)
             next(places)
         else:
-            merged.append(ids[at])
+            merged.append(ids[i])
 """
     },
     "a copy that is changed": {
         f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n": """\
-    merged, at = list(ids), 0
-    while at + 1 < len(merged):
-        if merged[at] == pair[0] and merged[at + 1] == pair[1]:
-            merged[at : at + 2] = [new_id]
-        at += 1
+    merged, i = list(ids), 0
+    while i + 1 < len(merged):
+        if merged[i] == pair[0] and merged[i + 1] == pair[1]:
+            merged[i : i + 2] = [new_id]
+        i += 1
 """
     },
     "counted in one expression": {COUNTS: "    counts = Counter(pair for ids in parts for pair in pairwise(ids))\n"},
@@ -273,14 +273,14 @@ ALTERNATIVES = {
     },
     "infinity for unknown pairs": {
         WHILE: "while len(ids) > 1:",
-        FIRST: 'first = min(byte_pairs(ids), key=lambda pair: merges.get(pair, float("inf")))\n'
+        FIRST: 'first = min(count_pairs(ids), key=lambda pair: merges.get(pair, float("inf")))\n'
         "        if first not in merges:\n            break",
     },
     "one place at a time": {
         WHILE: "while True:",
-        FIRST: "ranks = [(merges[pair], at) for at, pair in enumerate(pairwise(ids)) if pair in merges]\n"
+        FIRST: "ranks = [(merges[pair], i) for i, pair in enumerate(pairwise(ids)) if pair in merges]\n"
         "        if not ranks:\n            return ids",
-        MERGE_FIRST: "new_id, at = min(ranks)\n        ids = [*ids[:at], new_id, *ids[at + 2 :]]",
+        MERGE_FIRST: "new_id, i = min(ranks)\n        ids = [*ids[:i], new_id, *ids[i + 2 :]]",
     },
     "sets of pairs": {WHILE: "while known := set(pairwise(ids)) & merges.keys():"},
     "a bytearray": {
@@ -291,11 +291,11 @@ ALTERNATIVES = {
 
 #: What people bring along from NumPy, from other languages, or from text to bytes; the check shows the line to write.
 HABITS = {
-    "the shape of a list": {"while at < len(ids):": "while at < ids.shape[0]:"},
-    "the length of a list as an attribute": {"while at < len(ids):": "while at < ids.length:"},
-    "push": {APPEND: "merged.push(new_id if is_pair else ids[at])"},
-    "adding one id to a list": {APPEND: "merged += new_id if is_pair else ids[at]"},
-    "an append that is assigned": {APPEND: "merged = merged + (new_id if is_pair else ids[at])"},
+    "the shape of a list": {"while i < len(ids):": "while i < ids.shape[0]:"},
+    "the length of a list as an attribute": {"while i < len(ids):": "while i < ids.length:"},
+    "push": {APPEND: "merged.push(new_id if is_pair else ids[i])"},
+    "adding one id to a list": {APPEND: "merged += new_id if is_pair else ids[i]"},
+    "an append that is assigned": {APPEND: "merged = merged + (new_id if is_pair else ids[i])"},
     "text and bytes joined": {TEXT: TEXT.replace('b""', '""')},
     "ids of an array": {"    return ids\n": "    return ids.tolist()\n"},
     "a count that is not there yet": {

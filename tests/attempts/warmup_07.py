@@ -5,7 +5,7 @@ TAKE = "positions = next_positions(cache, keys.shape[-2])"
 KEYS_IN = "cache.keys[..., positions, :] = keys"
 VALUES_IN = "cache.values[..., positions, :] = values"
 COUNTED = "cache.length += len(positions)"
-MASK = "return lookback_mask(past + sequence_length)[past:]"
+MASK = "return causal_mask(past + sequence_length)[past:]"
 READ_KEYS = "keys = cache.keys[..., : cache.length, :]"
 READ_VALUES = "values = cache.values[..., : cache.length, :]"
 WEIGH = "weights = attention_weights(query, keys, mask_with_past(sequence_length, past))"
@@ -131,16 +131,16 @@ MISTAKES = {
         TAKE: "cache.keys[..., -keys.shape[-2] :, :] = keys\n    positions = next_positions(cache, keys.shape[-2])"
     },
     "The mask has the first rows of all tokens' mask, which hide the past; the new tokens have the last rows.": {
-        MASK: "return lookback_mask(past + sequence_length)[:sequence_length]"
+        MASK: "return causal_mask(past + sequence_length)[:sequence_length]"
     },
     "The mask is the square one of the new tokens: there must be a column for each token of the past too.": {
-        MASK: "return lookback_mask(sequence_length)"
+        MASK: "return causal_mask(sequence_length)"
     },
     "The past is hidden: its columns must be True, in front of the square mask of the new tokens.": {
-        MASK: "return np.pad(lookback_mask(sequence_length), ((0, 0), (past, 0)))"
+        MASK: "return np.pad(causal_mask(sequence_length), ((0, 0), (past, 0)))"
     },
     "The columns of the past stand behind those of the new tokens; the past comes first.": {
-        MASK: "return np.pad(lookback_mask(sequence_length), ((0, 0), (0, past)), constant_values=True)"
+        MASK: "return np.pad(causal_mask(sequence_length), ((0, 0), (0, past)), constant_values=True)"
     },
     "Nothing is hidden: a new token also looks at the new ones after it.": {
         MASK: "return np.ones((sequence_length, past + sequence_length), dtype=bool)"
@@ -155,18 +155,18 @@ MISTAKES = {
         MASK: "positions = np.arange(past + sequence_length).astype(np.int8)\n"
         "    return positions <= positions[past:, None]"
     },
-    "All tokens have a row; only the new ones have.": {MASK: "return lookback_mask(past + sequence_length)"},
+    "All tokens have a row; only the new ones have.": {MASK: "return causal_mask(past + sequence_length)"},
     "The mask is cut along its columns: keep the last rows, and all columns.": {
-        MASK: "return lookback_mask(past + sequence_length)[:, past:]"
+        MASK: "return causal_mask(past + sequence_length)[:, past:]"
     },
     "The mask is transposed: a row is a token that looks.": {
-        MASK: "return lookback_mask(past + sequence_length)[past:].T"
+        MASK: "return causal_mask(past + sequence_length)[past:].T"
     },
     "The mask is upside down: True must stand where a token may look.": {
-        MASK: "return ~lookback_mask(past + sequence_length)[past:]"
+        MASK: "return ~causal_mask(past + sequence_length)[past:]"
     },
     "The mask is of numbers to add; make it of bool, True where a token may look.": {
-        MASK: "return np.where(lookback_mask(past + sequence_length)[past:], 0.0, -np.inf)"
+        MASK: "return np.where(causal_mask(past + sequence_length)[past:], 0.0, -np.inf)"
     },
     "The whole buffer is read as if it were full; only the first cache.length slots hold tokens.": {
         READ_KEYS: "keys = cache.keys",
@@ -248,7 +248,7 @@ MISTAKES = {
     "Keys and values are swapped in the call of append.": {APPEND: "    append(cache, value, key)\n"},
     "The tokens are appended twice.": {APPEND: APPEND * 2},
     "The cache is not read: the new tokens attend among themselves.": {
-        MERGE: "weights = attention_weights(query, key, lookback_mask(x.shape[-2]))\n"
+        MERGE: "weights = attention_weights(query, key, causal_mask(x.shape[-2]))\n"
         "    return merge_heads(context_vectors(weights, value)) @ W_o"
     },
     "Every call begins with a cache of its own; use the one that is given.": {
@@ -283,8 +283,12 @@ MISTAKES = {
     "The input is added to the output; the residual connection comes in step 08.": {
         MERGE: "return x + merge_heads(attend_to_cache(query, cache)) @ W_o"
     },
-    "The multiplications by W_o are not counted: C² more per new token.": {MULTIPLY: MULTIPLY.replace("4 *", "3 *")},
-    "W_qkv is counted as one matrix of [C, C]; it is [C, 3C].": {MULTIPLY: MULTIPLY.replace("4 *", "2 *")},
+    "The multiplications by W_o are not counted: n_embd² more per new token.": {
+        MULTIPLY: MULTIPLY.replace("4 *", "3 *")
+    },
+    "W_qkv is counted as one matrix of [embd, embd]; it is [embd, 3 * embd].": {
+        MULTIPLY: MULTIPLY.replace("4 *", "2 *")
+    },
     "Old tokens are counted as if they were projected again; the cache has their keys and values.": {
         MULTIPLY: "return total * 4 * n_embd**2 + sequence_length * 2 * n_embd * total"
     },
@@ -302,16 +306,16 @@ MISTAKES = {
         MULTIPLY: "seen = sequence_length * past + sequence_length * (sequence_length + 1) // 2\n"
         "    return sequence_length * 4 * n_embd**2 + 2 * n_embd * seen"
     },
-    "The new tokens are left out of one product: each of them has 2 C for each token in all, old or new.": {
+    "The new tokens are left out of one product: each of them has 2 n_embd for each token in all, old or new.": {
         MULTIPLY: "return sequence_length * 4 * n_embd**2 + 2 * n_embd * total"
     },
-    "The new tokens are left out of one product: each of them has 4 C² for the matrices.": {
+    "The new tokens are left out of one product: each of them has 4 n_embd² for the matrices.": {
         MULTIPLY: "return 4 * n_embd**2 + sequence_length * 2 * n_embd * total"
     },
-    "n_embd is missing in one product: a score takes C multiplications, and so does a weighted value.": {
+    "n_embd is missing in one product: a score takes n_embd multiplications, and so does a weighted value.": {
         MULTIPLY: MULTIPLY.replace("2 * n_embd *", "2 *")
     },
-    "n_embd is not squared: W_qkv and W_o have 4 C² numbers.": {MULTIPLY: MULTIPLY.replace("n_embd**2", "n_embd")},
+    "n_embd is not squared: W_qkv and W_o have 4 n_embd² numbers.": {MULTIPLY: MULTIPLY.replace("n_embd**2", "n_embd")},
     "Additions are counted too; count multiplications alone.": {MULTIPLY: MULTIPLY.replace("return", "return 2 *")},
     "The count is a float; make it a whole number.": {MULTIPLY: MULTIPLY.replace("return", "return 1.0 *")},
 }
@@ -352,7 +356,7 @@ ALTERNATIVES = {
     "np.tri": {MASK: "return np.tri(sequence_length, past + sequence_length, past, dtype=bool)"},
     "True for the past, beside the square mask": {
         MASK: "seen = np.ones((sequence_length, past), dtype=bool)\n"
-        "    return np.concatenate([seen, lookback_mask(sequence_length)], axis=-1)"
+        "    return np.concatenate([seen, causal_mask(sequence_length)], axis=-1)"
     },
     "the whole buffer under a wider mask": {
         READ_KEYS: "keys, values = cache.keys, cache.values",
@@ -415,12 +419,12 @@ HABITS = {
     },
     "the length by a method": {"keys = cache.keys[..., : cache.length, :]": "keys = cache.keys[..., : len(cache), :]"},
     "torch.tril with a diagonal": {
-        "return lookback_mask(past + sequence_length)[past:]": (
+        "return causal_mask(past + sequence_length)[past:]": (
             "return np.tril(np.ones((sequence_length, past + sequence_length), dtype=bool), diagonal=past)"
         )
     },
     "bool as a method": {
-        "return lookback_mask(past + sequence_length)[past:]": (
+        "return causal_mask(past + sequence_length)[past:]": (
             "return np.tril(np.ones((sequence_length, past + sequence_length)), k=past).bool()"
         )
     },

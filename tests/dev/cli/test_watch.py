@@ -65,7 +65,7 @@ def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watchi
         (lambda: file.write_text(beginning_with("while True: pass\n")), "No verdict: timed out after 3 s"),
         (lambda: course.write("w01"), done),
         (lambda: course.check("reset", "w01", "--yes"), "4 blanks are left to write."),
-        (lambda: course.fill("w03", "lookback_mask"), "steps/warmup_03.py"),
+        (lambda: course.fill("w03", "causal_mask"), "steps/warmup_03.py"),
     ):
         save()
         terminal.expect(words)

@@ -5,13 +5,13 @@ import numpy as np
 from play.pictures import visible
 from play.whale import read
 from solutions.warmup_01 import softmax
-from solutions.warmup_03 import lookback_mask
+from solutions.warmup_03 import causal_mask
 from tools.book_maker.drawing.svg import Drawing
 
 
 def mask(draw: Drawing) -> None:
     """Scores of three tokens in one head, the upper right half at minus infinity, and weights that are zero there."""
-    whale, looks_back = read(), lookback_mask(3)
+    whale, looks_back = read(), causal_mask(3)
     tokens = [visible(token) for token in whale["tokens"][:3]]
     scores = whale["h.0.attn.scores"][3, :3, :3]
     masked = np.where(looks_back, scores, -np.inf)

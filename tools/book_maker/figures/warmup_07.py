@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from solutions.warmup_03 import lookback_mask
+from solutions.warmup_03 import causal_mask
 from solutions.warmup_07 import mask_with_past
 from tools.book_maker.drawing.svg import Drawing
 
@@ -21,7 +21,7 @@ def work(draw: Drawing) -> None:
         name = f"prompt,\n{PROMPT} tokens" if prefill else f"one more,\n{total} in all"
         draw.text(18, y + total * CELL / 2, name, "start")
         new = total if prefill else 1
-        for left, mask in zip(lefts, (lookback_mask(total), mask_with_past(new, total - new)), strict=True):
+        for left, mask in zip(lefts, (causal_mask(total), mask_with_past(new, total - new)), strict=True):
             down = y + (total - len(mask)) * CELL  # the row of a token is at the same height in both columns
             for (row, column), seen in np.ndenumerate(mask):
                 again = not prefill and len(mask) == total and row < total - 1
@@ -34,7 +34,7 @@ def work(draw: Drawing) -> None:
 
 def mask(draw: Drawing) -> None:
     """Of the causal mask of seven tokens, two new ones have the last two rows, seven columns each."""
-    looks_back, past = lookback_mask(TOTAL), TOTAL - NEW
+    looks_back, past = causal_mask(TOTAL), TOTAL - NEW
     assert np.array_equal(looks_back[past:], mask_with_past(NEW, past))
     words, old = np.where(looks_back, "True", "False"), np.arange(TOTAL)[:, None] < past
     rows = [f"token {at}" for at in range(TOTAL)]

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from solutions.warmup_02 import scaled_scores
-from solutions.warmup_03 import attention_weights, lookback_mask
+from solutions.warmup_03 import attention_weights, causal_mask
 from solutions.warmup_08 import (
     causal_attention_backward,
     finite_difference,
@@ -26,7 +26,7 @@ def _drawn(seed: int) -> tuple[np.ndarray, ...]:
     rng = np.random.default_rng(seed)
     query, key = rng.standard_normal((2, LENGTH, KEY_DIM))
     grad, value = rng.standard_normal((2, LENGTH, VALUE_DIM))
-    return grad, query, key, value, attention_weights(query, key, lookback_mask(LENGTH))
+    return grad, query, key, value, attention_weights(query, key, causal_mask(LENGTH))
 
 
 def _named(name: str, *arrays: np.ndarray) -> str:

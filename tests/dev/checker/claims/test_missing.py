@@ -98,6 +98,16 @@ LACKING = {
             "The step has changed since this file was written: see project, self_attention. `./run reset w02` writes",
         ],
     ),
+    "a function's former name": (
+        "w03",
+        {"causal_mask(": "lookback_mask("},
+        ["it has lookback_mask: call it causal_mask"],
+    ),
+    "an import by a former name": (
+        "w07",
+        {"attention_weights, causal_mask": "attention_weights, lookback_mask"},
+        ["lookback_mask is called causal_mask now: rename it in this file."],
+    ),
     "a guard that is reached": (
         "w02",
         {SCALED: f'if key.ndim > 9:\n        {SCALED}\n    raise NotImplementedError("only nine axes")'},
