@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 
 ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
 SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow, say: none of its characters is meant as a letter
+BEGUN = re.compile(r"\x1b(\[[0-?]*[ -/]*|O)?\Z")  # the beginning of a sequence, or Esc alone
+REST_SECONDS = 0.05  # for the rest of a sequence to come: no terminal takes longer, and nobody notices it after Esc
 GONE = "\x04"  # Ctrl-D, or the terminal is no longer there
 
 
@@ -21,7 +23,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
     """Have the terminal give keys one by one and unechoed while this is open.
 
     Yields:
-        A function that returns which were pressed, without waiting for any; None if there is no terminal.
+        A function that returns which were pressed, and waits for none to begin; None if there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         yield None
@@ -30,12 +32,14 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
     before = termios.tcgetattr(terminal)
 
     def read_keys() -> str:
-        if not select.select([terminal], [], [], 0)[0]:
-            return ""
-        with contextlib.suppress(OSError):
-            if keys := os.read(terminal, 1024).decode(errors="replace"):
-                return SEQUENCE.sub("", keys)
-        return GONE
+        keys, seconds = "", 0.0
+        while select.select([terminal], [], [], seconds)[0]:
+            read = _read(terminal)
+            keys += read or GONE
+            if not (read and BEGUN.search(keys)):
+                break
+            seconds = REST_SECONDS
+        return SEQUENCE.sub("", keys)
 
     tty.setcbreak(terminal)
     try:
@@ -43,3 +47,10 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
     finally:
         with contextlib.suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _read(terminal: int) -> str:
+    """Return what a terminal has sent; nothing if it is no longer there."""
+    with contextlib.suppress(OSError):
+        return os.read(terminal, 1024).decode(errors="replace")
+    return ""

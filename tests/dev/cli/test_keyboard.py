@@ -1,11 +1,13 @@
-"""The keys of a terminal: what comes in one read, as of a busy machine, is taken apart."""
+"""The keys of a terminal: one read may have several, as of a busy machine, and two reads may have one."""
 
 import os
 import pty
 import sys
+import threading
 
 import pytest
 
+from cli import keyboard
 from cli.keyboard import keys_of_terminal
 
 #: What a terminal sends -> the keys that were meant.
@@ -20,14 +22,31 @@ READS = {
 }
 
 
-@pytest.mark.parametrize(("sent", "keys"), READS.items())
-def test_what_comes_in_one_read(monkeypatch, sent, keys):
+@pytest.fixture
+def terminal(monkeypatch):
+    """The other end of a terminal, and a function that returns which keys were pressed there."""
     master, slave = pty.openpty()
-    with os.fdopen(slave, "r+b", buffering=0) as terminal:
-        monkeypatch.setattr(sys, "stdin", terminal)
-        monkeypatch.setattr(sys, "stdout", terminal)
+    with os.fdopen(slave, "r+b", buffering=0) as stream:
+        monkeypatch.setattr(sys, "stdin", stream)
+        monkeypatch.setattr(sys, "stdout", stream)
         with keys_of_terminal() as read_keys:
-            os.write(master, sent.encode())
-            assert read_keys() == keys
-            assert read_keys() == ""
+            yield master, read_keys
     os.close(master)
+
+
+@pytest.mark.parametrize(("sent", "keys"), READS.items())
+def test_what_comes_in_one_read(terminal, sent, keys):
+    master, read_keys = terminal
+    os.write(master, sent.encode())
+    assert read_keys() == keys
+    assert read_keys() == ""
+
+
+@pytest.mark.parametrize("sent", [("\x1b", "[A"), ("\x1b[1;", "5C"), ("n\x1bO", "A")])
+def test_an_arrow_that_comes_in_two_reads_is_no_esc(terminal, monkeypatch, sent):
+    monkeypatch.setattr(keyboard, "REST_SECONDS", 10)  # on a busy machine
+    master, read_keys = terminal
+    os.write(master, sent[0].encode())
+    threading.Timer(0.01, lambda: os.write(master, sent[1].encode())).start()
+    assert read_keys() == sent[0].partition("\x1b")[0]
+    assert read_keys() == ""
