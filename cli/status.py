@@ -33,7 +33,8 @@ def list_all(printer: Printer, current: Step | None = None, sought: str = "") ->
         printer.line(f"`{NOT_COMPILED}` counts as done.")
     if fast == len(FAST_PATH):
         printer.line('The fast path is done: `./run generate "Call me" --mine --fill-in` writes with your steps.')
-    for way, among in ("Next", steps), ("On the fast path", [step for step in steps if step.task in FAST_PATH]):
+    on_fast_path = [now for now in standings if now.step.task in FAST_PATH]
+    for way, among in ("Next", standings), ("On the fast path", on_fast_path):
         if step := next_to_do(among):
             printer.line(f"{way}: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")
 

@@ -248,7 +248,7 @@ class Watch:
         """Return the next step that is not done."""
         steps = all_steps()
         at = steps.index(self.step)
-        return first_to_do(steps[at + 1 :] + steps[:at])
+        return first_to_do(map(standing, steps[at + 1 :] + steps[:at]))
 
     # ------------------------------------------------------------ keys
 
@@ -347,7 +347,7 @@ def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
 
 def watch(step: Step | None) -> int:
     """Watch a step, or the one to continue with, until the learner quits; return the exit status."""
-    step = step or next_to_do(all_steps()) or all_steps()[0]
+    step = step or next_to_do([standing(each) for each in all_steps()]) or all_steps()[0]
     exit_on_termination()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:

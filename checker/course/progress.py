@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,22 +155,21 @@ def standing(step: Step) -> Standing:
     return Standing(step, state, f"{begun} ({details})", refused)
 
 
-def first_to_do(steps: list[Step]) -> Step | None:
-    """Return the first of these steps that is not done."""
-    return next((step for step in steps if standing(step).state != "done"), None)
+def first_to_do(standings: Iterable[Standing]) -> Step | None:
+    """Return the first step that is not done."""
+    return next((each.step for each in standings if each.state != "done"), None)
 
 
-def next_to_do(steps: list[Step]) -> Step | None:
+def next_to_do(standings: Sequence[Standing]) -> Step | None:
     """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
 
     So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
     saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
-    standings = [standing(step) for step in steps]
     begun = [each.step for each in standings if each.state in ("in progress", "changed")]
     if any(each.state == "in progress" for each in standings):
         return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
     if begun:
         return begun[0]
     after = max((number for number, each in enumerate(standings, 1) if each.state == "done"), default=0)
-    return first_to_do([*steps[after:], *steps[:after]])
+    return first_to_do([*standings[after:], *standings[:after]])

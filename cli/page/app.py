@@ -191,8 +191,8 @@ class Book:
                     tell({"event": "ended", "text": FAULT})
                 case Came.ENDED:
                     why = "Stopped." if check is self.stopped else "A newer check has ended this one."
-                    kept = " The pass is kept." * check.session.state.has_passed
-                    tell({"event": "ended", "text": f"{why}{kept}"})
+                    text = f"{why} The pass is kept." if check.session.state.has_passed else why
+                    tell({"event": "ended", "text": text})
 
         def begin() -> Check:
             view = PageRecords(tell)
@@ -236,7 +236,7 @@ class Book:
 def _standings() -> Answer:
     """Return how far each step is, and which to go on with."""
     standings = [standing(step) for step in all_steps()]
-    following = next_to_do([now.step for now in standings])
+    following = next_to_do(standings)
     return {
         "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
         "done": sum(now.state == "done" for now in standings),

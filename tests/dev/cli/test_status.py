@@ -3,11 +3,14 @@
 import json
 import os
 import re
+from collections import Counter
 
 import pytest
 
 from checker.course import progress
 from checker.course.steps import all_steps, find_step
+from checker.session.printer import Printer
+from cli.status import list_all
 from tests.dev.commands import run, states
 
 pytestmark = pytest.mark.slow
@@ -36,6 +39,13 @@ def test_every_state_of_a_step(course):
     }
     assert {task: state for task, state in wanted.items() if not re.fullmatch(state, after[task])} == {}
     assert f"\n1 of {len(all_steps())} done; fast path: 0 of 9.\nNext: steps/" in run(course, "status")
+
+
+def test_every_file_is_read_once(monkeypatch):
+    read, times = progress.read_statically, Counter()
+    monkeypatch.setattr(progress, "read_statically", lambda step, file: times.update([step]) or read(step, file))
+    list_all(Printer(quiet=True))
+    assert times == Counter(all_steps())
 
 
 def test_what_is_next(course):
