@@ -19,8 +19,9 @@ from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_u
 from checker.course.machine import why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
 from cli.processes import Ended, last_line, run_module
+from cli.setup import ROOM_GB
 
-NEEDED_GB = {"memory": 4.0, "disk": 2.0}
+NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}
 INSTALLED_GB = 7.5  # of memory: a system calls a little less than 8 GB its own
 NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 16, which links what Mojo compiles
 CONTRACT_SECONDS = 120.0
@@ -149,8 +150,9 @@ def commit() -> str:
     def git(*line: str) -> str:
         return subprocess.run(["git", "-C", str(ROOT), *line], capture_output=True, text=True, check=False).stdout
 
+    name = git("describe", "--always").strip() or "not a git checkout"
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
-    return git("describe", "--always").strip() + "-dirty" * bool(changed) or "not a git checkout"
+    return f"{name}-dirty" if changed else name
 
 
 def free(name: str, free_bytes: float, use: str) -> str:

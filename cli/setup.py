@@ -31,7 +31,7 @@ DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is 
 LEARN = "learn"  # what every task needs
 FOR_LEARNERS = ("book", "notebook", "serve")  # what some of a learner's tasks add; the rest is maintainers'
 SIZE_GB = 0.8  # of what every task needs
-LARGEST_GB = 3.0  # of what an environment adds, while it is unpacked
+ROOM_GB = 2.0  # free on the disk, for packages while they are unpacked, and for kernels
 ON_DEBIAN = f"On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
 
 Command = Sequence[str | Path]
@@ -113,7 +113,7 @@ def succeeds(command: Command, lock: int) -> bool:
 def alone() -> Iterator[int]:
     """While this is open, no other process sets up ``.venv``; yield the lock, which ends with those who hold it."""
     LOCK.parent.mkdir(exist_ok=True)
-    with LOCK.open("w") as lock:
+    with LOCK.open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -165,7 +165,7 @@ def install_list(environment: str, lock: int, *options: str) -> None:
     """
     if not succeeds([*installer(lock), *options, "--requirement", requirements(environment)], lock):
         free = shutil.disk_usage(ROOT).free / 1e9
-        room = "" if free > LARGEST_GB else f" The disk has {free:.1f} GB left."
+        room = "" if free > ROOM_GB else f" The disk has {free:.1f} GB left."
         raise UserError(
             f"the packages could not be installed. Is there a network?{room} The same command goes on from here."
         )
