@@ -104,7 +104,9 @@ def grade(
 
     if not math.isfinite(limit):
         raise UserError(f"--limit is {limit}; give a number of seconds")
-    options = [*(["--no-compile"] if no_compile else []), *([] if seed is None else [f"--seed={seed}"])]
+    options = ["--no-compile"] if no_compile else []
+    if seed is not None:
+        options.append(f"--seed={seed}")
     return grade(checkout or ROOT, steps or (), options, limit, form)
 
 

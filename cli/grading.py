@@ -123,9 +123,8 @@ def take_helpers(checkout: Path) -> dict[str, str]:
 
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
-    left_out = shutil.ignore_patterns(
-        "dev", "*.kept-*", "hunt_*", "*.pyc.*"
-    )  # the last: another process is writing them
+    being_written = "*.pyc.*"  # by another process
+    left_out = shutil.ignore_patterns("dev", "*.kept-*", "hunt_*", being_written)
     for part in parts:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, place / part, ignore=left_out)

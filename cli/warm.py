@@ -130,6 +130,7 @@ def warm(named: Sequence[Step], device: str) -> int:
     checks = []
     for step in named or all_steps():
         is_left_out = step.compiles_long and device == "cpu" and not named
-        checks.append(check_of(step, *(["--no-compile"] if is_left_out else ["--device", device])))
+        options = ["--no-compile"] if is_left_out else ["--device", device]
+        checks.append(check_of(step, *options))
     failed = [work for work in asyncio.run(carry_out(works[:1], works[1:], checks)) if work in checks]
     return int(bool(failed))

@@ -136,7 +136,8 @@ def survey(
 def as_surveyed(message: Message) -> Surveyed:
     """Return what was said of a subject, as it came from the other process."""
     places = message.pop("locations").items()
-    return Surveyed(**message, locations={claim: place and Location(**place) for claim, place in places})
+    locations = {claim: Location(**place) if place else None for claim, place in places}
+    return Surveyed(**message, locations=locations)
 
 
 @dataclass(frozen=True)

@@ -183,7 +183,9 @@ def read_material(plan: Plan, tokenizer: Tokenizer | None = None) -> Material:
     """
     corpus = read_corpus([Path(file) for file in plan.texts], [Path(file) for file in plan.also])
     tokenizer = tokenizer or learn_tokenizer(corpus.train + corpus.also, plan.vocab)
-    parts = {"train": corpus.train, "validation": corpus.dev, **({"also": corpus.also} if plan.also else {})}
+    parts = {"train": corpus.train, "validation": corpus.dev}
+    if plan.also:
+        parts["also"] = corpus.also
     ids = {part: token_ids(tokenizer, texts) for part, texts in parts.items()}
     windows = Windows(ids["train"], plan)
     return Material(

@@ -112,7 +112,9 @@ def foot_of(page: str, pages: Sequence[tuple[str, str]]) -> str:
     names = [name for name, _ in pages]
     later = pages[names.index(page) + 1 :]
     following, fast = later[:1], [each for each in later if each[0] in FAST_PAGES][:1]
-    links = [("Next page" + ", on the fast path too" * (following == fast), each) for each in following]
-    links += [("Next on the fast path", each) for each in fast if fast != following]
+    if following == fast:
+        links = [("Next page, on the fast path too", each) for each in following]
+    else:
+        links = [("Next page", each) for each in following] + [("Next on the fast path", each) for each in fast]
     words = " · ".join(f"{way}: [{title}]({name}.md)" for way, (name, title) in links)
     return f'<nav class="foot" aria-label="Next">\n\n{words}\n\n</nav>' if links else ""

@@ -68,7 +68,8 @@ def report(pages: Mapping[str, Words]) -> list[str]:
     for page, words in {**pages, "together": total}.items():
         over = words.exceed(book if page == "together" else LIMITS.get(page, LIMIT))
         prose, source, rendered, folded = astuple(words)
-        print(f"{page:<20} {prose:>7,} {source:>7,} {rendered:>9,} {folded:>7,}{'  over' * over}")
+        mark = "  over" if over else ""
+        print(f"{page:<20} {prose:>7,} {source:>7,} {rendered:>9,} {folded:>7,}{mark}")
         if over:
             faults.append(f"{page} has too many words: shorten it, fold what no reader needs at once, or drop it")
     return faults

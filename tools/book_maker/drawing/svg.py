@@ -158,7 +158,7 @@ class Drawing:
         ``anchor`` says which end of the words is at ``x``. ``mono`` is for code and for numbers.
         """
         lines = words.split("\n")
-        classes = " ".join(["text", f"text-{size}", f"ink-{_kind(kind)}", *["mono"] * mono, *["bold"] * bold])
+        classes = _classes("text", f"text-{size}", f"ink-{_kind(kind)}", mono=mono, bold=bold)
         spacing = 1.25 * SIZES[size]
         # Compute baselines by hand: `dominant-baseline` differs between browsers.
         first = y + 0.35 * SIZES[size] - spacing * (len(lines) - 1) / 2
@@ -197,7 +197,8 @@ class Drawing:
         for line in words.split("\n"):
             if text_width(line, size, mono=mono) > width:
                 raise ValueError(f"{line!r} does not fit into a box {width:g} wide; make it wider or break the line")
-        self._rectangle(f"box fill-{_kind(kind)}" + " dashed" * dashed, x, y, width, height, f' rx="{_n(round)}"')
+        classes = _classes("box", f"fill-{_kind(kind)}", dashed=dashed)
+        self._rectangle(classes, x, y, width, height, f' rx="{_n(round)}"')
         if words:
             self.text(x + width / 2, y + height / 2, words, size=size, mono=mono, kind=_readable(kind))
         return Box(x, y, width, height)
@@ -211,7 +212,7 @@ class Drawing:
 
     def line(self, *points: Point, kind: str = "plain", dashed: bool = False) -> None:
         """Draw a line through ``points``, with corners."""
-        classes = f"line line-{_kind(kind)}" + " dashed" * dashed
+        classes = _classes("line", f"line-{_kind(kind)}", dashed=dashed)
         self._add(f'<polyline class="{classes}" points="{_points(points)}"/>', *points)
 
     def arrow(self, *points: Point, kind: str = "plain", dashed: bool = False, label: str = "") -> None:
@@ -436,6 +437,11 @@ def _kind(kind: str) -> str:
     if kind not in KINDS:
         raise ValueError(f"there is no kind {kind!r} of thing to draw; the kinds are {', '.join(KINDS)}")
     return kind
+
+
+def _classes(*names: str, **is_so: bool) -> str:
+    """Return the classes of an element: those named, and what it is besides."""
+    return " ".join([*names, *(name for name, is_true in is_so.items() if is_true)])
 
 
 def _readable(kind: str) -> str:

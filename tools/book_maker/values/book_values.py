@@ -123,7 +123,11 @@ descent, smollm2_reads = _later("book_maker.values.descent"), _later("book_maker
 def blanks(step: str) -> str:
     """Return how many blanks a step has, and how many lines they take together."""
     lengths = [blank.length for blank in blanks_of(find_step(step))]
-    return f"{len(lengths)} blank{'s' * (len(lengths) > 1)}, {sum(lengths)} line{'s' * (sum(lengths) > 1)}"
+    return f"{_counted(len(lengths), 'blank')}, {_counted(sum(lengths), 'line')}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 @cache
