@@ -48,7 +48,7 @@ def resuming(folder: Folder, history: History) -> str:
 
 
 @dataclass
-class Session:
+class Training:
     """One training, from its beginning or from wherever it was saved."""
 
     plan: Plan

@@ -18,7 +18,7 @@ from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
     from play.training.checkpoint import Folder
-    from play.training.loop import Session
+    from play.training.loop import Training
 
 Tell = Callable[[str], None]
 
@@ -48,13 +48,13 @@ def train(
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
     path = resume or out or OUT
-    session: Session | None = None
+    training: Training | None = None
 
     def stopped(by: str) -> None:
         if is_new:
             with suppress(OSError):
                 place.rmdir()  # which is empty while MAX compiles
-        tell_stopped(tell, session.stopped() if session else f"stopped by {by}")
+        tell_stopped(tell, training.stopped() if training else f"stopped by {by}")
 
     with resumed(path) if resume else new(path) as (place, is_new), ending_soon(stopped):
         with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
@@ -62,19 +62,19 @@ def train(
 
             folder = Folder(path, place)
             if resume:
-                session = go_on(folder, tell, mine=mine)
+                training = go_on(folder, tell, mine=mine)
             else:
                 texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
                 plan = Plan(**numbers, texts=texts, also=others)
                 begun = begin(folder, plan, tell, minutes=minutes, mine=mine)
                 with put_off():
                     folder.begin(begun.trainer.config, begun.tokenizer, begun.saved())
-                    session = begun
-        if not session.run():
+                    training = begun
+        if not training.run():
             raise KeyboardInterrupt  # which has waited until the step was saved
-    plan, best = session.plan, session.history.best
+    plan, best = training.plan, training.history.best
     tell(
-        f"{plan.steps:,} steps took {in_words(session.history.seconds)}; the validation loss is lowest after step "
+        f"{plan.steps:,} steps took {in_words(training.history.seconds)}; the validation loss is lowest after step "
         f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
     )
     tell(f"{folder.path / CURVE} shows the loss in a browser. {advice(folder, plan)}")
@@ -98,29 +98,29 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
         raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")
 
 
-def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Session:
+def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Training:
     """Return a training at its first step; given a number of ``minutes``, time a few steps to plan as many as fit.
 
     Raises:
         ValueError: a text cannot be used; that shows before anything is compiled.
     """
     from play.training.graphs import compile_trainer, config_of
-    from play.training.loop import Session
+    from play.training.loop import Training
     from play.training.windows import read_material
 
     material = read_material(plan)
     config = config_of(plan, material.tokenizer.get_vocab_size())
     trainer = compile_trainer(config)
     trainer.begin(plan.seed)
-    session = Session(plan, trainer, material, folder, History())
+    training = Training(plan, trainer, material, folder, History())
     if minutes is not None:
-        per_step = session.seconds_per_step()
+        per_step = training.seconds_per_step()
         plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
-        session = Session(plan, trainer, read_material(plan, material.tokenizer), folder, History())
+        training = Training(plan, trainer, read_material(plan, material.tokenizer), folder, History())
         tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
     sizes, tokens = material.bytes, material.tokens
     parameters = sum(array.size for array in trainer.kept()["weights"].values())
-    session.history.facts = {
+    training.history.facts = {
         "parameters": parameters,
         "vocab": config.vocab_size,
         "bytes": sizes,
@@ -129,7 +129,7 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
         "processor": processor_name(),
         "code": "steps" if mine else "solutions",
     }
-    read = plan.steps * session.tokens_per_step
+    read = plan.steps * training.tokens_per_step
     times = (plan.share if plan.also else 1) * read / tokens["train"]
     tell(
         f"{parameters:,} weights; {sizes['train']:,} bytes to learn are {tokens['train']:,} tokens; "
@@ -138,17 +138,17 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
     if plan.also:
         times = (1 - plan.share) * read / tokens["also"]
         tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
-    return session
+    return training
 
 
-def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
+def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
     """Continue the training in a folder from its last save.
 
     Raises:
         ValueError: there is no training, it is done, or its text or its code is not what it was begun with.
     """
     from play.training.graphs import compile_trainer, config_of
-    from play.training.loop import Session, resuming
+    from play.training.loop import Training, resuming
     from play.training.windows import read_material
 
     saved, tokenizer = folder.load()
@@ -165,7 +165,7 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Session:
     trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()))
     trainer.go_on(saved.step, saved.groups)
     tell(f"going on after step {saved.step:,} of {plan.steps:,}")
-    return Session(plan, trainer, material, folder, history)
+    return Training(plan, trainer, material, folder, history)
 
 
 def advice(folder: Folder, plan: Plan) -> str:

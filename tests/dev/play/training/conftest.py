@@ -7,7 +7,7 @@ import pytest
 
 from play.training.checkpoint import Folder
 from play.training.graphs import Trainer
-from play.training.loop import Session
+from play.training.loop import Training
 from play.training.memory import Shared
 from play.training.plan import History, Plan
 from play.training.windows import Material, Windows, learn_tokenizer, token_ids, validation_windows
@@ -58,18 +58,18 @@ def drawn_up(trainer, tokenizer):
     """What makes a training of a plan, which begins in a folder or goes on there."""
     tokens = token_ids(tokenizer, TEXTS)
 
-    def session(folder, plan, history):
+    def training(folder, plan, history):
         material = Material(tokenizer, Windows(tokens, plan), validation_windows(tokens[:60], plan), {}, {}, "")
-        return Session(plan, trainer, material, folder, history)
+        return Training(plan, trainer, material, folder, history)
 
-    return session
+    return training
 
 
 @pytest.fixture
 def begin(trainer, tokenizer, drawn_up, tmp_path):
     """Begin a training of the plan in a new folder, or go on with the one that is there."""
 
-    def session(name="training", plan=PLAN, **facts):
+    def training(name="training", plan=PLAN, **facts):
         folder, history = Folder(tmp_path / name), History(facts={"vocab": PLAN.vocab, **facts})
         resumes = folder.path.is_dir()
         trainer.begin(plan.seed)
@@ -82,19 +82,19 @@ def begin(trainer, tokenizer, drawn_up, tmp_path):
             folder.begin(CONFIG, tokenizer, made.saved())
         return made
 
-    return session
+    return training
 
 
-def spoil(session, part, before=lambda: None, after=lambda result: result):
+def spoil(training, part, before=lambda: None, after=lambda result: result):
     """Let something happen before and after one of the trainer's functions; return what undoes that."""
-    function = getattr(session.trainer, part)
+    function = getattr(training.trainer, part)
 
     def spoiled(*inputs):
         before()
         return after(function(*inputs))
 
-    setattr(session.trainer, part, spoiled)
-    return lambda: setattr(session.trainer, part, function)
+    setattr(training.trainer, part, spoiled)
+    return lambda: setattr(training.trainer, part, function)
 
 
 def numbers(saved):

@@ -28,9 +28,9 @@ def test_hugging_face_and_this_course_load_it_and_compute_the_same(begin, half):
     from solutions.solution_13 import load_pretrained
 
     install_hooks()
-    session = begin(plan=replace(PLAN, half=half))
-    folder = session.folder
-    assert numbers(folder.load()[0]) == numbers(session.saved()), "the training itself keeps all bits"
+    training = begin(plan=replace(PLAN, half=half))
+    folder = training.folder
+    assert numbers(folder.load()[0]) == numbers(training.saved()), "the training itself keeps all bits"
     model, problems = transformers.GPT2LMHeadModel.from_pretrained(folder.path / "best", output_loading_info=True)
     assert not any(problems.values()), problems
     assert model.dtype == (torch.float16 if half else torch.float32)

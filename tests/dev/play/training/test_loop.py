@@ -29,17 +29,17 @@ def test_what_a_training_prints_is_what_it_measures_and_the_best_weights_are_kep
     """Here the loss is lowest after step 14."""
     monkeypatch.setattr(loop, "SAVE_EVERY", -1.0)
     monkeypatch.setattr(Trainer, "loss", lambda trainer, batches: (5.0 + abs(trainer.step - 14), 59))
-    session, weights = begin(plan=replace(PLAN, steps=40)), {}
-    save_all = session.folder.save
+    training, weights = begin(plan=replace(PLAN, steps=40)), {}
+    save_all = training.folder.save
 
     def note_and_save(saved, best):
         weights[saved.step] = saved.groups["weights"][WTE].copy()
         save_all(saved, best=best)
 
-    session.folder.save = note_and_save
-    assert session.run() is True
+    training.folder.save = note_and_save
+    assert training.run() is True
     assert list(weights) == list(range(41)), "also between evaluations, where the clock asks for it"
-    printed, history = capsys.readouterr().out, session.history
+    printed, history = capsys.readouterr().out, training.history
     evaluations = history.evaluations[1:]
     assert [int(row[0]) for row in rows(printed)] == [each["step"] for each in evaluations] == list(range(2, 41, 2))
     for row, each in zip(rows(printed), evaluations, strict=True):
@@ -50,7 +50,7 @@ def test_what_a_training_prints_is_what_it_measures_and_the_best_weights_are_kep
     text = tokenizer.decode(token_ids(tokenizer, TEXTS)[1:60].tolist())
     bits = (5 + 40 - 14) * 59 / math.log(2) / len(text.encode())
     assert history.evaluations[-1]["bits_per_byte"] == pytest.approx(bits)
-    folder = session.folder.path
+    folder = training.folder.path
     for place, step in ((folder / "best", 14), (folder, 40)):
         np.testing.assert_array_equal(read_checkpoint(place)[WTE], weights[step])
     figures = json.loads((folder / "training.json").read_text())
@@ -84,35 +84,35 @@ def test_what_was_interrupted_goes_on_bit_for_bit(begin, capsys, cut):
     assert other.history.losses != whole.history.losses
 
 
-def loss_is_nan(session):
-    late = session.trainer
-    spoil(session, "accumulate", after=lambda sums: (np.float32(math.nan), sums[1]) if late.step == 3 else sums)
+def loss_is_nan(training):
+    late = training.trainer
+    spoil(training, "accumulate", after=lambda sums: (np.float32(math.nan), sums[1]) if late.step == 3 else sums)
 
 
-def weight_is_nan(session):
-    table = session.trainer.kept()["weights"][WTE]
+def weight_is_nan(training):
+    table = training.trainer.kept()["weights"][WTE]
 
     def after(norm):
-        table[0, 0] = math.nan if session.trainer.step == 3 else table[0, 0]
+        table[0, 0] = math.nan if training.trainer.step == 3 else table[0, 0]
         return norm
 
-    spoil(session, "update", after=after)
+    spoil(training, "update", after=after)
 
 
-def logits_overflow(session):
-    late = session.trainer
-    spoil(session, "compiled_logits", after=lambda logits: logits * (np.inf if late.step == 4 else 1))
+def logits_overflow(training):
+    late = training.trainer
+    spoil(training, "compiled_logits", after=lambda logits: logits * (np.inf if late.step == 4 else 1))
 
 
-def disk_is_full(session):
-    save_all = session.folder.save
+def disk_is_full(training):
+    save_all = training.folder.save
 
     def full(saved, best):
         if saved.step == 4:
             raise OSError(errno.ENOSPC, "No space left on device")
         save_all(saved, best=best)
 
-    session.folder.save = full
+    training.folder.save = full
 
 
 @pytest.mark.parametrize(
@@ -125,17 +125,17 @@ def disk_is_full(session):
     ],
 )
 def test_what_goes_wrong_is_said_and_the_last_save_stays(begin, problem, message):
-    session = begin()
-    problem(session)
+    training = begin()
+    problem(training)
     with pytest.raises(ValueError, match=message):
-        session.run()
-    saved, _ = session.folder.load()
+        training.run()
+    saved, _ = training.folder.load()
     assert saved.step == 3
     assert all(np.isfinite(array).all() for array in saved.groups["weights"].values())
 
 
 def test_what_is_not_finite_before_the_first_step_is_not_the_rates_fault(begin):
-    session = begin()
-    spoil(session, "compiled_logits", after=lambda logits: logits * np.nan)
+    training = begin()
+    spoil(training, "compiled_logits", after=lambda logits: logits * np.nan)
     with pytest.raises(ValueError, match=r"after step 0 some logits .* it is the model that computes this"):
-        session.run()
+        training.run()

@@ -133,10 +133,12 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
 
     def begin(folder, *_, **options):
         come("compiling")
-        session = drawn_up(folder, PLAN, History(facts={"vocab": PLAN.vocab}))
-        spoil(session, "update", before=lambda: come("a step"))
-        spoil(session, "compiled_logits", before=lambda: come("evaluating" if trainer.step else "the first evaluation"))
-        return session
+        training = drawn_up(folder, PLAN, History(facts={"vocab": PLAN.vocab}))
+        spoil(training, "update", before=lambda: come("a step"))
+        spoil(
+            training, "compiled_logits", before=lambda: come("evaluating" if trainer.step else "the first evaluation")
+        )
+        return training
 
     when = lambda _: come("making the folder" if places.unfinished(path).exists() else "saving")  # noqa: E731
     monkeypatch.setattr(os, "fsync", when)
@@ -157,9 +159,9 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
     with places.resumed(path):
         assert Folder(path).load()[0].step == saved
     assert [*tmp_path.rglob("*.unfinished")] == []
-    session = drawn_up(Folder(path), PLAN, History())
+    training = drawn_up(Folder(path), PLAN, History())
     trainer.step += 1  # the step took longer than the signal waits
-    assert session.stopped() == f"stopped after step {saved + 1} of 6, and step {saved} is saved; {resume}"
+    assert training.stopped() == f"stopped after step {saved + 1} of 6, and step {saved} is saved; {resume}"
 
 
 def run(*arguments, root=ROOT):
