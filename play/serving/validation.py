@@ -90,10 +90,8 @@ def _of_one_entry(options: object) -> object:
 NOT_EMPTY = Field(min_length=1, fail_fast=True)
 Prompt = Annotated[str, Field(min_length=1)] | Annotated[list[int], NOT_EMPTY]
 PROMPTS = (
-    "a text, token ids, or a list of either, each of at least one token (<|endoftext|> if you have no other); "
-    f"at most {MOST_CHOICES} of them"
+    "a text, token ids, or a list of either, each of at least one token (<|endoftext|> if you have no other); at most"
 )
-Prompts = Annotated[list[Prompt], NOT_EMPTY, Field(max_length=MOST_CHOICES), BeforeValidator(_as_list)]
 
 
 def _number(kind: Any, least: float, most: float) -> tuple[Any, str]:
@@ -184,7 +182,9 @@ def _request(name: str, limits: ModelLimits, only: dict[str, Any], fields: dict[
 @functools.cache
 def completion_request(limits: ModelLimits) -> type[BaseModel]:
     """Make the type of a request to continue texts."""
-    fields = {"prompt": (Prompts, PROMPTS), **_settings(limits), "n": _number(int, 1, limits.most_choices)}
+    most = limits.most_choices
+    prompts = Annotated[list[Prompt], NOT_EMPTY, Field(max_length=most), BeforeValidator(_as_list)]
+    fields = {"prompt": (prompts, f"{PROMPTS} {most} of them"), **_settings(limits), "n": _number(int, 1, most)}
     return _request("CompletionRequest", limits, ONLY_IN_COMPLETIONS, fields)
 
 
