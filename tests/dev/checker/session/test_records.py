@@ -1,14 +1,16 @@
-"""A check as one object of JSON: what ends it in any way, ``verdict.schema.json`` describes."""
+"""A check as one object of JSON, which ``verdict.schema.json`` describes, and its parts as they come."""
 
 import json
+from types import SimpleNamespace
 
 import jsonschema
 import pytest
 
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
+from checker.session import records
 from checker.session.printer import View
-from checker.session.records import verdict_record
+from checker.session.records import Records, verdict_record
 from checker.session.session import Session
 from checker.session.state import FAILED, PASSED, State
 from tests.dev.checker.session.test_advance import CHECKS, PLAN
@@ -28,3 +30,14 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, monkeypatch):
         record = json.loads(json.dumps(verdict_record(session)))
         jsonschema.validate(record, SCHEMA)
         assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(session.verdict.status, "interrupted")
+
+
+def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):
+    told, clock = [], SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(records, "time", clock)
+    page = Records(lambda record: told.append(record["text"]))
+    for clock.now in (100.0, 100.5, 101.5):
+        page.show_compiling("step 20's Update", since=98.0)
+    assert told == ["compiling step 20's Update, 2 s", "compiling step 20's Update, 4 s"]
+    page.compiled("step 20's Update", seconds=3.5)
+    assert told[2:] == [""], "the page shows nothing any more"
