@@ -213,7 +213,9 @@ class Tick:
 
 @dataclass(frozen=True)
 class Died:
-    """The child has ended before it had said everything."""
+    """The child has ended before it had said everything; ``doing`` is what it was at (``checker.session.limits``)."""
+
+    doing: str = "computing"
 
 
 @dataclass(frozen=True)

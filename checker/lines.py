@@ -75,7 +75,7 @@ class Worker:
     def tell(self, message: Mapping[str, Any]) -> None:
         """Give it a message; whether it is there to hear it will show in what it says."""
         assert self.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
+        with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, or another thread has stopped it
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()  # it stays open for as long as this process lives
 

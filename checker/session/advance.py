@@ -102,8 +102,9 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([said(only)] if claim.mark == FAIL else [])
     if state.has_failed:
-        taken_back = claim.mark == FAIL and state.phase in WAS_PASSED and state.plan.is_kept
-        return replace(state, held=(*state.held, claim.claim)), [Kept(passed=False)] * taken_back
+        state = replace(state, held=(*state.held, claim.claim))
+        is_taken_back = claim.mark == FAIL and state.phase in WAS_PASSED
+        return state, [Kept(passed=False)] if is_taken_back else []
     return _rows(state, [claim])
 
 
@@ -143,9 +144,9 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
         effects.append(said(f"Pass: the outputs match {plan.recorded_from}'s ({seconds:.1f} s)."))
     if stage in (TRACING, COMPILED) and TRACED not in state.marks and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
-    if stage == TRACING and state.numbers_are_right and plan.options.device != "gpu":
+    if stage == TRACING and state.numbers_are_right and plan.is_kept:
         state = replace(state, phase=Phase.COMPILING)
-        effects += [Kept(passed=True)] * plan.is_kept
+        effects.append(Kept(passed=True))
     return state, effects
 
 
@@ -168,9 +169,10 @@ def _ended(state: State, event: Event, seconds: float) -> Advanced:
     if not state.verdict:
         end = state.end or event  # a file that cannot be loaded has ended before
         return _decided(replace(state, end=end), Phase.OVER, seconds)
-    words = "The GPU's part did not come to its end. The pass stands."
-    is_cut_short = state.has_passed and isinstance(event, events.Late | events.Died)
-    return replace(state, phase=Phase.OVER), [said(words)] * is_cut_short
+    state = replace(state, phase=Phase.OVER)
+    if state.has_passed and isinstance(event, events.Late | events.Died):
+        return state, [said("The GPU's part did not come to its end. The pass stands.")]
+    return state, []
 
 
 def _decided(state: State, then: Phase, seconds: float) -> Advanced:
@@ -183,8 +185,8 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
         effects += _shown_of(state, verdict)
         if verdict.status == PASSED:
             effects += _said_of_pass(state, seconds)
-        elif state.has_failed:
-            effects += [Kept(passed=False)] * state.plan.is_kept
+        elif state.has_failed and state.plan.is_kept:
+            effects.append(Kept(passed=False))
     return replace(state, phase=then, verdict=verdict), effects
 
 
@@ -194,10 +196,10 @@ def _said_of(state: State, verdict: Verdict) -> list[Effect]:
     task, options, offers = state.plan.task, state.plan.options, state.plan.offers
     if state.has_failed and state.phase in WAS_PASSED:
         effects.append(said(_taken_back(state)))
-    if state.drawn_failed:
-        again = offers.draws_again(task, options.seed)
-        effects.append(said(f"Every check draws new numbers; {again}"))
     with_numbers = [each.about for each in verdict.explanations if each.numbers and each.about]
+    if state.drawn_failed:
+        again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
+        effects.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show and verdict.status != PASSED:
         lines = state.numbers.lines if state.numbers and state.numbers.about == options.show else ()
         effects += [Words("shown", line) for line in lines or [f"{options.show} has no wrong numbers to show."]]
@@ -231,5 +233,9 @@ def _said_of_pass(state: State, seconds: float) -> list[Effect]:
     """Return what is said of a pass, and what is kept of it."""
     plan = state.plan
     left_out_by = "" if plan.is_complete else "--show" if plan.options.show else "--no-compile"
-    words = plan.offers.passed(seconds, plan.solution, left_out_by)
-    return [*[said(words)] * bool(words), *[Kept(passed=True, compiled=plan.is_complete)] * plan.is_kept]
+    effects = list[Effect]()
+    if words := plan.offers.passed(seconds, plan.solution, left_out_by):
+        effects.append(said(words))
+    if plan.is_kept:
+        effects.append(Kept(passed=True, compiled=plan.is_complete))
+    return effects

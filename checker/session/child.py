@@ -13,6 +13,7 @@ import selectors
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import asdict, replace
@@ -55,7 +56,8 @@ class Child:
 
     def run(self, job: Job, limits: Limits | None = None) -> Generator[Event]:
         """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, or ``Late`` at one of the limits."""
-        self.worker.tell(asdict(job))
+        # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
+        threading.Thread(target=self.worker.tell, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.solution)):
             if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
                 event = replace(event, location=self._running(job))
@@ -90,7 +92,7 @@ class Child:
                     return
                 yield pace.tick()
         yield from printed.rest()
-        yield Died()
+        yield Died(pace.doing)
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.

@@ -12,11 +12,11 @@ from dataclasses import asdict, replace
 
 from checker import events
 from checker.course import progress
-from checker.course.blanks import read_statically
+from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import Claimed, Compiling, Event, Job, Options, Tick
-from checker.session.advance import advance
+from checker.session.advance import Advanced, advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
@@ -35,7 +35,7 @@ class Session:
         started: the time of ``time.perf_counter`` from which the check counts.
 
     Attributes:
-        state: everything that is known.
+        advanced: everything that is known, and what follows from the last event and is not done yet.
         items: everything that the view was told.
     """
 
@@ -43,8 +43,13 @@ class Session:
         self.step, self.view = step, view
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options and options.solution else step.learner_file
-        self.state = State(plan_of(step, options or Options(), view))
+        self.advanced: Advanced = State(plan_of(step, options or Options(), view)), []
         self.items: list[Item] = []
+
+    @property
+    def state(self) -> State:
+        """Everything that is known."""
+        return self.advanced[0]
 
     @property
     def job(self) -> Job | None:
@@ -87,28 +92,47 @@ class Session:
             for event in child.run(job, limits) if job else ():
                 self.hear(event)
         except KeyboardInterrupt:
-            self.view.close()
             self.hear(events.Interrupted())
+        finally:
+            self.view.close()  # also after an error of the check's own
         assert self.verdict
         return self.verdict
 
     def hear(self, event: Event) -> None:
-        """Take in one event, and have what follows from it shown and kept."""
+        """Take in one event, and have what follows from it kept and shown.
+
+        Ctrl-C may come at any time. So an event is taken in by one assignment, and what could not be done after it is
+        done when the next one is heard.
+        """
         if self._may_come_from_another_max(event) and uses_max(self.step):
             from checker.course.installed import why_not_usable  # which a pass does without
 
-            self.state, _ = advance(self.state, events.Unusable(why_not_usable()))
-        state, effects = advance(self.state, event, self.seconds())
-        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept)]
-        for effect in effects:  # before it is known, and shown: Ctrl-C may come at any time
-            if isinstance(effect, Kept):
-                items += self._keep(effect)
-        self.state = state
-        for item in items:
-            self.items.append(item)
-            self.view.show(item)
+            self._take_in(events.Unusable(why_not_usable()))
+        if isinstance(event, events.Late | events.Died | events.Interrupted):
+            self.view.close()  # nobody will say that something is compiled
+        self._take_in(event)
+        self._keep_and_show()
         if isinstance(event, Compiling | Tick):
             self.view.progress(event)
+        if self.state.phase is Phase.OVER:
+            self.view.unfold()  # nothing will come after the last passes on a GPU
+
+    def _take_in(self, event: Event) -> None:
+        _, left = self.advanced
+        state, effects = advance(self.state, event, self.seconds())
+        self.advanced = state, [*left, *effects]
+
+    def _keep_and_show(self) -> None:
+        """Do what follows from an event: first what is to be kept, then what is to be shown."""
+        _, effects = self.advanced
+        for kept in [effect for effect in effects if isinstance(effect, Kept)]:
+            effects += self._keep(kept)
+            effects.remove(kept)
+        while effects:
+            item = effects.pop(0)
+            assert not isinstance(item, Kept)
+            self.items.append(item)
+            self.view.show(item)
 
     def _may_come_from_another_max(self, event: Event) -> bool:
         """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.
@@ -149,6 +173,7 @@ def plan_of(step: Step, options: Options, view: View) -> Plan:
         solution=relative_path(step.solution_file),
         recorded_from=step.recorded_from,
         kinds=claims_of(step),
+        functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,
     )

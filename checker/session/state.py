@@ -87,7 +87,7 @@ class Verdict:
 
 
 class Offers:
-    """What a learner can do next, in a terminal's words; the page has buttons for it (``cli/page/app.py``).
+    """What a learner can do next, in a terminal's words; the page has its own (``cli/page/buttons.py``).
 
     Attributes:
         again: gets another verdict.
@@ -103,8 +103,8 @@ class Offers:
     not_begun = "`./run doctor` says more."
     not_compiled = "Check it again when the machine has less to do; `./run warm` has no limit."
 
-    def draws_again(self, task: str, seed: int | None) -> str:
-        """Return what draws the same numbers again."""
+    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
+        """Return what draws the same numbers again, or nothing if there is no way to."""
         return f"`./run {task} --seed {seed}` draws these again."
 
     def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
@@ -129,6 +129,7 @@ class Plan:
         solution: where the solution is, as it is printed.
         recorded_from: whose numbers are recorded.
         kinds: the kind of each claim: numbers, drawn or compiled.
+        functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
     """
@@ -139,6 +140,7 @@ class Plan:
     solution: str
     recorded_from: str
     kinds: Mapping[str, str]
+    functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
 
@@ -244,5 +246,6 @@ class State:
         """Return the line that something is about: a place in the file, or else where the function is defined."""
         if location:
             return location.line
-        functions = self.plan.language.functions(self.source) if about else {}
-        return next((each.defined for name, each in functions.items() if name.rpartition(".")[2] == about), None)
+        name = self.plan.functions.get(about, about)
+        function = self.plan.language.functions(self.source).get(name) if name else None
+        return function.defined if function else None

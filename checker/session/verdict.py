@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.course.languages import Language, Location
-from checker.events import FAIL, PASS, TRACED, WAITS, Explanation, Late
+from checker.course.languages import Location
+from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, WAS_PASSED, State, Verdict
@@ -35,7 +35,10 @@ def _decide(state: State) -> Verdict:
             return Verdict(FAILED, tuple(explain(state)), (state.end.sentence,))
         case events.Unloadable():
             return _stopped(state, Explanation(state.end.sentence, location=state.end.location))
-        case events.Late() | events.Died() if not state.has_failed:  # else the failure stands, unexplained
+        case Late() | Died() if state.has_failed:  # the failure stands
+            happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
+            return Verdict(FAILED, tuple(explain(state)), (happened,))
+        case Late() | Died():
             return _stopped(state, why_stopped(state, state.end))
     explanations = tuple(explain(state))
     if state.has_failed:
@@ -85,33 +88,46 @@ def _stopped(state: State, why: Explanation) -> Verdict:
 # ---------------------------------------------------------------- why there is no verdict
 
 
-def why_stopped(state: State, end: events.Late | events.Died) -> Explanation:
+def why_stopped(state: State, end: Late | Died) -> Explanation:
     """Return why there is no verdict, when the child takes too long or has ended too early."""
-    language = state.plan.language
+    language, happened = state.plan.language, _what_happened(state, end)
     if isinstance(end, Late):
-        return _why_late(state, end, language)
+        return _why_late(state, end, happened)
+    if end.doing == STARTING:
+        return Explanation(f"No verdict: {happened} before it could begin. {state.plan.offers.not_begun}")
     if not state.crash:
-        return _no_verdict(state, "the process ended", _of_a_solution(state) or language.look_for_end)
-    line, reason = state.crash
+        return _no_verdict(state, happened, _of_a_solution(state) or language.look_for_end)
+    line, _ = state.crash
     lines = state.source.splitlines()
     location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
-    return _no_verdict(state, f"{language.name} stopped ({reason})", "", location)
+    return _no_verdict(state, happened, "", location)
 
 
-def _why_late(state: State, late: Late, language: Language) -> Explanation:
+def _what_happened(state: State, end: Late | Died) -> str:
+    """Return what has ended a check too early, as the middle of a sentence."""
+    if isinstance(end, Died):
+        return f"{state.plan.language.name} stopped ({state.crash[1]})" if state.crash else "the process ended"
+    seconds = f"{end.seconds:.0f} s"
+    if end.limit == STARTING:
+        return f"it could not begin within {seconds}"
+    if end.limit == COMPILING:
+        return f"MAX was still compiling {end.compiling} after {seconds}"
+    if end.limit == WAITING:
+        return f"after {seconds}, it still waits for something"
+    return f"timed out after {seconds}"
+
+
+def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why there is no verdict, when a child has reached a limit."""
-    seconds, crowd = f"{late.seconds:.0f} s", f"Other programs have the processor ({late.crowd})." if late.crowd else ""
-    if late.limit == STARTING:
-        words = f"No verdict: it could not begin within {seconds}. {crowd} {state.plan.offers.not_begun}"
-        return Explanation(" ".join(words.split()))
-    if late.limit == COMPILING:
-        later = state.plan.offers.not_compiled
-        words = f"No verdict: MAX was still compiling {late.compiling} after {seconds}. {crowd} {later}"
-        return Explanation(" ".join(words.split()))
+    crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
+    if late.limit in (STARTING, COMPILING):
+        offers = state.plan.offers
+        advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
+        return Explanation(" ".join(f"No verdict: {happened}. {crowd} {advice}".split()))
     if late.limit == WAITING:
-        happened, advice = f"after {seconds}, it still waits for something", "Look for input(), sleep, or a lock."
+        advice = "Look for input(), sleep, or a lock."
     else:
-        happened, advice = f"timed out after {seconds}", language.look_for_loop if late.location else ""
+        advice = state.plan.language.look_for_loop if late.location else ""
     return _no_verdict(state, happened, f"{_of_a_solution(state) or advice} {crowd}".strip(), late.location)
 
 
@@ -123,10 +139,10 @@ def _of_a_solution(state: State) -> str:
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
     """Return the explanation of a check that did not finish."""
-    if state.running:
-        during = f"during this claim: {state.running}"
-    elif state.phase in WAS_PASSED:
+    if state.end == Died(COMPILING):
         during = "while MAX was compiling."
+    elif state.running:
+        during = f"during this claim: {state.running}"
     else:
         during = "between two claims." if state.claims else "while the file was loaded."
     return Explanation(f"No verdict: {happened} {during} {advice}".rstrip(), location=location)

@@ -16,9 +16,9 @@ class Buttons(Offers):
     not_begun = "Check again when the machine has less to do."
     not_compiled = "Check it again when the machine has less to do."
 
-    def draws_again(self, task: str, seed: int | None) -> str:
-        """Return what draws the same numbers again."""
-        return "Show numbers draws these again."
+    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
+        """Return what draws the same numbers again; the button is there only if there are wrong numbers to show."""
+        return "Show numbers draws these again." if has_wrong_numbers else ""
 
     def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
         """Return what shows the numbers of a function."""

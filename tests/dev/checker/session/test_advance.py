@@ -20,6 +20,7 @@ from checker.events import (
     Ended,
     Explanation,
     Interrupted,
+    Late,
     Missing,
     Opened,
     Options,
@@ -33,10 +34,11 @@ from checker.events import (
     Unusable,
 )
 from checker.session.advance import advance
+from checker.session.limits import COMPILING, COMPUTING, STARTING
 from checker.session.state import Kept, Phase, Plan, Row, State
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
-PLAN = Plan("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, Options(seed=5))
+PLAN = Plan("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
@@ -47,7 +49,7 @@ DRAWN_TOO, TRACED_TOO = (
     Claimed("test_compiled[cpu]", "g", "G.", TRACED),
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(NUMBERS), DRAWN_TOO, StageEnded(DRAWN)]
-TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING)]
+TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING), Started("G.")]
 COMPILED_TOO = replace(TRACED_TOO, mark=PASS)
 ONE_FAILS = replace(ONE, mark=FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=FAIL, reason="It is off.")
@@ -67,6 +69,7 @@ PASSES = [
     "Pass (2.0 s). Compare with solutions/solution_07.py.",
     "kept: pass, compiled",
 ]
+CUT_SHORT = "The check was cut short: the process ended. An explanation may be missing."
 REPORT = "Only the compiler has found this, and the check should have found it before: please report it, with "
 
 #: What happens -> what is shown and kept.
@@ -134,7 +137,7 @@ CHECKS = {
         [*TO_COMPILE, FAILS_COMPILED, Died()],
         [
             *[*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G."],
-            f"{REPORT}steps/step_07.py. The pass is taken back.",
+            *[CUT_SHORT, f"{REPORT}steps/step_07.py. The pass is taken back."],
             *["g: It is off.", "kept: fail"],
         ],
     ),
@@ -240,14 +243,25 @@ CHECKS = {
     ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
-        ["fail one: One is right.", "one: It is off.", "kept: fail"],
+        ["fail one: One is right.", CUT_SHORT, "one: It is off.", "kept: fail"],
+    ),
+    "it takes too long to explain a failure": (
+        [OPENED, ONE_FAILS, Late(COMPUTING, 10)],
+        [
+            *["fail one: One is right.", CUT_SHORT.replace("the process ended", "timed out after 10 s")],
+            *["one: It is off.", "kept: fail"],
+        ],
+    ),
+    "it dies while it imports MAX": (
+        [OPENED, Died(STARTING)],
+        ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
         [OPENED, ONE_FAILS, Unloadable("No verdict: the check failed.", of_file=False), Ended()],
         ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "kept: fail"],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died()],
+        [*TO_COMPILE, Died(COMPILING)],
         [
             *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
             "No verdict: the process ended while MAX was compiling. Look for os._exit, a kill, or a crash.",
@@ -306,6 +320,20 @@ def test_what_a_pass_leaves_out(options, words, kept):
     _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(PLAN, options=options))
     assert [line for line in lines if line.startswith(words)]
     assert [line for line in lines if line.startswith("kept")] == kept
+
+
+def test_no_pass_of_a_solution_is_kept():
+    plan = replace(PLAN, options=Options(seed=5, solution=True))
+    assert folded([*TO_COMPILE, LONG, Interrupted()], plan)[1] == CHECKS["Ctrl-C after the numbers"][1]
+    assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], plan)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
+
+
+def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
+    """In steps 20 and 23, another class has a function of that name above it."""
+    source = "class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n"
+    plan = replace(PLAN, functions={"one": "B.one"})
+    state, _ = folded([Opened(Reading(source, 1, ())), ONE_FAILS, Ended()], plan)
+    assert [each.line for each in state.verdict.explanations] == [6]
 
 
 def test_numbers_are_shown_if_there_are_wrong_ones():

@@ -1,5 +1,6 @@
 """The process of a check: what it prints is shown or said to be cut, and what it has computed is measured."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -7,7 +8,7 @@ import time
 import psutil
 import pytest
 
-from checker.events import Job, Printed
+from checker.events import Job, Printed, Tick
 from checker.session.child import Child, thread_seconds
 from tests.dev.journeys.test_bad_input import at_import
 
@@ -36,6 +37,13 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
         next(events)
         child.worker.process.wait()
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
+
+
+def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
+    with Child() as child:
+        child.worker.send_signal(signal.SIGSTOP)
+        events = child.run(Job(step="warmup_01", source="#" * 1_000_000, path=""))
+        assert isinstance(next(events), Tick)
 
 
 COMPUTES_IN_ANOTHER_THREAD = """

@@ -6,11 +6,19 @@ import pytest
 
 from checker.course import installed, progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, FAIL, Claimed, Ended, StageEnded
+from checker.events import COMPILED, FAIL, TRACING, Claimed, Died, Ended, Interrupted, Late, StageEnded
+from checker.session.limits import COMPILING
 from checker.session.printer import View
 from checker.session.session import Session
-from checker.session.state import State
+from checker.session.state import PASSED, State
 from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, PLAN, TO_COMPILE
+
+
+def session_with(view):
+    """A check of the events of ``test_advance.py``."""
+    session = Session(find_step("s07"), view)
+    session.advanced = State(PLAN), []
+    return session
 
 
 def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
@@ -23,15 +31,14 @@ def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
 
 
 def test_a_pass_is_kept_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
-    class Interrupted(View):
+    class InterruptedView(View):
         def show(self, item):
             if "Pass (" in getattr(item, "text", ""):
                 raise KeyboardInterrupt
 
     kept = []
     monkeypatch.setattr(progress, "note_pass", lambda step, source, compiled: kept.append(compiled))
-    session = Session(find_step("s07"), Interrupted())
-    session.state = State(PLAN)
+    session = session_with(InterruptedView())
     for event in (*TO_COMPILE, COMPILED_TOO):
         session.hear(event)
     assert kept == [False]
@@ -40,12 +47,57 @@ def test_a_pass_is_kept_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
     assert kept == [False, True]
 
 
+def test_a_pass_is_kept_where_ctrl_c_comes_while_it_is_written_down(monkeypatch):
+    kept = []
+
+    def note_pass(step, source, compiled):
+        kept.append(compiled)
+        if len(kept) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress, "note_pass", note_pass)
+    session = session_with(View())
+    for event in TO_COMPILE[:-2]:
+        session.hear(event)
+    with pytest.raises(KeyboardInterrupt):
+        session.hear(StageEnded(TRACING))
+    session.hear(Interrupted())
+    assert kept == [False, False]
+    assert session.verdict.status == PASSED
+
+
+@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900, compiling="your module"), Interrupted()])
+def test_no_moving_line_outlives_the_child(monkeypatch, end):
+    view, closed = View(), []
+    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
+    monkeypatch.setattr(view, "close", lambda: closed.append(True))
+    session = session_with(view)
+    for event in TO_COMPILE:
+        session.hear(event)
+    assert not closed
+    session.hear(end)
+    assert closed
+
+
+def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
+    view, shown = View(), []
+    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
+    monkeypatch.setattr(view, "present", shown.append)
+    session = session_with(view)
+    for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]:
+        session.hear(event)
+    before = len(shown)
+    for number in range(6):
+        session.hear(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
+    session.hear(Ended())
+    assert [row.sentence for row in shown[before:]] == ["G."] * 4 + ["2 more claims about it hold."]
+
+
 def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(monkeypatch):
     asked = []
     monkeypatch.setattr(installed, "why_not_usable", lambda: asked.append(True) or "MAX 1 is installed.")
     monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
-    session = Session(find_step("s07"), View())
-    session.state = State(PLAN)
+    session = session_with(View())
     for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", numbers=True)):
         session.hear(event)
     assert not asked
