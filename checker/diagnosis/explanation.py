@@ -261,7 +261,8 @@ class OfFunctions:
     def _calls_the_same(self, name: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
         places, lines = self.known.lies_in[name], self.file.source.splitlines()
-        own = [each for label, each in PYTHON.functions(self.file.source).items() if label.rpartition(".")[2] in places]
+        names = {self.functions[label] for label in places}
+        own = [each for name, each in PYTHON.functions(self.file.source).items() if name in names]
         called = CALL.findall("\n".join(line for each in own for line in lines[each.first - 1 : each.last]))
         made = CALL.findall("\n".join(self.known.edits[name].values()))
         return not places or {*made} <= {*called}

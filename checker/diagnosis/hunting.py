@@ -78,4 +78,5 @@ def sentences_with(step: Step, mistake: str) -> list[str]:
     others = [name for name, answers in known.answers.items() if answers != known.answers.get(mistake)]
     chance.shuffle(others)
     others.sort(key=lambda name: known.lies_in[name] != known.lies_in.get(mistake))
-    return chance.sample([mistake, *others[: SENTENCES - 1]], SENTENCES)
+    sentences = [mistake, *others[: SENTENCES - 1]]
+    return chance.sample(sentences, len(sentences))

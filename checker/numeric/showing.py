@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,13 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.steps import ROOT
+from checker.course.steps import SOLUTIONS, STEPS, TESTS
 from checker.numeric.comparison import Comparison, arrays_among
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
 CELL = 9  # characters of a number, with the space before it
 MOST_INPUTS = 4
+#: Where the functions are whose inputs are noted. MAX, in the environment beside these folders, has the same names.
+NOTED = tuple(f"{folder}{os.sep}" for folder in (STEPS, SOLUTIONS, TESTS))
 
 
 def shown(comparison: Comparison) -> list[str]:
@@ -81,7 +84,7 @@ def _cell(number: np.generic, marked: bool = False) -> str:
 
 @contextmanager
 def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
-    """While this is open, note in ``inputs`` what a function of this repository is called with, by parameter.
+    """While this is open, note in ``inputs`` what a function of a step is called with, by parameter.
 
     The last call stays, of those that no other call of that function has made. A tensor is noted as it is: its numbers
     may not have been computed yet.
@@ -92,7 +95,7 @@ def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
         code = frame.f_code
         if event == "return" and running == [frame]:
             running.clear()
-        elif event == "call" and not running and code.co_name == function and code.co_filename.startswith(str(ROOT)):
+        elif event == "call" and not running and code.co_name == function and code.co_filename.startswith(NOTED):
             running.append(frame)
             inputs.clear()
             inputs.update((name, frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])

@@ -43,6 +43,12 @@ def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, s
         assert [other for other in sentences if answers[other] == answers[mistake]] == [mistake]
 
 
+def test_among_few_mistakes_there_are_few_sentences(monkeypatch):
+    monkeypatch.setattr(KnownMistakes, "answers", {"one": {"claim": 1}, "other": {"claim": 2}})
+    monkeypatch.setattr(KnownMistakes, "lies_in", {"one": {"f"}, "other": {"f"}})
+    assert {*sentences_with(Step("step_07"), "one")} == {"one", "other"}
+
+
 @pytest.mark.parametrize(
     ("line", "bare"),
     [

@@ -5,8 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from checker.course.steps import ROOT, STEPS
 from checker.numeric.comparison import HUGGING_FACE, Comparison
-from checker.numeric.showing import COLUMNS, ROWS, shown
+from checker.numeric.showing import COLUMNS, ROWS, noting_inputs, shown
 
 
 def compare(actual, expected, **inputs):
@@ -35,6 +36,15 @@ def test_inputs_are_shown_where_the_difference_is():
     assert "table [2, 20]" in lines
     assert lines[lines.index("table [2, 20]") + 1].endswith("8.0000  …")
     assert ">nan" in lines[-1]
+
+
+@pytest.mark.parametrize(("folder", "noted"), [(STEPS, {"x": 3}), (ROOT / ".venv" / "lib", {})])
+def test_of_two_functions_of_one_name_the_inputs_of_the_step_are_noted(folder, noted):
+    namespace, inputs = {}, {}
+    exec(compile("def forward(x): return x", str(folder / "step_07.py"), "exec"), namespace)
+    with noting_inputs("forward", inputs):
+        namespace["forward"](3)
+    assert inputs == noted
 
 
 @pytest.mark.slow
