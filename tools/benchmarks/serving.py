@@ -103,7 +103,7 @@ def tables(result: Result) -> dict[str, str]:
     """Return a table for each model: tokens per second, with requests in parentheses, by the number of clients."""
 
     def cells(rates: dict[str, float]) -> dict[str, str]:
-        return {count: f"{rate:.0f} ({rate / result['tokens of a request']:.1f})" for count, rate in rates.items()}
+        return {count: f"{_digits(rate)} ({rate / result['tokens of a request']:.1f})" for count, rate in rates.items()}
 
     columns = [Column("tokens (requests) a second, by clients", "server")]
     columns += [Column(str(count), str(count), rule="--:") for count in result["clients"]]
@@ -116,7 +116,12 @@ def tables(result: Result) -> dict[str, str]:
 def shared(result: Result, model: str) -> str:
     """Return the rows of a table: of this course's server, clients, their tokens per second together, and of each."""
     rates = result["tokens a second"][model][OURS]
-    return "\n".join(f"| {count} | {rate:.0f} | {rate / int(count):.0f} |" for count, rate in rates.items())
+    return "\n".join(f"| {count} | {_digits(rate)} | {rate / int(count):.1f} |" for count, rate in rates.items())
+
+
+def _digits(rate: float) -> str:
+    """Return a rate with as many digits as a reader needs who divides it by another."""
+    return f"{rate:.1f}" if rate < 100 else f"{rate:.0f}"
 
 
 def gain(result: Result, model: str, clients: int) -> float:

@@ -16,11 +16,11 @@ CELL, ROW = (WIDE, HIGH), HIGH + 12
 
 
 def ragged(draw: Drawing) -> None:
-    """The new tokens of three requests lie in one row; row_offsets says where each request begins and ends."""
+    """The new tokens of three requests lie end to end; row_offsets says where each request begins and ends."""
     right, y = 8 * WIDE - 4, ROW
     draw.text(0, -20, "in the cache, and new", "start", bold=True)
     draw.arrow((right - 34, y + HIGH / 2), (right - 6, y + HIGH / 2))
-    draw.text(right, -20, "what the model gets: one row", "start", bold=True)
+    draw.text(right, -20, "what the model gets: one sequence", "start", bold=True)
     offsets = np.cumsum([0, *COUNTS])
     for request, (first, end) in enumerate(pairwise(offsets)):
         name, held, new = NAMES[request], HELD[request], COUNTS[request]
