@@ -93,5 +93,10 @@ def choose_steps(options: Options) -> Chosen:
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    needed = [*LLAMA, CHAT] if is_llama(options.model) else [MODEL, *([QUANTIZATION] if options.quantize else [])]
+    if is_llama(options.model):
+        needed = [*LLAMA, CHAT]
+    elif options.quantize:
+        needed = [MODEL, QUANTIZATION]
+    else:
+        needed = [MODEL]
     return chosen.mine([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()

@@ -129,7 +129,9 @@ class Service:
                     await asyncio.Event().wait()  # until it ends, or is ended
             except ModelEnded as ended:
                 again = restart and self.app is not None and not self.draining
-                self.why = f"the process that runs the model ended{', and is started again' * again}"
+                self.why = "the process that runs the model ended"
+                if again:
+                    self.why += ", and is started again"
                 self.app = None
                 self.end_all(MODEL_ENDED)
                 if not again:  # nor if it never was ready: it would not be the next time
