@@ -148,9 +148,9 @@ def grade_step(
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
         file = Path(name, STEPS, step.learner_file.name)
         file.parent.mkdir()
-        others = {each.learner_file.name: other for each, other in texts.items() if isinstance(other, str)}
-        for own, words in {**helpers, **others}.items():
-            file.with_name(own).write_text(words, encoding="utf-8", newline="")
+        steps = {step.learner_file.name: source for step, source in texts.items() if isinstance(source, str)}
+        for beside, source in {**helpers, **steps}.items():
+            file.with_name(beside).write_text(source, encoding="utf-8", newline="")
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))

@@ -27,7 +27,7 @@ def list_all(printer: Printer, current: Step | None = None, sought: str = "") ->
     fast = sum(task in FAST_PATH for task in done)
     printer.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
     if hunts := list(read()["hunts"].values()):
-        found, named, given_up = (sum(each.get(end, 0) for each in hunts) for end in ("found", "named", "given_up"))
+        found, named, given_up = (sum(hunt.get(end, 0) for hunt in hunts) for end in ("found", "named", "given_up"))
         printer.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
     if any(now.words == NOT_COMPILED for now in standings):
         printer.line(f"`{NOT_COMPILED}` counts as done.")

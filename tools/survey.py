@@ -124,7 +124,7 @@ def survey(
     try:
         while message := worker.hear(QUIET_SECONDS):
             if "at" not in message:
-                surveyed = [as_surveyed(each) for each in message["subjects"]]
+                surveyed = list(map(as_surveyed, message["subjects"]))
                 return Survey(surveyed, message["kernels"], message["compiled"])
             subject = message["at"]
         how = "says nothing more" if worker.is_alive else "ended"
@@ -261,7 +261,8 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
         compiled |= {*newly_compiled}
         for subject in surveyed:
             name, refused = subject.name, subject.happened or subject.refused
-            location = next((each for each in subject.locations.values() if each and each.instead), None)
+            places = filter(None, subject.locations.values())
+            location = next((place for place in places if place.instead), None)
             if refused and location:
                 line, instead = location.instead_line, location.instead
                 sources[name] = _with_statement(sources[name], line, instead, step.language is PYTHON)

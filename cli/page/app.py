@@ -299,8 +299,8 @@ async def _step(request: Request) -> Step:
 
 def _called(name: str) -> Step | None:
     """Return the step, or its copy to hunt in, whose file has a name."""
-    both = (each for step in all_steps() for each in (step, Hunted(step.name)))
-    return next((each for each in both if each.learner_file.stem == name), None)
+    steps_and_hunts = (checked for step in all_steps() for checked in (step, Hunted(step.name)))
+    return next((checked for checked in steps_and_hunts if checked.learner_file.stem == name), None)
 
 
 async def _body(request: Request) -> Answer:

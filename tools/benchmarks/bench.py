@@ -95,7 +95,7 @@ def medians(part: str, answers: Mapping[Way, Sequence[Answer]]) -> dict[str, dic
     for way, some in answers.items():
         rounds = [figures(part, answer) for answer in some]
         for column in rounds[0]:
-            shown.setdefault(column, {})[way.title] = median(each[column] for each in rounds)
+            shown.setdefault(column, {})[way.title] = median(row[column] for row in rounds)
     return shown
 
 

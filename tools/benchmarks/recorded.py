@@ -32,9 +32,9 @@ def by_processor(results: Mapping[str, Result], name: str) -> str:
     """
     shown = {
         processor: "\n\n".join(
-            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], each)}"
-            for each in result["recorded"]["tables"]
-            if each.partition(",")[0] == name
+            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], title)}"
+            for title in result["recorded"]["tables"]
+            if title.partition(",")[0] == name
         )
         for processor, result in results.items()
     }

@@ -111,10 +111,9 @@ def foot_of(page: str, pages: Sequence[tuple[str, str]]) -> str:
     """Return the links at the foot of a page: to the next of all ``pages`` (names and titles), and on the fast path."""
     names = [name for name, _ in pages]
     later = pages[names.index(page) + 1 :]
-    following, fast = later[:1], [each for each in later if each[0] in FAST_PAGES][:1]
-    if following == fast:
-        links = [("Next page, on the fast path too", each) for each in following]
-    else:
-        links = [("Next page", each) for each in following] + [("Next on the fast path", each) for each in fast]
-    words = " · ".join(f"{way}: [{title}]({name}.md)" for way, (name, title) in links)
-    return f'<nav class="foot" aria-label="Next">\n\n{words}\n\n</nav>' if links else ""
+    following, fast = later[:1], [(name, title) for name, title in later if name in FAST_PAGES][:1]
+    links = {"Next page, on the fast path too": following}
+    if following != fast:
+        links = {"Next page": following, "Next on the fast path": fast}
+    words = " · ".join(f"{way}: [{title}]({name}.md)" for way, found in links.items() for name, title in found)
+    return f'<nav class="foot" aria-label="Next">\n\n{words}\n\n</nav>' if words else ""
