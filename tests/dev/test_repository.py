@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import tomllib
+from pathlib import Path
 
 import click
 import pytest
@@ -77,3 +78,21 @@ def test_commands_and_places_that_a_page_names_exist(path):
     named = re.findall(r"`((?:cli|checker|play|tools|tests|book|solutions|steps|models)/[\w./]*)`", path.read_text())
     places = [path.parent / link for link in links] + [ROOT / place.replace("NN", "07") for place in named]
     assert [place for place in places if not place.exists()] == []
+
+
+def test_what_architecture_names_in_a_file_is_there_and_so_is_the_test_of_a_module():
+    """Its table says what to look for in a file; where it names no test, there is one of the module's own."""
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## To change")[2]
+    named = re.findall(r"`([\w/]+\.\w+)`: ((?:`\w+`(?:, )?)+)", table)
+    inside = [(file, name) for file, names in named for name in re.findall(r"\w+", names)]
+    assert len(inside) > 40
+    assert [(file, name) for file, name in inside if not re.search(rf"\b{name}\b", (ROOT / file).read_text())] == []
+    rows = [re.split(r"\s*\|\s*", row)[1:-1] for row in table.splitlines() if row.startswith("| ")]
+    modules = [
+        [Path(file) for file in re.findall(r"`((?:cli|checker|play|tools)/[\w/]+\.py)`", places)]
+        for _, places, test, _ in rows
+        if not test
+    ]
+    tests = [[ROOT / "tests/dev" / file.with_name(f"test_{file.name}") for file in files] for files in modules if files]
+    assert len(tests) > 20
+    assert [files for files in tests if not any(file.exists() for file in files)] == []
