@@ -99,7 +99,7 @@ class Conversation:
         self.messages: list[Message] = []
 
     def ask(self, question: str, tell: Callable[[str], None], *, stoppable: bool = False) -> None:
-        """Print the answer to a question, and remember both; ``tell`` if earlier ones have to be forgotten.
+        """Print the answer to a question, and remember both; ``tell`` what is forgotten, and whether the answer is cut.
 
         Args:
             question: what the user says.
@@ -121,6 +121,9 @@ class Conversation:
                 if stopped and stopped.is_set():
                     break
         print(flush=True)
+        if (count := self.talker.cut_after) is not None:
+            limit = "--max-new-tokens" if count == self.max_new_tokens else "--context"
+            tell(f"the answer is cut after {count} tokens; a larger {limit} lets it go on")
         self.messages = [*kept, ("assistant", said)]
 
 

@@ -44,6 +44,7 @@ class LlamaWriter:
         self.end = self.token_at_the_end(file)
         self.config = model.config.cache_config
         self.context = model.config.max_position_embeddings
+        self.cut_after: int | None = None  # tokens of the last text, if that is not where the model ended it
         with compiling(f"the model for {device} (minutes, once)"):
             self.model = compile_llama(model, target)
 
@@ -69,10 +70,13 @@ class LlamaWriter:
     ) -> Iterator[str]:  # [1, seq]
         """Yield what follows some tokens in pieces of whole characters, each as soon as it is known."""
         most = min(max_new_tokens, self.context - input_ids.shape[1])
-        decoder = DecodeStream(skip_special_tokens=True)
+        decoder, count, self.cut_after = DecodeStream(skip_special_tokens=True), 0, None
         for token in answer(self.model, input_ids, sampling, rng, self.end, most):
+            count += 1
             if piece := decoder.step(self.tokenizer, int(token)):
                 yield piece
+        if count == most:
+            self.cut_after = count
 
 
 class Talker(LlamaWriter):

@@ -88,6 +88,22 @@ def test_a_full_context_forgets_the_oldest_turn_and_says_so(conversation, capsys
     assert left == ["Be brief.", "When?", "In 1851.", "Who?", "Melville Ωλ."]
 
 
+@pytest.mark.parametrize(
+    ("most", "context", "told"),
+    [
+        (41, 150, []),
+        (40, 150, ["the answer is cut after 40 tokens; a larger --max-new-tokens lets it go on"]),
+        (0, 150, ["the answer is cut after 0 tokens; a larger --max-new-tokens lets it go on"]),
+        (60, 70, ["the answer is cut after 30 tokens; a larger --context lets it go on"]),
+    ],
+)
+def test_an_answer_that_is_cut_is_said_to_be(conversation, capsys, most, context, told):
+    conversation.max_new_tokens, conversation.talker.context = most, context
+    said = []
+    conversation.ask("Long?", said.append)
+    assert said == told
+
+
 def test_a_question_without_room_is_refused_and_the_conversation_goes_on(conversation, monkeypatch, capsys):
     told = []
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(readline=iter(["y" * 150 + "\n", "When?\n", "\n"]).__next__))
