@@ -55,7 +55,7 @@ def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_di
     Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. llama.cpp turns neighbors, so its converter
     has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
     """
-    # Cut the rows into [heads, head_dim / 2, 2], swap the last two of these axes, and join all three. (3 lines)
+    # In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
     pairs = weight.reshape(heads, -1, 2, weight.shape[-1])  # [heads, head_dim / 2, 2, in]
     halves = pairs.swapaxes(1, 2)  # [heads, 2, head_dim / 2, in]
     return halves.reshape(weight.shape)

@@ -53,7 +53,7 @@ def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_di
     Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. llama.cpp turns neighbors, so its converter
     has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
     """
-    # TODO: Cut the rows into [heads, head_dim / 2, 2], swap the last two of these axes, and join all three. (3 lines)
+    # TODO: In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
     raise NotImplementedError
 
 

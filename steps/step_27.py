@@ -30,7 +30,7 @@ def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
 
 
 def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> [1, seq]
-    """Return a conversation as tokens, up to where the assistant's answer begins.
+    """Return a conversation, of one message at least, as tokens up to where the assistant's answer begins.
 
     Unless it begins with a message of the system, the one that the model was trained with comes first.
     """
