@@ -256,7 +256,7 @@ def serve(**options: Any) -> int:
 @click.option("--text", is_flag=True, help="Draw one head in the terminal instead.")
 @click.option("--layer", type=click.IntRange(0), default=0, help="The layer that is shown large, from 0.")
 @click.option("--head", type=click.IntRange(0), default=0, help="The head that is shown large, from 0.")
-@model_options(f"{GPT2}.")
+@model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file.")
 @device_option
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from checker.course.steps import MODEL
+from checker.course.steps import LLAMA, MODEL
 from play.beginning import prepared
 from play.files import require_writable, write
+from play.smollm2 import is_llama, llama_file
 
 
 def show_attention(
@@ -26,28 +27,44 @@ def show_attention(
 
     Raises:
         OSError: the file cannot be written.
-        ValueError: the checkpoint cannot be read, the text is too long, or there is no such head or device; or the
-            learner's steps cannot run: see :func:`play.beginning.prepared`, which ``own_steps`` are for.
+        ValueError: the model cannot be fetched or read, the text is too long, or there is no such head or device; or
+            the learner's steps cannot run: see :func:`play.beginning.prepared`, which ``own_steps`` are for.
     """
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
-    with prepared(tell, [MODEL], **own_steps):
+    llama = is_llama(model)
+    with prepared(tell, LLAMA if llama else [MODEL], **own_steps):
         from play import pictures
-        from play.attention_weights import read_attention
-        from play.checkpoints import usable_checkpoint
+        from play.attention_weights import read_attention, read_attention_of_llama
+        from play.checkpoints import usable_checkpoint, usable_llama
         from play.widgets.packing import attention_on
         from play.widgets.page import as_html
         from solutions.checkpoint import read_config
 
-        folder = usable_checkpoint(model)
-        config = read_config(folder)
-        if not (0 <= layer < config.n_layer and 0 <= head < config.n_head):
-            there = f"layers 0 to {config.n_layer - 1}, with heads 0 to {config.n_head - 1}"
-            raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")
-        attention = read_attention(text_to_read, folder, device)
+        if llama:
+            file = llama_file(model, tell)
+            sizes, _ = usable_llama(file)
+            require_head(layer, head, sizes.num_hidden_layers, sizes.num_attention_heads)
+            attention = read_attention_of_llama(text_to_read, file, device)
+        else:
+            folder = usable_checkpoint(model)
+            config = read_config(folder)
+            require_head(layer, head, config.n_layer, config.n_head)
+            attention = read_attention(text_to_read, folder, device)
     if text:
         pictures.in_terminal(attention, layer, head)
     if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
         write(out, as_html("attention", "What the heads look at", data).encode())
         tell(f"{out.absolute()} written; open it in a browser")
+
+
+def require_head(layer: int, head: int, layers: int, heads: int) -> None:
+    """Refuse a layer or a head that the model does not have.
+
+    Raises:
+        ValueError: there is no such head.
+    """
+    if not (0 <= layer < layers and 0 <= head < heads):
+        there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"
+        raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")

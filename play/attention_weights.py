@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from max.driver import Device
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
+from solutions.caching import empty_cache, on_arrays
 from solutions.checkpoint import checkpoint_folder
+from solutions.gguf_tokenizer import tokenizer_of
+from solutions.llama import LlamaForCausalLM
+from solutions.llama_files import load_llama
+from solutions.solution_06 import check_length
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 
 Weigh = Callable[[Tensor, Tensor, Tensor], Tensor]  # query, key and mask -> weights
+Seen = tuple[Tensor, Tensor]  # weights and scores, of one text
+
+LONGEST = 512  # tokens that a Llama reads: in SmolLM2's 270 heads, they make a page of 300 MB
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Attention:
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
     """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
-    seen: list[tuple[Tensor, Tensor]] = []
+    seen: list[Seen] = []
 
     def watch(weigh: Weigh) -> Weigh:
         def weigh_and_keep(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
@@ -65,8 +74,36 @@ def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.n
     blocks: Any = model.transformer.h
     with watched([block.attn for block in blocks]) as seen, F.lazy():
         model(tensor(input_ids).to(model.lm_head.weight.device))
-    weights, scores = (np.stack([layer.to_numpy()[0] for layer in layers]) for layers in zip(*seen, strict=True))
-    return weights, scores
+    return by_layer(seen, len(blocks))
+
+
+def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: Device) -> tuple[np.ndarray, np.ndarray]:
+    """Return the same of a Llama, from one forward pass with an empty cache."""
+    layers: Any = model.model.layers
+
+    def run(*inputs: Any) -> Tensor:
+        with F.lazy():
+            return model(*inputs)
+
+    with watched([layer.self_attn for layer in layers]) as seen:
+        on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device=device))
+    return by_layer(seen, len(layers))
+
+
+def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return weights and scores as ``2 x [layer, head, seq, seq]``.
+
+    A Llama's heads may lie behind each other in the rows of one, or come in several parts of a layer.
+    """
+
+    def joined(parts: Sequence[Tensor]) -> np.ndarray:
+        arrays = [part.to_numpy() for part in parts]  # [1, head, seq, seq], or [1, kv_head, group * seq, seq]
+        length = arrays[0].shape[-1]
+        heads = np.concatenate([array.reshape(-1, length, length) for array in arrays])
+        return heads.reshape(layers, -1, length, length)
+
+    weights, scores = zip(*seen, strict=True)
+    return joined(weights), joined(scores)
 
 
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> Attention:
@@ -82,6 +119,17 @@ def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: 
         model.to(open_device(device))
     input_ids = encode(tokenizer, text, model.config)
     return Attention(token_texts(tokenizer, input_ids[0]), *attention_of(model, input_ids))
+
+
+def read_attention_of_llama(text: str, file: Path, device: str = "cpu") -> Attention:
+    """Return the attention weights of the heads of a Llama in a GGUF file; see :func:`read_attention`."""
+    target = open_device(device)
+    model, fields = load_llama(file, LONGEST)
+    model.to(target)
+    tokenizer, config = tokenizer_of(fields), model.config.cache_config
+    input_ids = encode(tokenizer, text, config)
+    check_length(input_ids.shape[1], config)
+    return Attention(token_texts(tokenizer, input_ids[0]), *attention_of_llama(model, input_ids, target))
 
 
 #: What is measured about a head: the mean weight that a token, from the second on, gives to …

@@ -6,8 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from checker.course.steps import SERVER, SMALL_MODEL, steps_up_to
+from checker.course.steps import CHAT, SERVER, SMALL_MODEL, steps_up_to
+from tests.attempts.step_25 import ALTERNATIVES
 from tests.dev.axe import complaints
+from tests.dev.play.serving import tiny_llama
 
 pytestmark = pytest.mark.slow
 
@@ -25,6 +27,12 @@ def read():
 
     install_hooks()
     return read_attention(TEXT)
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """The file of a tiny Llama, with 3 heads of queries to one of keys."""
+    return tiny_llama.write(tmp_path_factory.mktemp("llama") / "tiny.gguf")
 
 
 def attention(course, *arguments, status=0):
@@ -45,6 +53,40 @@ def test_weights_and_scores_are_hugging_faces(read):
     assert "".join(read.tokens) == TEXT
     powers = np.tril(np.exp(read.scores))
     np.testing.assert_allclose(powers / powers.sum(axis=-1, keepdims=True), expected, atol=1e-4)
+
+
+def test_the_weights_of_a_llama_are_hugging_faces_head_by_head(llama):
+    torch = pytest.importorskip("torch")
+    from checker.max_adapter.hooks import install_hooks
+    from play.attention_weights import read_attention_of_llama
+    from solutions.gguf_tokenizer import tokenizer_of
+    from solutions.llama_files import read_llama
+    from tools.hugging_face import hugging_face_llama, load
+
+    install_hooks()
+    read = read_attention_of_llama(TEXT, llama)
+    config, weights, fields = read_llama(llama)
+    model = hugging_face_llama(**vars(config))
+    load(model, weights)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        layers = model(torch.tensor([tokenizer_of(fields).encode(TEXT).ids]), output_attentions=True).attentions
+    np.testing.assert_allclose(read.weights, np.stack([layer[0] for layer in layers]), atol=2e-5)
+    powers = np.tril(np.exp(read.scores - read.scores.max()))
+    np.testing.assert_allclose(powers / powers.sum(axis=-1, keepdims=True), read.weights, atol=1e-4)
+    assert "".join(read.tokens) == TEXT
+
+
+def test_smollm2_looks_at_the_ship_as_the_page_about_heads_says(smollm2_file):
+    from checker.max_adapter.hooks import install_hooks
+    from play.attention_weights import read_attention_of_llama
+    from tools.book_maker.values.smollm2 import TEXT, look, taken
+
+    install_hooks()
+    read, head = read_attention_of_llama(TEXT, smollm2_file), look(" ship")
+    weights = read.weights[head["layer"], head["head"], -1]
+    np.testing.assert_allclose(weights, head["weights"], atol=1e-3)
+    assert weights[read.tokens.index(" ship")] == pytest.approx(taken(" ship"), abs=1e-3)
 
 
 def test_the_page_needs_no_other_file_and_tells_query_key_and_weight(read, course, request):
@@ -88,9 +130,12 @@ def test_terminal_picture_and_odd_texts(read, course):
         (("The cat", "--layer", "9"), "there is no layer 9, head 0: there are layers 0 to 4, with heads 0 to 3"),
         (("The cat", "--out", "no/such/folder/page.html"), "no/such/folder/page.html cannot be written; give a"),
         (("word " * 600,), "512"),
+        (("The cat", "--model", "LLAMA", "--head", "6"), "there is no layer 0, head 6: there are layers 0 to 1, with"),
+        (("x" * 513, "--model", "LLAMA"), "512"),
     ],
 )
-def test_what_cannot_be_done_is_said(course, arguments, message):
+def test_what_cannot_be_done_is_said(course, llama, arguments, message):
+    arguments = [llama if argument == "LLAMA" else argument for argument in arguments]
     assert message in attention(course, *arguments, status=2).stderr
 
 
@@ -101,3 +146,14 @@ def test_mine_shows_the_learners_own_heads(course):
     assert attention(course, "The cat sat", "--text", "--mine").stdout == expected
     course.write("s07", edits={"key.T / math": "key.T * math"})
     assert attention(course, "The cat sat", "--text", "--mine").stdout != expected
+
+
+def test_mine_shows_the_learners_own_heads_of_a_llama(course, llama):
+    for step in steps_up_to(CHAT):
+        course.write(step.task)
+    ask = "The cat sat", "--text", "--layer", "1", "--head", "4", "--model", llama
+    expected = attention(course, *ask).stdout
+    course.write("s25", edits=ALTERNATIVES["a group after the other"])
+    assert attention(course, *ask, "--mine").stdout == expected
+    course.write("s24", edits={"first * cos - second": "first * cos + second"})
+    assert attention(course, *ask, "--mine").stdout != expected
