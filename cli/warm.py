@@ -22,12 +22,12 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from checker.course.steps import ROOT, Step, all_steps, relative_path
+from checker.course.steps import ROOT, SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 from cli.processes import last_line, run_module
 from play.serving.options import check_version
-from play.smollm2 import cached_file
+from play.smollm2 import SMOLLM2, cached_file
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,25 @@ KERNELS = Work("the kernels of the model's steps", ("checker.claims.warming", "k
 LATER = Work("the kernels of the later steps", ("checker.claims.warming", "kernels", "later"))
 GRAPHS = Work("the graphs of the solutions", ("checker.claims.warming", "graphs"))
 WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
-SERVING = Work("the model that is served", ("play.warming", "serving"))
+SERVING = Work("the model that is served", ("play.warming", "serving", str(SMALL_MODEL)))
 TALKING = Work("the model that answers", ("play.warming", "chat"))
+TALKING_SERVED = Work("the model that answers, served", ("play.warming", "serving", SMOLLM2))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
 def all_work() -> list[Work]:
     """Return what is to be compiled: one alone, then the others together.
 
-    The server's is among them only if it is installed, and the model that answers if ``chat`` has fetched it.
+    What is served is among them only if the server is installed, and the model that answers if it has been fetched.
     """
     longest = [GRAPHS, WRITING]
+    answers = [TALKING] if cached_file().is_file() else []
     with contextlib.suppress(UserError):
         check_version()
         longest.insert(1, SERVING)
-    if cached_file().is_file():
-        longest.insert(0, TALKING)
-    return [FIRST, *longest, KERNELS, LATER]
+        if answers:
+            answers.append(TALKING_SERVED)
+    return [FIRST, *answers, *longest, KERNELS, LATER]
 
 
 def check_of(step: Step, *options: str) -> Work:

@@ -1,9 +1,9 @@
-"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving``, ``… chat``.
+"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving MODEL``, ``… chat``.
 
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
 with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the
-process that runs the served model, on the CPU; the last one compiles SmolLM2, which has been fetched, for ``chat`` on
-the CPU. ``… open gpu`` fails where there is none.
+process that runs a served model, on the CPU; the last one compiles SmolLM2, which has been fetched, for ``chat`` on the
+CPU. ``… open gpu`` fails where there is none.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from typing import TYPE_CHECKING
-
-from checker.course.steps import SMALL_MODEL
 
 if TYPE_CHECKING:  # the process that starts the served model imports none of it
     from max.graph import Graph
@@ -31,14 +29,14 @@ def graphs() -> list[Graph]:
     return found
 
 
-async def serve() -> None:
-    """Start the process that runs the served model, and end it when it is ready."""
+async def serve(model: str) -> None:
+    """Start the process that runs a served model, and end it when it is ready."""
     from play.serve import kernels_of, pass_on
     from play.serving.checkpoints import checkpoint_of
     from play.serving.max.server import Served
     from play.serving.options import Options
 
-    options = Options(SMALL_MODEL)
+    options = Options(model)
     pass_on(options, kernels=kernels_of(options, print))
     async with Served(options, checkpoint_of(options, print), keys=None).model():
         pass
@@ -50,8 +48,8 @@ def main() -> None:
     from checker.max_adapter.hooks import install_hooks
 
     match sys.argv[1:]:
-        case ["serving"]:
-            asyncio.run(serve())
+        case ["serving", model]:
+            asyncio.run(serve(model))
         case ["open", device]:
             runtime.open_device(device)
         case ["cpu"]:

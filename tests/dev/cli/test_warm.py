@@ -7,6 +7,7 @@ import time
 import psutil
 import pytest
 
+from checker.errors import UserError
 from cli import warm
 from cli.warm import Work
 from play.smollm2 import cached_file
@@ -24,12 +25,20 @@ def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
     assert "No module named no_such_module" in shown
 
 
-def test_the_model_that_answers_is_compiled_once_it_is_fetched(monkeypatch, tmp_path):
+def test_the_model_that_answers_is_compiled_once_it_is_fetched_and_as_it_is_served_if_a_server_is(
+    monkeypatch, tmp_path
+):
+    def refuse():
+        raise UserError("no server")
+
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert warm.TALKING not in warm.all_work()
+    monkeypatch.setattr(warm, "check_version", lambda: None)
+    assert not {warm.TALKING, warm.TALKING_SERVED} & {*warm.all_work()}
     cached_file().parent.mkdir()
     cached_file().touch()
-    assert warm.TALKING in warm.all_work()
+    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} <= {*warm.all_work()}
+    monkeypatch.setattr(warm, "check_version", refuse)
+    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} & {*warm.all_work()} == {warm.TALKING}
 
 
 def test_a_terminal_shows_a_bar_and_a_wrong_solution_is_told(course):
