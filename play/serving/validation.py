@@ -137,8 +137,8 @@ class ChatMessage(BaseModel):
 
 Messages = Annotated[list[Annotated[ChatMessage, BeforeValidator(_of_role_and_content)]], NOT_EMPTY]
 MESSAGES = (
-    "a list of messages, each with a role (system, developer, user or assistant) and a text as its content, "
-    "and nothing else; at most"
+    "a list of one or more messages, each with a role (system, developer, user or assistant) and a text as its "
+    "content, and nothing else; at most"
 )
 
 

@@ -255,10 +255,10 @@ def said(**message):
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"messages": []}, "messages = [] must be a list of messages, each with a role (system, developer, user or"),
-        ({"messages": "Who?"}, 'messages = "Who?" must be a list of messages'),
-        ({"messages": [{"content": "Who?"}]}, "must be a list of messages"),
-        (said(role="tool"), 'messages = "tool" must be a list of messages'),
+        ({"messages": []}, "messages = [] must be a list of one or more messages, each with a role (system, "),
+        ({"messages": "Who?"}, 'messages = "Who?" must be a list of one or more messages'),
+        ({"messages": [{"content": "Who?"}]}, "must be a list of one or more messages"),
+        (said(role="tool"), 'messages = "tool" must be a list of one or more messages'),
         (said(content=None), "messages = null must be"),
         (said(content=[{"type": "image_url", "image_url": {"url": "x"}}]), 'messages = [{"type": "image_url"'),
         (said(name="Ahab"), 'messages = {"role": "user", "content": "Who?", "name": "Ahab"} must be'),
