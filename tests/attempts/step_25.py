@@ -50,6 +50,16 @@ MISTAKES = {
         ),
     },
     "All heads of queries look at the first head of keys and values.": copies("x[:, :1]"),
+    "Heads 0, 4 and 8 of the queries line up for the first head of keys; the heads of a group are neighbors.": {
+        LINED_UP: "query = query.reshape([batch, self.group, self.num_kv_heads, sequence_length, head_dim])\n"
+        "        query = query.transpose(1, 2).reshape([batch, self.num_kv_heads, rows, head_dim])"
+    },
+    "The queries of a group line up token by token; the mask's rows come head by head, and so must theirs.": {
+        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])\n"
+        "        query = query.transpose(2, 3).reshape([batch, self.num_kv_heads, rows, head_dim])",
+        JOINED: "attn_output = attn_output.reshape([batch, self.num_kv_heads, sequence_length, self.group, head_dim])\n"
+        "        attn_output = attn_output.transpose(2, 3)\n        " + JOINED,
+    },
     "Only the first head of each group attends; every head does.": grouped(
         "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])[:, :, 0]",
         "attn_output = self._attn(query, key, value, mask)",
