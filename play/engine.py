@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 from max.driver import Device
-from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
+from numpy.random import default_rng
+from tokenizers import Tokenizer
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
@@ -22,20 +23,20 @@ from play.tokens import encode, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.quantized import model_of, quantize_weights
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
-from solutions.solution_12 import Model
+from solutions.solution_12 import Model, Sampling
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 
 
-class LastLogits(Module[[Tensor], Tensor]):
+class LastLogits(MaxGPT2LMHeadModel):
     """The logits of the last position alone: all that generation needs, at a fraction of the work."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.model = model
+        self.config, self.transformer, self.lm_head = model.config, model.transformer, model.lm_head
 
     def forward(self, input_ids: Tensor) -> Tensor:  # [batch, seq] -> [batch, 1, vocab]
         """Apply the head to the last token."""
-        return self.model.lm_head(self.model.transformer(input_ids)[:, -1:])
+        return self.lm_head(self.transformer(input_ids)[:, -1:])
 
 
 def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
@@ -56,6 +57,18 @@ class Settings:
     temperature: float = 0.8
     top_k: int | None = 40
     seed: int = 0
+
+
+def continue_text(
+    model: Model, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
+) -> Iterator[str]:
+    """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes.
+
+    Raises:
+        ValueError: the settings are impossible.
+    """
+    sampling, rng = Sampling(settings.temperature, settings.top_k), default_rng(settings.seed)
+    return stream_text(model, tokenizer, input_ids, settings.max_new_tokens, sampling, rng, n_positions)
 
 
 class Writer:
@@ -104,9 +117,9 @@ class Writer:
         return encode(self.tokenizer, text, self.config)
 
     def write(self, prompt: str, settings: Settings) -> Iterator[str]:
-        """Yield the text that follows a prompt, as :func:`stream_text` does.
+        """Yield the text that follows a prompt, as :func:`continue_text` does.
 
         Raises:
             ValueError: the prompt has a token that the model does not know, or the settings are impossible.
         """
-        return stream_text(self.model, self.tokenizer, self.encode(prompt), settings, self.config.n_positions)
+        return continue_text(self.model, self.tokenizer, self.encode(prompt), settings, self.config.n_positions)

@@ -1,4 +1,4 @@
-"""The memory of a KV cache, which a graph writes to, and the arrays that such a graph is given."""
+"""A KV cache: the keys and values of earlier tokens, in memory that a graph writes to; and the arrays it is given."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def update_cache(
     keys, values = block_cache
     sequence_length = key.shape[-2]
     past, end = TensorValue(Dim(total) - sequence_length), TensorValue(Dim(total))  # symbols, computed by the graph
-    keys[:, :, (slice(past, end), sequence_length)] = key  # MAX wants a slice with its length
-    values[:, :, (slice(past, end), sequence_length)] = value
+    new = (slice(past, end), sequence_length)  # MAX wants a slice with its length
+    keys[:, :, new] = key
+    values[:, :, new] = value
     return keys[:, :, :total], values[:, :, :total]
 
 
@@ -57,9 +58,7 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, to
     is_token = input_ids != PADDING
     check_token_ids(input_ids[is_token], config)
     if not (is_token.any(axis=-1).all() and (is_token == np.sort(is_token, axis=-1)).all()):
-        raise ValueError(
-            "a row has padding where a token should be; every row needs a token, and padding only before it"
-        )
+        raise ValueError("a row has padding where a token should be; it needs a token, and padding only before it")
 
 
 def on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
@@ -69,7 +68,6 @@ def on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
         is_token = input_ids != PADDING
         ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and no token looks at it
         positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
-        # Finite, since a row of padding sees padding alone, and a softmax of nothing but -inf is NaN.
         padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
         arrays = map(np.ascontiguousarray, (ids[:, past:], positions[:, past:], padding_mask))
         return compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from types import NoneType
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ COMPUTED = {
 }
 
 #: The sizes in config.json that need not be integers: what they may be.
-OTHER_SIZES = {"n_inner": ("an integer or null", NoneType), "layer_norm_epsilon": ("a number", float)}
+NOT_INTEGERS = {"n_inner": ("integer or null", type(None)), "layer_norm_epsilon": ("number", float)}
 
 #: NumPy's name of each dtype that is read. NumPy has no bfloat16, so it is read as the integers of the same bytes.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
@@ -40,12 +39,12 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
     """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub."""
     if Path(name_or_folder).is_dir():
         return Path(name_or_folder)
-    from huggingface_hub import snapshot_download
+    from huggingface_hub import snapshot_download  # only a download needs it
 
     name = f"openai-community/{name_or_folder}" if name_or_folder in PUBLISHED else str(name_or_folder)
     try:
-        return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors", "merges.txt"]))
-    except Exception as error:
+        return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors"]))
+    except Exception as error:  # of the hub, of the network or of the disk: it has many, with no base of their own
         raise ValueError(
             f"{name} is not a folder here, and could not be downloaded ({type(error).__name__}); "
             "is the name right, and is there a network?"
@@ -62,14 +61,14 @@ def read_config(folder: Path) -> GPT2Config:
         raise ValueError(f"{folder}/config.json holds no settings")
     if values.get("model_type") != "gpt2":
         raise ValueError(f"{folder} holds a {values.get('model_type')} model, not a gpt2")
-    for name, (default, *same) in COMPUTED.items():
-        if values.get(name, default) not in (default, *same):
-            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {default}")
+    for name, allowed in COMPUTED.items():
+        if values.get(name, allowed[0]) not in allowed:
+            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {allowed[0]}")
     sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
     for name, size in sizes.items():
-        kind, also = OTHER_SIZES.get(name, ("an integer", int))
-        if type(size) not in (int, also):
-            raise ValueError(f"{folder} is a gpt2 with {name} = {size!r}; it must be {kind}")
+        expected, other_type = NOT_INTEGERS.get(name, ("integer", int))
+        if type(size) not in (int, other_type) or (size is not None and not size > 0):
+            raise ValueError(f"{folder} is a gpt2 with {name} = {size!r}; it must be a positive {expected}")
     return GPT2Config(**sizes)
 
 
@@ -88,23 +87,23 @@ def checkpoint_files(folder: Path) -> list[Path]:
     return every
 
 
-def read_checkpoint(folder: Path) -> Weights:
-    """Read every tensor of a checkpoint, by its name in the files, as float32."""
-    tensors: Weights = {}
-    for file in checkpoint_files(folder):
-        try:
-            tensors |= {name: _as_float32(entry) for name, entry in deserialize(file.read_bytes())}
-        except (OSError, SafetensorError, KeyError) as error:
-            raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
-    return dict(sorted(tensors.items()))  # they come in any order
-
-
-def _as_float32(entry: Mapping[str, Any]) -> np.ndarray:
+def as_float32(entry: Mapping[str, Any]) -> np.ndarray:
     """Return a tensor that safetensors gave as dtype, shape and bytes."""
     array = np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
     if entry["dtype"] == "BF16":  # the upper half of a float32
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array.astype(np.float32, copy=False)
+
+
+def read_checkpoint(folder: Path) -> Weights:
+    """Read every tensor of a checkpoint, by its name in the files, as float32."""
+    tensors: Weights = {}
+    for file in checkpoint_files(folder):
+        try:
+            tensors |= {name: as_float32(entry) for name, entry in deserialize(file.read_bytes())}
+        except (OSError, SafetensorError, KeyError) as error:
+            raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+    return dict(sorted(tensors.items()))  # they come in any order
 
 
 def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:

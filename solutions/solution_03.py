@@ -23,5 +23,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # Write out the formula above, or call MAX's operation for all of it, F.layer_norm. (1 line)
+        # Apply the formula above: written out, or by MAX's operation for all of it, F.layer_norm. (1 line)
         return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)

@@ -11,7 +11,7 @@ from solutions.solution_01 import GPT2Config
 
 
 class GPT2Embeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every token. Row ``i``, which training has found, is token ``i`` without any context."""
+    """Look up the row of every token. Row ``i``, once trained, is token ``i`` without any context."""
 
     def __init__(self, config: GPT2Config) -> None:
         # Make the table, the parameter weight: one row for every token of the vocabulary. (1 line)
@@ -23,7 +23,7 @@ class GPT2Embeddings(Module[[Tensor], Tensor]):
         return F.gather(self.weight, input_ids, axis=0)
 
 
-def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # [...]
+def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [...]
     """Refuse ids that have no row in the table; MAX would count a negative id from the table's end."""
     outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
     if outside.size:

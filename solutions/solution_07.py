@@ -13,7 +13,7 @@ from solutions.solution_02 import causal_mask
 
 
 class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
-    """Causal multi-head self-attention, with Hugging Face's names. Source: Vaswani et al. (2017), section 3.2."""
+    """Causal multi-head self-attention. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.embed_dim = config.n_embd
@@ -23,25 +23,25 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         self.c_attn = Linear(self.embed_dim, 3 * self.embed_dim)
         self.c_proj = Linear(self.embed_dim, self.embed_dim)
 
-    def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
+    def _split_heads(self, x: Tensor) -> Tensor:  # [..., seq, embd] -> [..., head, seq, head_dim]
         """Give every head its own slice of the embedding."""
         # Cut the last axis into (head, head_dim), then bring head in front of seq. (2 lines)
-        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [batch, seq, head, head_dim]
+        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [..., seq, head, head_dim]
         return x.transpose(-3, -2)
 
-    def _merge_heads(self, x: Tensor) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
+    def _merge_heads(self, x: Tensor) -> Tensor:  # [..., head, seq, head_dim] -> [..., seq, embd]
         """Put the heads side by side again: the inverse of ``_split_heads``."""
         # Bring seq back in front of head, then join the last two axes into one. (2 lines)
-        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
+        x = x.transpose(-3, -2)  # [..., seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])
 
     def _qkv(
         self, hidden_states: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [..., seq, embd] -> 3 x [..., head, seq, head_dim]
         """Return the query, the key and the value of every token, split into heads."""
         # Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
-        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
-        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
+        qkv = self.c_attn(hidden_states)  # [..., seq, 3 * embd]
+        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [..., seq, embd]
         return self._split_heads(query), self._split_heads(key), self._split_heads(value)
 
     def _attention_weights(
@@ -59,7 +59,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # Give every query its weighted average of the values. (1 line)
         return self._attention_weights(query, key, mask) @ value
 
-    def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., seq, embd] -> [..., seq, embd]
         """Let every token gather from the tokens up to itself."""
         mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
         # Attend in all heads, put their outputs side by side, and mix them with c_proj. (3 lines)

@@ -1,4 +1,4 @@
-"""Step 11: the language-model head, which turns what the model knows into a score for every token."""
+"""Step 11: the language-model head, which turns the final hidden states into a score for every token."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor, TensorType
 
 from solutions.solution_01 import GPT2Config
+from solutions.solution_05 import check_token_ids
+from solutions.solution_06 import check_length
 from solutions.solution_10 import GPT2Model
 
 
@@ -29,19 +31,21 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
 
     def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, vocab]
         """Return the logits of the token that follows each token."""
-        # Score every token of the vocabulary by what the transformer knows. (1 line)
+        # Score every token of the vocabulary by the hidden states. (1 line)
         return self.lm_head(self.transformer(input_ids))
 
 
 def compile_model(
-    model: Module[[Tensor], Tensor], device: Device
+    model: MaxGPT2LMHeadModel, device: Device
 ) -> Callable[[np.ndarray], np.ndarray]:  # int64 [batch, seq] -> [batch, seq, vocab]
-    """Move a model to a device and compile it there: one graph for any batch and any length, which takes arrays."""
+    """Move a model to a device and compile it there: one graph for any batch and length, which takes arrays."""
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
 
     def run(input_ids: np.ndarray) -> np.ndarray:
-        ids = Tensor.from_dlpack(np.array(input_ids, order="C"))  # the end of a text is not contiguous
+        check_length(input_ids.shape[-1], model.config)  # the graph itself checks neither
+        check_token_ids(input_ids, model.config)
+        ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the end of a text is not contiguous
         return graph(ids.to(device)).to_numpy()
 
     return run

@@ -42,6 +42,7 @@ class Sampling:
     top_k: int | None = None  # None: all tokens
 
     def __post_init__(self) -> None:
+        """Refuse, by a ValueError, settings that leave no token to choose."""
         if not 0 <= self.temperature < np.inf:
             raise ValueError(f"temperature = {self.temperature} is impossible; give 0, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
@@ -65,7 +66,7 @@ def generate_next_token(
     model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
     """Return the token that comes next in every row; the model sees the whole prompt."""
-    if input_ids.shape[1] == 0:
+    if input_ids.shape[-1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     rng = rng or default_rng()
     # Choose by the logits of the last position. (2 lines)
@@ -84,7 +85,7 @@ def generate_tokens(
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
     """Return the prompt and ``max_new_tokens`` more.
 
-    The model sees at most the last ``n_positions`` tokens: then the oldest drops out for every one that is added.
+    The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Width, depth and heads of the four published sizes; nothing else differs between them.
+#: Width, depth and heads of the four sizes that were published with weights; nothing else differs between them.
 PUBLISHED = {
     "gpt2": (768, 12, 12),
     "gpt2-medium": (1024, 24, 16),
@@ -13,13 +13,12 @@ PUBLISHED = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class GPT2Config:
     """The sizes of a GPT-2. The defaults are GPT-2 small, the one with 124 million parameters.
 
     Field names are those of Hugging Face's ``GPT2Config``, and so of a checkpoint's ``config.json``.
-    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), and the
-    four configurations published with the weights.
+    Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019).
     """
 
     vocab_size: int = 50257  # different tokens
@@ -31,8 +30,8 @@ class GPT2Config:
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
-        """Refuse a number of heads that cannot share the width evenly."""
-        # TODO: Raise the error if this number of heads is impossible. (2 lines)
+        """Refuse, by a ValueError, a number of heads that cannot share the width evenly."""
+        # TODO: Raise the ValueError if this number of heads is impossible. (2 lines)
         raise NotImplementedError
 
     @property

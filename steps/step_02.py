@@ -13,11 +13,7 @@ def causal_mask(sequence_length: DimLike, *, dtype: DType, device: Device) -> Te
     """Return a mask to add to attention scores: 0 where a token may look, -inf where it may not.
 
     Row ``i`` is the token at position ``i``. It may look at columns ``0`` to ``i``, and at nothing to the right.
-
-    Args:
-        sequence_length: how many tokens there are; a number, or a symbolic dimension while MAX compiles.
-        dtype: the element type of the scores that the mask is added to.
-        device: where those scores are.
+    The length is a number, or a symbolic dimension while MAX compiles; dtype and device are those of the scores.
     """
     # TODO: Fill a square with -inf, and clear all that a row may look at. (2 lines)
     raise NotImplementedError

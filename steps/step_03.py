@@ -22,5 +22,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # TODO: Write out the formula above, or call MAX's operation for all of it, F.layer_norm. (1 line)
+        # TODO: Apply the formula above: written out, or by MAX's operation for all of it, F.layer_norm. (1 line)
         raise NotImplementedError

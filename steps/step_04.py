@@ -10,7 +10,7 @@ from solutions.solution_01 import GPT2Config
 
 
 class GPT2MLP(Module[[Tensor], Tensor]):
-    """Widen every token, bend it with GELU, and bring it back to its width.
+    """Widen every token, apply GELU to it, and bring it back to its width.
 
     GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
     enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
@@ -22,5 +22,5 @@ class GPT2MLP(Module[[Tensor], Tensor]):
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
         """Apply two linear layers with a GELU between them."""
-        # TODO: Widen, bend, and bring back. (3 lines)
+        # TODO: Apply c_fc, GELU in its tanh form, and c_proj. (3 lines)
         raise NotImplementedError

@@ -31,8 +31,8 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
 
-def check_length(length: DimLike, config: GPT2Config) -> None:
+def check_length(sequence_length: DimLike, config: GPT2Config) -> None:
     """Refuse more tokens than the table has rows. A symbolic length has no number yet while MAX compiles: it passes."""
-    length = Dim(length)
-    if isinstance(length, StaticDim) and int(length) > config.n_positions:
-        raise ValueError(f"a sequence of {length} tokens is longer than n_positions = {config.n_positions}")
+    dim = Dim(sequence_length)
+    if isinstance(dim, StaticDim) and int(dim) > config.n_positions:
+        raise ValueError(f"a sequence of {dim} tokens is longer than n_positions = {config.n_positions}")

@@ -13,7 +13,7 @@ from solutions.solution_02 import causal_mask
 
 
 class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
-    """Causal multi-head self-attention, with Hugging Face's names. Source: Vaswani et al. (2017), section 3.2."""
+    """Causal multi-head self-attention. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.embed_dim = config.n_embd
@@ -22,19 +22,19 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # TODO: Make the linear layers c_attn (query, key and value in one) and c_proj, both with a bias. (2 lines)
         raise NotImplementedError
 
-    def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, head, seq, head_dim]
+    def _split_heads(self, x: Tensor) -> Tensor:  # [..., seq, embd] -> [..., head, seq, head_dim]
         """Give every head its own slice of the embedding."""
         # TODO: Cut the last axis into (head, head_dim), then bring head in front of seq. (2 lines)
         raise NotImplementedError
 
-    def _merge_heads(self, x: Tensor) -> Tensor:  # [batch, head, seq, head_dim] -> [batch, seq, embd]
+    def _merge_heads(self, x: Tensor) -> Tensor:  # [..., head, seq, head_dim] -> [..., seq, embd]
         """Put the heads side by side again: the inverse of ``_split_heads``."""
         # TODO: Bring seq back in front of head, then join the last two axes into one. (2 lines)
         raise NotImplementedError
 
     def _qkv(
         self, hidden_states: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [..., seq, embd] -> 3 x [..., head, seq, head_dim]
         """Return the query, the key and the value of every token, split into heads."""
         # TODO: Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
         raise NotImplementedError
@@ -53,7 +53,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         # TODO: Give every query its weighted average of the values. (1 line)
         raise NotImplementedError
 
-    def forward(self, hidden_states: Tensor) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., seq, embd] -> [..., seq, embd]
         """Let every token gather from the tokens up to itself."""
         mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
         # TODO: Attend in all heads, put their outputs side by side, and mix them with c_proj. (3 lines)

@@ -1,4 +1,4 @@
-"""Step 08: the residual connection, by which a block adds to its input instead of replacing it."""
+"""Step 08: the residual connection, by which a sublayer adds to its input instead of replacing it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ def pre_norm_residual(
 ) -> Tensor:  # [..., embd] -> [..., embd]
     """Add to ``x`` what ``sublayer`` makes of the normalized ``x``.
 
-    The sum takes ``x`` itself, not the normalized one, so every block adds its part to one stream, which
-    runs from the embeddings to the last norm. Source: Radford et al. (2019), section 2.3, which moved
-    the normalization to the input of each sub-block.
+    The sum takes ``x`` itself, not the normalized one, so every sublayer adds its output to one stream, which runs from
+    the embeddings to the last norm. Source: Radford et al., "Language Models are Unsupervised Multitask Learners"
+    (2019), section 2.3, which moved the normalization to the input of each sub-block.
     """
-    # TODO: Return the sum. (1 line)
+    # TODO: Normalize x, run the sublayer on that, and add x itself. (1 line)
     raise NotImplementedError

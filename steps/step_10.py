@@ -24,7 +24,7 @@ class GPT2Model(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
     def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, embd]
-        """Return what the model knows of every token after reading up to it."""
+        """Return the final hidden state of every token, made from the tokens up to it."""
         sequence_length = input_ids.shape[-1]
         check_length(sequence_length, self.config)
         # TODO: Embed the tokens and their positions; run the blocks; normalize. (4 lines)

@@ -32,10 +32,10 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
 
 
 def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
-    """Return the weights under the names, and in the layout, of :class:`MaxGPT2LMHeadModel`.
+    """Return the weights under the names, and in the layout, of ``MaxGPT2LMHeadModel``.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing
-    is dropped but the mask buffers, and a weight that is missing stays missing: :func:`check_weights` says so.
+    is dropped but the mask buffers, and a weight that is missing stays missing: ``check_weights`` says so.
     """
     # TODO: Give every weight its name and layout in the model, then tie the head. (4 lines)
     raise NotImplementedError

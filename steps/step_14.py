@@ -31,11 +31,11 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
     """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
 
-    ``padding_mask`` is 0 for a token and a large negative number for padding, which no token looks at. The causal
-    mask gets its two new axes one at a time: with both in one sum, MAX 26.7 may lose it.
+    ``padding_mask`` is 0 for a token and a large negative number for padding; a row of nothing but -inf would be NaN.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
+    # The causal mask gets its two new axes one at a time, since MAX 26.7 may lose it otherwise.
     # TODO: Keep the rows of the new tokens, and hide from them what padding_mask hides. (3 lines)
     raise NotImplementedError
 
@@ -59,20 +59,19 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.model = model
+        self.transformer, self.lm_head = model.transformer, model.lm_head
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
     ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
-        transformer = self.model.transformer
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
         # TODO: Run the model on the new tokens; the head is needed for the last one alone. (6 lines)
         raise NotImplementedError
 
 
 def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int:  # [batch, past], [batch, total] -> past
-    """Count the leading tokens of a text whose keys and values the cache holds; a batch has as many as all its rows.
+    """Count the leading tokens whose keys and values the cache holds; in a batch, only as far as every row agrees.
 
     The last token is never among them: it has to run, for its logits.
     """

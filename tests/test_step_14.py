@@ -227,8 +227,8 @@ def masked(logits, right, what):
     except Refusal as refusal:
         sentence = (
             "The mask was right before MAX compiled the graph, and MAX 26.7 may have lost it: cut the new tokens' rows "
-            "out of step 02's causal_mask, and give the causal mask its two new axes one at a time, as the docstring "
-            "of cache_mask says."
+            "out of step 02's causal_mask, and give the causal mask its two new axes one at a time, as the comment "
+            "in cache_mask says."
         )
         raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared, foreseen=True) from None
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from checker.course.blanks import read_text
+from checker.course.installed import needed_version
 from checker.course.skeletons import keep
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from play.chosen import IMPORTED, Chosen, mine
@@ -15,6 +16,15 @@ from play.export.merging import Source, merge
 from play.files import require_writable, write
 
 PROGRAM = Path(__file__).with_name("program.py")
+
+#: The sections of the file: the module that each begins with, and its heading.
+SECTIONS = {
+    "solution_02": "The model",
+    "solution_12": "Generation",
+    "checkpoint": "Checkpoints",
+    "caching": "The KV cache",
+    "program": "The program",
+}
 
 
 def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:
@@ -65,8 +75,9 @@ def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
             if module not in found:
                 add(module, SOLUTIONS / f"{module}.py")
         names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
-        found[name] = Source(relative_path(file), names, read_text(file))
+        found[name] = Source(relative_path(file), names, read_text(file), SECTIONS.get(name, ""))
 
     for step in sorted(steps):
         add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
-    return [*found.values(), Source(relative_path(PROGRAM), ("program",), read_text(PROGRAM))]
+    program = read_text(PROGRAM).replace("pip install max ", f"pip install max=={needed_version()} ")
+    return [*found.values(), Source(relative_path(PROGRAM), ("program",), program, SECTIONS["program"])]

@@ -1,14 +1,13 @@
 """Make one file of modules that import each other: a pure function of their sources.
 
-A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, and its docstring,
-which becomes a comment without the number of a step. No name is changed, so each has to mean one thing in all modules.
+A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, and its docstring.
+A module may begin a section, which has a heading. No name is changed, so each has to mean one thing in all modules.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
-import re
 import symtable
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,11 +22,12 @@ OURS = ("solutions", "steps", "tests", "checker", "cli", "play", "tools", "")
 
 @dataclass(frozen=True)
 class Source:
-    """A module: its ``text``, the ``file`` that has it, and the ``names`` by which others import it."""
+    """A module: the ``file`` that has its ``text``, and the ``names`` by which others import it."""
 
     file: str
     names: tuple[str, ...]
     text: str
+    heading: str = ""  # of the section that begins with it
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,11 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
             lines.pop(number, None)
     if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
         raise ValueError(f"{source.file}, line {beside[0]}: put each statement on a line of its own")
-    about = re.sub(r"\AStep \d\d: (.)", lambda first: first[1].upper(), ast.get_docstring(tree) or "")
-    comment = [f"# {line}".rstrip() for line in about.splitlines() if not is_program]
-    return "\n".join([*comment, "\n".join(lines.values()).strip("\n")])
+    text = "\n".join(lines.values()).strip("\n")
+    if not source.heading:
+        return text
+    blank_lines = 2 if text.startswith(("def ", "class ", "@")) else 1
+    return f"# --- {source.heading} ---\n" + "\n" * blank_lines + text
 
 
 def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> bool:

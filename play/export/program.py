@@ -1,33 +1,46 @@
-"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2."""
+"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2.
+
+To install: pip install max numpy safetensors tokenizers huggingface_hub
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from max.driver import CPU, Accelerator
-from numpy.random import default_rng
+from numpy.random import Generator, default_rng
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
 from solutions.checkpoint import checkpoint_folder
+from solutions.solution_05 import check_token_ids
+from solutions.solution_11 import compile_model
 from solutions.solution_12 import Model, Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.solution_14 import compile_cached
 
 
-def stream_text(model: Model, tokenizer: Tokenizer, input_ids: np.ndarray, options: Any, context: int) -> Iterator[str]:
+def stream_text(
+    model: Model,
+    tokenizer: Tokenizer,
+    input_ids: np.ndarray,
+    max_new_tokens: int,
+    sampling: Sampling,
+    rng: Generator,
+    n_positions: int,
+) -> Iterator[str]:
     """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes."""
-    sampling, rng = Sampling(options.temperature, options.top_k or None), default_rng(options.seed)
+    end = tokenizer.token_to_id("<|endoftext|>")  # None if the tokenizer has no such token
     decoder = DecodeStream(skip_special_tokens=True)
-    for _ in range(options.max_new_tokens):
-        input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=context)
-        if input_ids[0, -1] == (tokenizer.token_to_id("<|endoftext|>") or 0):
+    for _ in range(max_new_tokens):
+        input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=n_positions)
+        token = int(input_ids[0, -1])
+        if token == end:
             break
-        if piece := decoder.step(tokenizer, int(input_ids[0, -1])):
+        if piece := decoder.step(tokenizer, token):
             yield piece
 
 
@@ -42,19 +55,28 @@ def main() -> None:
     parser.add_argument("--temperature", type=float, default=0.8, help="0 is greedy")
     parser.add_argument("--top-k", type=int, default=40, help="choose among the likeliest; 0 is all")
     parser.add_argument("--seed", type=int, help="the same seed gives the same text")
+    parser.add_argument("--no-cache", action="store_true", help="run the whole text again for every new token")
     options = parser.parse_args()
+    if options.max_new_tokens < 0:
+        parser.error(f"--max-new-tokens {options.max_new_tokens} is negative; give 0 or more")
     try:
+        sampling, rng = Sampling(options.temperature, options.top_k or None), default_rng(options.seed)
         folder = checkpoint_folder(options.model)
         model = load_pretrained(folder)
+        if not (folder / "tokenizer.json").is_file():
+            raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         input_ids = np.array([tokenizer.encode(options.prompt or "<|endoftext|>").ids], dtype=np.int64)
-        compiled = compile_cached(model, Accelerator() if options.device == "gpu" else CPU())
-        print(end=options.prompt, flush=True)
-        for piece in stream_text(compiled, tokenizer, input_ids, options, model.config.n_positions):
-            print(end=piece, flush=True)
-        print()
+        check_token_ids(input_ids, model.config)
+        compile_it = compile_model if options.no_cache else compile_cached
+        compiled = compile_it(model, Accelerator() if options.device == "gpu" else CPU())
     except ValueError as error:
-        parser.error(str(error))
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    print(options.prompt, end="", flush=True)
+    n_new, n_positions = options.max_new_tokens, model.config.n_positions
+    for piece in stream_text(compiled, tokenizer, input_ids, n_new, sampling, rng, n_positions):
+        print(piece, end="", flush=True)
+    print()
 
 
 if __name__ == "__main__":

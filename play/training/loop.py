@@ -13,7 +13,7 @@ import numpy as np
 
 from checker.max_adapter.runtime import tensor
 from play.ending import put_off
-from play.engine import Settings, stream_text
+from play.engine import Settings, continue_text
 from play.tokens import encode
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer
@@ -206,5 +206,5 @@ class Training:
         """Return what the model writes now: the prompt and what follows it."""
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
         settings, trainer = Settings(SAMPLE_TOKENS, seed=seed), self.trainer
-        text = stream_text(trainer.logits, self.tokenizer, input_ids, settings, self.plan.positions)
+        text = continue_text(trainer.logits, self.tokenizer, input_ids, settings, self.plan.positions)
         return self.plan.prompt + "".join(text)

@@ -15,7 +15,7 @@ MISTAKES = {
     "inner_dim is 4 * n_embd even where n_inner is given: ask for None first.": {INNER: "return 4 * self.n_embd"},
     "n_inner is filled in once and for all, so a copy with another n_embd keeps the old width; leave it None.": {
         f"raise ValueError({MESSAGE})\n": f"raise ValueError({MESSAGE})\n"
-        "        if self.n_inner is None:\n            self.n_inner = 4 * self.n_embd\n",
+        "        if self.n_inner is None:\n            object.__setattr__(self, 'n_inner', 4 * self.n_embd)\n",
         INNER: "return self.n_inner",
     },
     "A width that the heads cannot share is accepted: test the remainder of n_embd / n_head.": {
@@ -56,7 +56,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "frozen": {"@dataclass\n": "@dataclass(frozen=True)\n"},
+    "not frozen": {"@dataclass(frozen=True)\n": "@dataclass\n"},
     "or": {INNER: "return self.n_inner or 4 * self.n_embd"},
     "asked the other way round": {
         UNEVEN: "if self.n_head <= 0 or self.n_embd != self.n_head * (self.n_embd // self.n_head):"

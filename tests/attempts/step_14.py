@@ -4,12 +4,12 @@ ROWS = "mask = causal[total - sequence_length :]"
 ADDED = "mask = mask + padding_mask.unsqueeze(1)"
 UPDATED = "keys, values = update_cache(block_cache, key, value, mask.shape[-1])"
 ATTENDED = "attn_output = attention._merge_heads(attention._attn(query, keys, values, mask))"
-EMBED = "hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)"
+EMBED = "hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)"
 BLOCK_CACHE = "block_cache=block_cache"
 PARTIAL = f"attend = partial(cached_attention, block.attn, {BLOCK_CACHE}, mask=mask)"
 RESIDUAL = "pre_norm_residual(hidden_states, block.ln_1, attend)"
 FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
-HEAD = "return self.model.lm_head(transformer.ln_f(hidden_states[:, -1:]))"
+HEAD = "return self.lm_head(self.transformer.ln_f(hidden_states[:, -1:]))"
 LENGTH = "length = min(cached_ids.shape[-1], input_ids.shape[-1] - 1)"
 SAME = "same = (cached_ids[:, :length] == input_ids[:, :length]).all(axis=0)"
 COUNTED = "return int(same.cumprod().sum())"
@@ -72,9 +72,9 @@ MISTAKES = {
     "The positions are counted from the first column, which may be padding; look up positions.": {
         EMBED: "new, total = input_ids.shape[-1], padding_mask.shape[-1]\n"
         "        places = Tensor.arange(0, total, out_dim=total, dtype=DType.int64, device=input_ids.device)\n"
-        "        hidden_states = transformer.wte(input_ids) + transformer.wpe(places[total - new :])"
+        "        hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(places[total - new :])"
     },
-    "The positions are not embedded.": {EMBED: "hidden_states = transformer.wte(input_ids)"},
+    "The positions are not embedded.": {EMBED: "hidden_states = self.transformer.wte(input_ids)"},
     "Positions are counted from 0 again: the new tokens' places come in as positions.": {
         "from solutions.solution_07": "from solutions.solution_06 import position_ids\nfrom solutions.solution_07",
         EMBED: "places = position_ids(input_ids.shape[-1], device=input_ids.device)\n        "
@@ -89,7 +89,7 @@ MISTAKES = {
     "The blocks run as in step 10, to which the new tokens are a whole text, and leave the cache out.": {
         PARTIAL: "attend = block.attn"
     },
-    "ln_f is left out.": {HEAD: "return self.model.lm_head(hidden_states[:, -1:])"},
+    "ln_f is left out.": {HEAD: "return self.lm_head(hidden_states[:, -1:])"},
     "The logits of the first new token are returned; return those of the last.": {
         HEAD: HEAD.replace("[:, -1:]", "[:, :1]")
     },

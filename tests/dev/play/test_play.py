@@ -218,7 +218,7 @@ def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_charact
     spelled = np.array([*writer.tokenizer.encode("ü🐳 whale").ids, 0, 5])  # each byte is a token; 0 ends the text
     settings = engine.Settings(max_new_tokens=len(spelled), temperature=0)
     model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]]  # noqa: E731
-    pieces = engine.stream_text(model, writer.tokenizer, writer.encode(""), settings, 512)
+    pieces = engine.continue_text(model, writer.tokenizer, writer.encode(""), settings, 512)
     assert list(pieces) == ["ü", "🐳", " whale"]
     theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
     greedy, n_positions = Sampling(temperature=0), writer.config.n_positions

@@ -12,6 +12,7 @@ from solutions.checkpoint import check_weights, read_checkpoint, read_config
 
 OTHER_GPT2 = {"activation_function": "gelu", "scale_attn_by_inverse_layer_idx": True, "scale_attn_weights": False}
 OTHER_GPT2 |= {"n_embd": "768", "n_head": 12.0, "n_layer": True, "n_inner": "4", "layer_norm_epsilon": None}
+OTHER_GPT2 |= {"vocab_size": 0, "n_positions": -1}
 
 
 def test_a_folder_of_another_model_or_a_damaged_one_is_refused_by_name(tmp_path):

@@ -1,9 +1,11 @@
 """What the solutions give a learner ready-made refuses what is impossible, and does not depend on a default."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from max.driver import CPU
 from max.dtype import DType
 from max.experimental.tensor import default_dtype
 from max.graph import SymbolicDim
@@ -11,6 +13,7 @@ from max.graph import SymbolicDim
 from checker.course.steps import SMALL_MODEL
 from solutions.solution_01 import GPT2Config
 from solutions.solution_06 import check_length
+from solutions.solution_11 import compile_model
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.warmup_04 import head_dim
@@ -19,6 +22,13 @@ from solutions.warmup_07 import new_cache, next_positions
 
 TEXT = np.zeros((1, 1), np.int64)
 TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
+
+
+def compiled(input_ids):
+    """Run what compile_model makes of a model that is not there."""
+    model = SimpleNamespace(config=TINY, to=lambda device: None, compile=lambda ids: None)
+    return compile_model(model, CPU())(input_ids)
+
 
 IMPOSSIBLE = {
     "temperature = -0.5": lambda: Sampling(-0.5),
@@ -36,6 +46,8 @@ IMPOSSIBLE = {
     "n_embd = 20 .* n_head = 0 heads": lambda: head_dim(20, 0),
     "12 tokens .* 11 slots": lambda: next_positions(new_cache(1, 1, 11, 2), 12),
     "a sequence of 14 tokens .* n_positions = 13$": lambda: check_length(14, TINY),
+    "a sequence of 15 tokens .* n_positions = 13$": lambda: compiled(np.zeros((1, 15), np.int64)),
+    "token id 37 is not .* vocab_size = 37 ": lambda: compiled(np.full((1, 2), 37)),
 }
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import venv
@@ -11,6 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from checker.course.steps import ROOT, SMALL_MODEL, SOLUTIONS
+from play.export.export import SECTIONS
 from play.export.merging import imports_of
 from tests.dev.connections import is_silent, traced
 from tools.course_copy import python
@@ -47,6 +49,7 @@ def only(packages, folder):
 def test_it_is_short_and_formatted_and_imports_nothing_of_ours(exported):
     source = exported.read_text()
     assert source.count("\n") <= 750
+    assert len(re.findall("^# --- .+ ---$", source, re.MULTILINE)) == len(SECTIONS)
     assert not re.search(r"\bstep\b", source.replace("decoder.step(", ""), re.IGNORECASE)  # it knows no course
     imported = {each.package for _, each in imports_of(ast.parse(source))}
     assert imported - sys.stdlib_module_names == {*PACKAGES}
@@ -68,13 +71,22 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
     alone = only(PACKAGES, tmp_path / "venv")
     options = ("The whale", "--model", SMALL_MODEL, "--seed", "4", "--max-new-tokens", "40")
     run = dict(cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
-    written = subprocess.run([alone, "-I", exported, *options], **run)
-    assert written.returncode == 0, written.stderr
-    assert written.stdout == python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
-    refused = subprocess.run([alone, "-I", exported, "The whale", "--model", ROOT], **run)
-    assert (refused.returncode, refused.stdout) == (2, "")
-    assert "has no readable config.json" in refused.stderr
-    assert "Traceback" not in refused.stderr
+    expected = python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
+    for how in ([], ["--no-cache"]):
+        written = subprocess.run([alone, "-I", exported, *options, *how], **run)
+        assert written.returncode == 0, written.stderr
+        assert written.stdout == expected, how
+    without = shutil.copytree(SMALL_MODEL, tmp_path / "without", ignore=lambda *_: ["tokenizer.json"])
+    for options, reason in {
+        ("--model", ROOT): "has no readable config.json",
+        ("--model", without): "has no tokenizer.json",
+        ("--model", ROOT, "--temperature", "-1"): "temperature = -1.0 is impossible",
+        ("--model", ROOT, "--max-new-tokens", "-1"): "--max-new-tokens -1 is negative",
+    }.items():
+        refused = subprocess.run([alone, "-I", exported, "The whale", *options], **run)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert reason in refused.stderr
+        assert "Traceback" not in refused.stderr
 
 
 def test_it_sends_nothing_elsewhere(exported, calls, tmp_path):

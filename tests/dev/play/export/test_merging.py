@@ -33,7 +33,9 @@ def merged(*modules):
     """The file of step 07 and of steps 08, 09 and so on, of which the last is the program."""
     names = [f"{number:02}" for number in range(7, 8 + len(modules))]
     made = [(f"steps/step_{name}.py", (f"solutions.solution_{name}", f"steps.step_{name}")) for name in names]
-    return merge([Source(*each, text) for each, text in zip(made, [SEVEN, *modules], strict=True)], are_same)
+    headings = ["Doubling", *("" for _ in modules)]
+    parts = zip(made, [SEVEN, *modules], headings, strict=True)
+    return merge([Source(*names, text, heading) for names, text, heading in parts], are_same)
 
 
 @pytest.mark.parametrize("home", ["solutions.solution_07", "steps.step_07"])
@@ -45,9 +47,9 @@ def test_the_file_does_what_the_modules_do(home):
     assert names["answer"][0] == 4
     assert names["ran"]
     assert text.startswith('"""A program."""\n\nfrom __future__ import annotations\n')
-    assert "\n\n# How to double.\ndef double(x):  # [n] -> [n]\n" in text
+    assert "\n\n# --- Doubling ---\n\n\ndef double(x):  # [n] -> [n]\n" in text
     assert "    # twice, not squared\n    return lower" in text
-    assert not re.search("solutions|steps|Add it to itself|is never run", text)
+    assert not re.search("solutions|steps|how to double|Add it to itself|is never run", text)
 
 
 def test_imports_are_at_the_top_once_and_sorted():
