@@ -1,15 +1,15 @@
 """Step 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SPLIT = """\
-        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [batch, seq, head, head_dim]
+        x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [..., seq, head, head_dim]
         return x.transpose(-3, -2)"""
 MERGE = """\
-        x = x.transpose(-3, -2)  # [batch, seq, head, head_dim]
+        x = x.transpose(-3, -2)  # [..., seq, head, head_dim]
         return x.reshape([*x.shape[:-2], self.embed_dim])"""
 CUT = "x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])"
 JOINED = "return x.reshape([*x.shape[:-2], self.embed_dim])"
 SPLIT_QKV = "F.split(qkv, [self.embed_dim] * 3, axis=-1)"
-QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [batch, seq, embd]"
+QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [..., seq, embd]"
 OF_HEADS = "return self._split_heads(query), self._split_heads(key), self._split_heads(value)"
 SCALE = " / math.sqrt(self.head_dim)"
 SCORES = f"        scores = query @ key.T{SCALE}  # [..., seq, total]\n"
@@ -36,11 +36,11 @@ def larger(mask: str) -> str:
 TWO_METHODS = """\
     def _qkv(
         self, hidden_states: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> 3 x [batch, head, seq, head_dim]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [..., seq, embd] -> 3 x [..., head, seq, head_dim]
         \"""Return the query, the key and the value of every token, split into heads.\"""
         # Make all three with c_attn, cut them apart, and split each into heads. (3 lines)
-        qkv = self.c_attn(hidden_states)  # [batch, seq, 3 * embd]
-        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [batch, seq, embd]
+        qkv = self.c_attn(hidden_states)  # [..., seq, 3 * embd]
+        query, key, value = F.split(qkv, [self.embed_dim] * 3, axis=-1)  # 3 x [..., seq, embd]
         return self._split_heads(query), self._split_heads(key), self._split_heads(value)
 
     def _attention_weights(
