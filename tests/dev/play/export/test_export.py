@@ -71,12 +71,11 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
     alone = only(PACKAGES, tmp_path / "venv")
     options = ("The whale", "--model", SMALL_MODEL, "--seed", "4", "--max-new-tokens", "40")
     run = dict(cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
-    with_cache, without_cache = (
-        subprocess.run([alone, "-I", exported, *options, *how], **run) for how in ([], ["--no-cache"])
-    )
-    assert (with_cache.returncode, without_cache.returncode) == (0, 0), with_cache.stderr + without_cache.stderr
+    call = [alone, "-I", exported, *options]
+    cached, whole = (subprocess.run([*call, *how], **run) for how in ([], ["--no-cache"]))
+    assert (cached.returncode, whole.returncode) == (0, 0), cached.stderr + whole.stderr
     written = python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
-    assert with_cache.stdout == without_cache.stdout == written
+    assert cached.stdout == whole.stdout == written
     without = shutil.copytree(SMALL_MODEL, tmp_path / "without", ignore=lambda *_: ["tokenizer.json"])
     for options, reason in {
         ("--model", ROOT): "has no readable config.json",
