@@ -38,12 +38,7 @@ NAMED = "There is no causal mask"  # the mistake of the wrong answer
 WAITS = "q quit"  # the end of the line with which `watch` says what the keys do
 LINK = re.compile(r"(http://127\.0\.0\.1:\d+/)#key=(\S+)")  # of the page: its address, and its key
 PAUSE = 3.0  # seconds between a verdict and the next save
-IMPORT = "MAX is imported"
-COLUMNS = (
-    Column("until", "what"),
-    Column("seconds", "seconds", ".2f"),
-    Column("times the import of MAX", "times", ".1f"),
-)
+COLUMNS = (Column("until", "what"), Column("seconds", "seconds", ".2f"))
 Timer = Callable[[], float]
 SaveAndCheck = Callable[[str, str], float]  # times from a text that is saved to the words that end the wait
 
@@ -88,7 +83,7 @@ def checks(folder: Path) -> dict[str, Timer]:
     solved, wrong = course_with(RIGHT, folder / "solved"), course_with(WRONG, folder / "wrong")
     untouched = course_with(STEP.learner_file.read_text(), folder / "untouched")
     return {
-        IMPORT: partial(seconds_until, "", ["-c", "from max.experimental.nn import Linear"], solved),
+        "MAX is imported": partial(seconds_until, "", ["-c", "from max.experimental.nn import Linear"], solved),
         "the static verdict": partial(seconds_until, "", CHECK, untouched),
         "the numeric verdict on a right answer": partial(seconds_until, NUMBERS, CHECK, solved),
         "the mistake in a wrong answer is named": partial(seconds_until, NAMED, CHECK, wrong),
@@ -169,11 +164,7 @@ FOLLOWED = {"watch": ("watch: from a save", watched), "page": ("page: from Ctrl-
 
 def as_markdown(result: Result) -> str:
     """Return the figures as a table."""
-    seconds = result["seconds"]
-    rows = [{"what": what, "seconds": taken} for what, taken in seconds.items()]
-    if IMPORT in seconds:
-        rows = [row | {"times": row["seconds"] / seconds[IMPORT]} for row in rows]
-    return table(COLUMNS, rows)
+    return table(COLUMNS, [{"what": what, "seconds": taken} for what, taken in result["seconds"].items()])
 
 
 def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None:

@@ -28,23 +28,25 @@ def table(figures: Result, name: str) -> str:
 def by_processor(results: Mapping[str, Result], name: str) -> str:
     """Return the recorded tables of a name, ``forward`` and ``forward, 2``, each below the processor and the day.
 
-    If there are several processors, each has a fold.
+    If there are several processors, those of the one that was measured last are in view, and the others in a fold.
     """
     shown = {
         processor: "\n\n".join(
-            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], title)}"
-            for title in result["recorded"]["tables"]
-            if title.partition(",")[0] == name
+            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], each)}"
+            for each in result["recorded"]["tables"]
+            if each.partition(",")[0] == name
         )
         for processor, result in results.items()
     }
     made = {processor: tables for processor, tables in shown.items() if tables}
-    if len(made) == 1:
-        return "".join(made.values())
-    folds = (f"<details><summary>{one}</summary>\n\n{tables}\n\n</details>" for one, tables in made.items())
-    return "\n\n".join(folds)
+    newest = max(made, key=lambda processor: results[processor]["date"])
+    others = "\n\n".join(tables for processor, tables in made.items() if processor != newest)
+    fold = f"\n\n<details><summary>Other processors</summary>\n\n{others}\n\n</details>" if others else ""
+    return made[newest] + fold
 
 
 def notes(results: Mapping[str, Result]) -> str:
-    """Return how the figures of some processors were measured otherwise than the others, as a list."""
-    return "\n".join(f"- {name}: {result['note']}." for name, result in results.items() if "note" in result)
+    """Return how the figures of some processors were measured otherwise than the others, as a list: each note once."""
+    noted = dict.fromkeys(result["note"] for result in results.values() if "note" in result)
+    names = {note: [name for name, result in results.items() if result.get("note") == note] for note in noted}
+    return "\n".join(f"- {'; '.join(names[note])}: {note}." for note in noted)

@@ -151,14 +151,29 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
         assert f"\n| {line} |" in printed
 
 
-def test_recorded_tables_of_one_name_are_shown_by_processor_and_folded_if_there_are_several():
+def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view():
     made = {"head": ["way", "ms"], "rule": ["---", "--:"], "rows": [["a", "1"]]}
-    kinds = {"One": {"core": made, "core, 2": made, "x": made}, "Two": {"x": made}}
-    results = {name: {"date": "2026-11-26", "recorded": {"tables": tables}} for name, tables in kinds.items()}
-    below = "**{}**, 2026-11-26\n\n| way | ms |\n| --- | --: |\n| a | 1 |"
-    assert recorded.by_processor(results, "core") == "\n\n".join([below.format("One")] * 2)
-    fold = f"<details><summary>{{0}}</summary>\n\n{below.replace('{}', '{0}')}\n\n</details>"
-    assert recorded.by_processor(results, "x") == "\n\n".join(map(fold.format, ("One", "Two")))
+    kinds = {"One": ("core", "core, 2", "x"), "Two": ("x",), "Three": ("x", "y")}
+    results = {
+        name: {"date": f"2026-11-2{day}", "recorded": {"tables": dict.fromkeys(names, made)}}
+        for day, (name, names) in zip((5, 7, 6), kinds.items(), strict=True)
+    }
+    one, two, three = (
+        f"**{name}**, {results[name]['date']}\n\n| way | ms |\n| --- | --: |\n| a | 1 |" for name in results
+    )
+    assert recorded.by_processor(results, "core") == f"{one}\n\n{one}"
+    fold = f"<details><summary>Other processors</summary>\n\n{one}\n\n{three}\n\n</details>"
+    assert recorded.by_processor(results, "x") == f"{two}\n\n{fold}"
+
+
+def test_a_note_that_several_processors_share_is_shown_once():
+    results = {
+        "One": {"note": "by older kernels"},
+        "Two": {},
+        "Three": {"note": "by older kernels"},
+        "Four": {"note": "n"},
+    }
+    assert recorded.notes(results) == "- One; Three: by older kernels.\n- Four: n."
 
 
 def printed_and_written(path, *arguments):

@@ -44,7 +44,7 @@ def registers(draw: Drawing) -> None:
 
 
 def roofline(draw: Drawing) -> None:
-    """What bounds a program: below both lines lies what a linear layer, and attention, reach."""
+    """What bounds a program: a linear layer and attention, below both limits."""
     name, measured = next(
         (name, made) for name, result in kernels.items() if (made := result["recorded"].get("roofline"))
     )
