@@ -10,9 +10,8 @@ from max.experimental.tensor import Tensor
 class LayerNorm(Module[[Tensor], Tensor]):
     """Normalize every token to mean 0 and variance 1, then scale and shift each channel.
 
-    ``(x - mean) / sqrt(variance + eps) * weight + bias``, where mean and variance are those of one
-    token's channels, and the variance is the population's: divided by ``dim``, not ``dim - 1``.
-    Source: Ba et al., "Layer Normalization" (2016).
+    ``(x - mean) / sqrt(variance + eps) * weight + bias``, with the mean and variance of one token's channels; the
+    variance is divided by ``dim``, not ``dim - 1``. Source: Ba et al., "Layer Normalization" (2016).
     """
 
     def __init__(self, dim: int, *, eps: float = 1e-5) -> None:

@@ -79,7 +79,9 @@ def merge(sources: Sequence[Source], are_same: Callable[[str, str], bool]) -> st
         known |= dict.fromkeys(source.names, meant)
         imports |= {each for each in taken if meanings[each.bound][0] == each.meaning}
         parts.append(part_of(tree, source, is_program=source is sources[-1]))
-    head = f'"""{ast.get_docstring(tree)}"""\n\nfrom __future__ import annotations\n\n{import_block(imports)}'
+    about = ast.get_docstring(tree) or ""
+    end = '\n"""' if "\n" in about else '"""'
+    head = f'"""{about}{end}\n\nfrom __future__ import annotations\n\n{import_block(imports)}'
     return "\n\n".join([head, "\n\n\n".join(parts)]) + "\n"
 
 

@@ -1,6 +1,6 @@
 """GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2.
 
-To install: pip install max numpy safetensors tokenizers huggingface_hub
+It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def main() -> None:
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     print(options.prompt, end="", flush=True)
-    n_new, n_positions = options.max_new_tokens, model.config.n_positions
-    for piece in stream_text(compiled, tokenizer, input_ids, n_new, sampling, rng, n_positions):
+    text = stream_text(compiled, tokenizer, input_ids, options.max_new_tokens, sampling, rng, model.config.n_positions)
+    for piece in text:
         print(piece, end="", flush=True)
     print()
 
