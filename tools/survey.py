@@ -216,7 +216,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         if FAIL in subject.marks.values():
             begin(name)
             of_drawn = explainer_of(step, lambda: None, seeds)
-            diagnosis = (of_drawn if name in right else explainer).explain(outcomes, sources[name], paths[name])
+            diagnosis = (of_drawn if name in right else explainer).diagnose(outcomes, sources[name], paths[name])
             for explained in diagnosis.explanations:
                 subject.take(explained)
     return Survey(list(surveyed.values()), sorted(used_kernels), compiled)

@@ -52,30 +52,30 @@ class Graded:
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
         seeds = [self.job.seed]
-        outcomes = self.run(NUMBERS)
+        outcomes = self.run_stage(NUMBERS)
         is_drawn = all_pass(outcomes)
         if is_drawn:
-            outcomes = {**outcomes, **self.run(DRAWN, seeds=seeds)}
+            outcomes = {**outcomes, **self.run_stage(DRAWN, seeds=seeds)}
         if any(outcome.mark == FAIL for outcome in outcomes.values()):
-            self.explain(outcomes, seeds if is_drawn else ())
+            self.explain_failures(outcomes, seeds if is_drawn else ())
         elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
             self.compile()
 
     def compile(self) -> None:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
         device = self.job.device or "cpu"
-        outcomes = self.run(TRACING, device=device)
+        outcomes = self.run_stage(TRACING, device=device)
         if any(outcome.mark == FAIL for outcome in outcomes.values()):
             return  # nobody waits for a compiler to hear that
         if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
-            outcomes = {**outcomes, **self.run(COMPILED, traced, device=device)}
+            outcomes = {**outcomes, **self.run_stage(COMPILED, traced, device=device)}
         from checker.max_adapter.runtime import devices
 
         if not self.job.device and all_pass(outcomes) and "gpu" in devices():
             on_gpu = [claim.replace("[cpu]", "[gpu]") for claim in outcomes if "[cpu]" in claim]
-            self.run(COMPILED, on_gpu, device="gpu")
+            self.run_stage(COMPILED, on_gpu, device="gpu")
 
-    def run(
+    def run_stage(
         self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
@@ -120,16 +120,16 @@ class Graded:
             self.to_write += [function.rpartition(".")[2] for function in missing]
             self.tell(events.Missing(missing))
 
-    def explain(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
+    def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
         answers: Answers | None = {} if self.job.hunt else None
         explainer = explainer_of(
             self.step, lambda: self.tell(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
         )
-        diagnosis = explainer.explain(outcomes, self.job.source, self.job.path, self.to_write)
-        for explained in diagnosis.explanations:
-            self.tell(explained)
+        diagnosis = explainer.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
+        for explanation in diagnosis.explanations:
+            self.tell(explanation)
         if self.job.show:
             self.show(diagnosis)
 

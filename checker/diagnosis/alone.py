@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from checker.course.languages import PYTHON, calls
-from checker.diagnosis.causes import File, failed
-from checker.diagnosis.grafting import graft
-from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees
+from checker.diagnosis.grafting import File, graft
+from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
 from checker.events import PASS
 
 
@@ -38,10 +38,8 @@ class Alone:
         restored: what is to be as the step gives it, outside the blanks.
 
     Attributes:
-        missing: the labels of those that are still to write.
         changed: the labels of those whose code differs from the solution's.
         calls: what each may call.
-        only_functions_differ: whether everything else is the solution's: imports, helpers, constants.
     """
 
     def __init__(self, file: File, restored: Collection[str]) -> None:
@@ -54,9 +52,12 @@ class Alone:
         names = self.functions.items()
         self.changed = {label for label, name in names if name not in mine or mine[name].means != theirs[name].means}
         self.calls = calls(tree)
-        as_given = graft(file.source, file.solution, self._theirs(self.functions))
-        self.only_functions_differ = ast.dump(as_given) == PYTHON.meaning(file.solution)
-        self.missing = {*file.to_write}
+
+    @cached_property
+    def only_functions_differ(self) -> bool:
+        """Whether everything else is the solution's: imports, helpers, constants."""
+        as_given = graft(self.file.source, self.file.solution, self._theirs(self.functions))
+        return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judged]:
         """Return what claims say of single functions.
@@ -76,9 +77,9 @@ class Alone:
         fitting = {label: self._fitting(first.get(label, {})) for label in questions}
         judged = {label: {**questions[label], **fitting[label]} for label in questions}
         to_try_again = {
-            label: own
+            label: failed(outcomes)
             for label, outcomes in judged.items()
-            if (own := failed(outcomes)) and beside_none[label] != beside_right[label]
+            if failed(outcomes) and beside_none[label] != beside_right[label]
         }
         second = self.try_({label: beside_none[label] for label in to_try_again}, to_try_again)
         found = []
@@ -111,6 +112,8 @@ class Alone:
         If that turns the file into the solution, the claims pass without being run.
         """
         asked = {label: set(labels) for label, labels in replaced.items() if labels}
+        if not asked:
+            return {}
         becomes_right = self.only_functions_differ and self.changed  # the solution itself was refused
         right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
         codes = {

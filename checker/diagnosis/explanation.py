@@ -1,4 +1,4 @@
-"""Explain a failure: judge each function alone, and look up which known mistake it makes.
+"""Explain a failure: settle what lies in no single blank, then judge each function alone and name its mistake.
 
 The verdict on the whole file stands. To explain it, the claims about one function are tried again with the solution's
 code in all other functions that are wrong or missing (``alone.py``), so that no function is blamed for another.
@@ -6,24 +6,47 @@ code in all other functions that are wrong or missing (``alone.py``), so that no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step
-from checker.diagnosis import causes, mistakes
-from checker.diagnosis.alone import Alone
-from checker.diagnosis.causes import PERHAPS, Blame, File, Try, explained, failed, waits
+from checker.diagnosis import causes
+from checker.diagnosis.alone import Alone, Judged
+from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.mistakes import Edits, KnownMistakes
-from checker.diagnosis.outcomes import Outcomes
+from checker.diagnosis.grafting import File, Try
+from checker.diagnosis.mistakes import KnownMistakes, edited
+from checker.diagnosis.naming import UNNAMED, Named, Naming
+from checker.diagnosis.outcomes import Outcome, Outcomes, failed
 from checker.events import FAIL, PASS, Explanation
 
-CALL = re.compile(r"(\w+)\(")  # in a piece of source
 TOGETHER = "Each function is right alone, but together they are not."
+
+
+@dataclass(frozen=True)
+class Blame:
+    """A function that is to blame.
+
+    Attributes:
+        label: the function.
+        outcomes: what its failing claims said last.
+        named: the known mistake that it makes, if any.
+        shared: what its calls share, if it is right but for that.
+    """
+
+    label: str
+    outcomes: Outcomes
+    named: Named = UNNAMED
+    shared: SharedState | None = None
+
+    def explanations(self) -> list[Explanation]:
+        """Return why its claims fail."""
+        if shared := self.shared:
+            return [Explanation(shared.sentence, self.label, shared.location, claim=claim) for claim in self.outcomes]
+        return [explanation_of(claim, self.label, self.named, outcome) for claim, outcome in self.outcomes.items()]
 
 
 @dataclass(frozen=True)
@@ -32,6 +55,24 @@ class Diagnosis:
 
     explanations: list[Explanation]
     blamed: tuple[Blame, ...] = ()
+
+
+def explanation_of(claim: str, about: str, named: Named, outcome: Outcome) -> Explanation:
+    """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
+
+    A mistake that is a guess comes behind the error's words.
+    """
+    location, has_numbers = outcome.location, outcome.compared is not None
+    if named.mistake and not named.is_guess:
+        figures = outcome.figures if outcome.measured else ""
+        sentence = f"{named.mistake} {figures}".rstrip()
+        return Explanation(sentence, about, location, has_numbers, claim=claim, mistake=named.mistake)
+    sentence = outcome.sentence
+    if named.is_guess:
+        sentence += f" Perhaps: {named.mistake}"
+    elif outcome.compared and (tendency := outcome.compared.tendency()):
+        sentence += f" {tendency}"
+    return Explanation(sentence, about, location, has_numbers, claim=claim, cause=outcome.cause)
 
 
 class Explainer:
@@ -48,8 +89,8 @@ class Explainer:
         self.solution = step.solution_file.read_text()
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
-    def explain(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> Diagnosis:
-        """Return the cause of each failure of a file.
+    def diagnose(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> Diagnosis:
+        """Return the cause of each failure of a file: missing names, what is given, and then functions with a blank.
 
         Args:
             outcomes: what the claims said of it.
@@ -58,36 +99,37 @@ class Explainer:
             to_write: the labels of the functions that are still to write.
         """
         if self.step.language is not PYTHON:
-            return self._explain_in_order(outcomes)
+            return self._diagnose_kernel(outcomes)
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
         file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.try_)
+        naming = Naming(file, self.known)
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
+        mistake = naming.of_file(left)
         restored: Collection[str] = ()
         in_other_order = reordered(source, self.solution)
-        if in_other_order or not self._is_named(left, file):
-            named = self._likely_named(left) - in_other_order
-            of_the_given, restored = causes.from_what_is_given(failed(left), file, named)
-            settled += self._by_their_names(of_the_given, source)
-            left = _without(settled, outcomes)
+        if in_other_order or not mistake:
+            likely_named = self._likely_named(left) - in_other_order
+            of_the_given, restored = causes.from_what_is_given(failed(left), file, likely_named)
+            if of_the_given:
+                settled += self._by_their_names(of_the_given, source)
+                left = _without(settled, outcomes)
+                mistake = naming.of_file(left)
         if not failed(left):
             return Diagnosis(settled)
-        of_functions = OfFunctions(file, self.known, restored).explain(left)
+        of_functions = Blaming(file, naming, restored).diagnose(left, mistake)
         return replace(of_functions, explanations=settled + of_functions.explanations)
 
-    def _by_their_names(self, said: list[Explanation], source: str) -> list[Explanation]:
-        """Return what is said of something given, by the name of the known mistake that changes it alike, if any."""
-        mine = changed_lines(source, self.solution) if said else set()
-        made = (name for name, edits in self.known.edits.items() if self._changes(edits) == mine)
-        name = next(made, "") if mine else ""
-        return [replace(each, sentence=name, mistake=name) if name and each.mark == FAIL else each for each in said]
-
-    def _changes(self, edits: Edits) -> set[tuple[str, str]]:
-        return changed_lines(mistakes.edited(self.solution, edits), self.solution)
-
-    def _is_named(self, outcomes: Outcomes, file: File) -> bool:
-        """Return whether one known mistake explains a whole file, whatever in it was changed."""
-        return bool(failed(outcomes)) and bool(OfFunctions(file, self.known, ()).made_by(outcomes))
+    def _by_their_names(self, explanations: list[Explanation], source: str) -> list[Explanation]:
+        """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
+        changed = changed_lines(source, self.solution)
+        for name, edits in self.known.edits.items():
+            if changed and changed_lines(edited(self.solution, edits), self.solution) == changed:
+                return [
+                    replace(explanation, sentence=name, mistake=name) if explanation.mark == FAIL else explanation
+                    for explanation in explanations
+                ]
+        return explanations
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
@@ -95,10 +137,10 @@ class Explainer:
         return {
             self.functions[label]
             for label in labels
-            if self.known.that_agree(_of(label, outcomes), self.known.only_in(label))
+            if self.known.that_agree(_about(label, outcomes), self.known.only_in(label))
         }
 
-    def _explain_in_order(self, outcomes: Outcomes) -> Diagnosis:
+    def _diagnose_kernel(self, outcomes: Outcomes) -> Diagnosis:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
@@ -106,11 +148,11 @@ class Explainer:
         refused = failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
-        own, possible = _of(first, outcomes), self.known.only_in(first)
-        known = [name for seen in (outcomes, own) for name in self.known.that_agree(seen, possible)]
-        blame = Blame(first, failed(own), known[0] if known else "")
+        own, possible = _about(first, outcomes), self.known.only_in(first)
+        names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(own, possible)]
+        blame = Blame(first, failed(own), Named(names[0]) if names else UNNAMED)
         explanations = [
-            explained(claim, first, blame.mistake, outcome)
+            explanation_of(claim, first, blame.named, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in refused.items()
@@ -118,200 +160,161 @@ class Explainer:
         return Diagnosis(explanations, (blame,))
 
 
-class OfFunctions:
+class Blaming:
     """Explains the failures of one file that lie in its functions with a blank.
 
     Args:
         file: the learner's.
-        known: the mistakes that can be named.
+        naming: finds the known mistakes.
         restored: what is to be as the step gives it, outside the blanks.
     """
 
-    def __init__(self, file: File, known: KnownMistakes, restored: Collection[str]) -> None:
-        self.file, self.known, self.restored, self.functions = file, known, restored, file.functions
+    def __init__(self, file: File, naming: Naming, restored: Collection[str]) -> None:
+        self.file, self.naming, self.restored = file, naming, restored
+        self.functions, self.to_write = file.functions, {*file.to_write}
 
     @cached_property
     def alone(self) -> Alone:
         """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
         return Alone(self.file, self.restored)
 
-    @cached_property
-    def absent(self) -> set[str]:
-        """The functions that the file does without: what they do in the solution, others do in it."""
-        return {label for label, name in self.functions.items() if name not in PYTHON.functions(self.file.source)}
+    def diagnose(self, outcomes: Outcomes, mistake: str) -> Diagnosis:
+        """Return the cause of each failure.
 
-    def explain(self, outcomes: Outcomes) -> Diagnosis:
-        """Return the cause of each failure."""
+        If the known ``mistake`` of the whole file, or nothing, does not lie in a single function that is wrong, it
+        explains every failure. Else the wrong functions are judged one by one; then those are found that are right but
+        for what their calls share; and at last those that only hand on what they were given.
+        """
         refused, wrong = failed(outcomes), self._wrong(outcomes)
-        known = self.made_by(outcomes)
-        lies_in = self.known.lies_in.get(known, set())
-        unjudged = tuple(Blame(label, own) for label, seen in wrong.items() if (own := failed(seen)))
-        if known and len(lies_in & wrong.keys()) != 1:
-            return Diagnosis(_all_from(refused, known), unjudged)
-
-        blamed = self._keeping(outcomes, wrong, self._blamed(outcomes, wrong, known))
+        unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
+        places = self.naming.places(mistake)
+        if mistake and len(places & wrong.keys()) != 1:
+            return Diagnosis(_all_from(refused, mistake), unjudged)
+        blamed = self._judge(outcomes, wrong, mistake)
+        blamed = self._blame_shared_state(outcomes, wrong, blamed)
         if not blamed:
             return Diagnosis(_all_from(refused, self._together(refused)), unjudged)
-        return Diagnosis(self._said(outcomes, self._copied(blamed)), blamed)
+        blamed = self._name_copies(blamed)
+        return Diagnosis(self._explanations(outcomes, blamed), blamed)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
-        about = dict.fromkeys(outcome.about for outcome in outcomes.values() if outcome.mark != PASS)
-        return {
-            label: {claim: seen for claim, seen in _of(label, outcomes).items() if seen.mark != PASS}
-            for label in about
-            if label not in self.alone.missing
-        }
+        refused = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != PASS}
+        labels = dict.fromkeys(outcome.about for outcome in refused.values())
+        return {label: _about(label, refused) for label in labels if label not in self.to_write}
 
-    def _blamed(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], known: str) -> tuple[Blame, ...]:
-        """Return the functions that are to blame; the one in which a ``known`` mistake lies need not be judged."""
-        alone, lies_in = self.alone, self.known.lies_in.get(known, set())
-        judged = alone.judge(
-            {label: claims for label, claims in wrong.items() if label not in lies_in}, wrong.keys() | alone.missing
-        )
-        if doubted := {claim: seen for each in judged for claim, seen in each.doubted.items()}:
-            others = self.functions.keys() - wrong.keys() - alone.missing  # one whose own claims hold may be behind it
-            judged += alone.judge(dict.fromkeys(others, doubted), self.functions.keys())
-        unfit = {each.label for each in judged if not each.fits}
-        all_judged = {label: wrong[label] for label in lies_in & wrong.keys()} | {
-            each.label: each.outcomes for each in judged
-        }
-        failing = {label: own for label, seen in all_judged.items() if (own := failed(seen))}
-        sure = failing.keys() - unfit
-        order = list(dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing]))
-        blamed = (
-            Blame(
-                label,
-                failing[label],
-                known if label in lies_in else self._mistake_of(label, all_judged[label], _of(label, outcomes)),
-            )
-            for label in sorted(failing, key=order.index)
-            if label in sure or not alone.called_of(sure, label)
-        )
+    # ------------------------------------------------------------ each function alone
+
+    def _judge(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], mistake: str) -> tuple[Blame, ...]:
+        """Return the functions that are to blame, in the order of their claims.
+
+        The one in which a known ``mistake`` of the file lies need not be judged.
+        """
+        places = self.naming.places(mistake)
+        judged = self._judged({label: seen for label, seen in wrong.items() if label not in places}, wrong)
+        alone = {label: wrong[label] for label in wrong if label in places}
+        alone |= {function.label: function.outcomes for function in judged}
+        failing = {label: failed(seen) for label, seen in alone.items() if failed(seen)}
+        unfit = {function.label for function in judged if not function.fits}
+        in_order = dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing])
+        blamed = []
+        for label in self._at_fault([label for label in in_order if label in failing], unfit):
+            named = Named(mistake)
+            if label not in places:
+                ask = partial(self._ask, label)
+                named = self.naming.of_function(label, alone[label], _about(label, outcomes), ask)
+            blamed.append(Blame(label, failing[label], named))
         return tuple(blamed)
 
-    def _keeping(self, outcomes: Outcomes, wrong: Collection[str], blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
-        """Return what is blamed, first what only goes wrong because it keeps something, unless its mistake is known."""
-        sure = {blame.label for blame in blamed if blame.mistake and not blame.mistake.startswith(PERHAPS)}
-        suspects = _first_after_a_pass(outcomes, [label for label in wrong if label not in sure])
-        kept = causes.kept_between_calls(outcomes, suspects, self.file)
-        keeping = (Blame(label, failed(_of(label, outcomes)), kept=each) for label, each in kept.items())
-        return *keeping, *(blame for blame in blamed if blame.label not in kept)
+    def _judged(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judged]:
+        """Return what claims say of single functions, and of those that may be behind a claim in doubt.
 
-    def _said(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
-        """Return what is said of each claim: why it fails, or for whom it waits."""
-        said = [each for blame in blamed for each in blame.explanations()]
-        labels = [blame.label for blame in blamed]
-        for claim, outcome in failed(_without(said, outcomes)).items():
-            said.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, labels)))
-        return said
-
-    # ------------------------------------------------------------ known mistakes
-
-    def made_by(self, outcomes: Outcomes) -> str:
-        """Return the known mistake that explains the whole file, or nothing.
-
-        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
-        be put together in another way than the solution.
+        A function whose own claims hold may be behind one.
         """
-        last, agreeing = list(outcomes.values())[-1].about, list[str]()
-        for name, answers in self.known.answers.items():
-            if self.known.lies_in[name] & {*self.file.to_write}:
-                continue
-            own = self.known.lies_in[name] | {last}
-            telling = {
-                claim: seen
-                for claim, seen in outcomes.items()
-                if seen.about in own or not (seen.is_error or answers[claim].is_error)
-            }
-            agreeing += self.known.that_agree(telling, [name])
-        known = self._closest(outcomes, agreeing)
-        return "" if known.startswith(PERHAPS) else known
+        judged = self.alone.judge(questions, {*wrong, *self.to_write})
+        if doubted := {claim: seen for function in judged for claim, seen in function.doubted.items()}:
+            others = [label for label in self.functions if label not in wrong and label not in self.to_write]
+            judged += self.alone.judge(dict.fromkeys(others, doubted), self.functions.keys())
+        return judged
 
-    def _mistake_of(self, label: str, judged: Outcomes, own: Outcomes) -> str:
-        """Return the known mistake that one function makes, or nothing.
+    def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
+        """Return which of the functions that fail alone are at fault.
 
-        Args:
-            label: the function.
-            judged: what the claims that failed say of it alone.
-            own: what the claims about it said of the whole file.
+        One that does not fit the solution's code is not if it calls another one that fails.
         """
-        known = self.known
-        possible = [name for name in known.answers if known.lies_in[name] <= {label} | self.absent]
-        candidates = known.that_agree({**own, **judged}, possible)
-        ask = known.telling_apart(candidates)
-        if not candidates:  # what held of the whole file may not hold alone
-            candidates, ask = known.that_agree(judged, possible), list(own.keys() - judged.keys())
-        if candidates and ask:
-            seen = self.alone.try_({label: self.functions.keys() - {label}}, {label: ask}).get(label, {})
-            candidates = known.that_agree(seen, candidates)
-        return self._closest({**own, **judged}, candidates)
+        sure = [label for label in failing if label not in unfit]
+        return [label for label in failing if label in sure or not self.alone.called_of(sure, label)]
 
-    def _closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
-        """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
+    def _ask(self, label: str, claims: Collection[str]) -> Outcomes:
+        """Return what some claims say of a function with the solution's code in all others."""
+        return self.alone.try_({label: self.functions.keys() - {label}}, {label: claims}).get(label, {})
 
-        One that is known by its errors alone has to call what the learner's function calls; and it is named with a
-        "Perhaps" if the sizes in the errors are others.
-        """
-        answers = self.known.answers
-        proven = [name for name in names if mistakes.by_numbers(outcomes, answers[name])]
-        name = self.known.closest(outcomes, proven or [name for name in names if self._calls_the_same(name)])
-        return name if not name or proven or mistakes.to_the_letter(outcomes, answers[name]) else PERHAPS + name
+    # ------------------------------------------------------------ what more can be said
 
-    def _calls_the_same(self, name: str) -> bool:
-        """Return whether the learner's functions in which a mistake would lie call all that it calls."""
-        places, lines = self.known.lies_in[name], self.file.source.splitlines()
-        names = {self.functions[label] for label in places}
-        own = [each for name, each in PYTHON.functions(self.file.source).items() if name in names]
-        called = CALL.findall("\n".join(line for each in own for line in lines[each.first - 1 : each.last]))
-        made = CALL.findall("\n".join(self.known.edits[name].values()))
-        return not places or {*made} <= {*called}
+    def _blame_shared_state(
+        self, outcomes: Outcomes, wrong: Collection[str], blamed: tuple[Blame, ...]
+    ) -> tuple[Blame, ...]:
+        """Return what is blamed, first what is right but for what its calls share, unless its mistake is known."""
+        named = {blame.label for blame in blamed if blame.named.mistake and not blame.named.is_guess}
+        suspects = _first_after_a_pass(outcomes, [label for label in wrong if label not in named])
+        shared = causes.shared_between_calls(outcomes, suspects, self.file)
+        sharing = (Blame(label, failed(_about(label, outcomes)), shared=state) for label, state in shared.items())
+        return *sharing, *(blame for blame in blamed if blame.label not in shared)
 
-    def _copied(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
+    def _name_copies(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
         """Return what is blamed; if a result is only what was given, that is the mistake, unless there is another.
 
         The first comparison is made again, with what the function was given.
         """
-        compared = {
-            blame.label: [claim for claim, seen in blame.outcomes.items() if seen.compared][:1]
+        asked = {
+            blame.label: [claim]
             for blame in blamed
-            if not (blame.mistake or blame.kept)
+            if not (blame.named.mistake or blame.shared)
+            for claim in [claim for claim, outcome in blame.outcomes.items() if outcome.compared][:1]
         }
-        asked = {label: claims for label, claims in compared.items() if claims}
         if not asked:
             return blamed
         code = compile(self.file.source, self.file.step_path, "exec")
         answers = self.file.try_(dict.fromkeys(asked, code), asked, show=True)
         copied = {
-            label: f"The result is {name}, unchanged."
-            for label, own in answers.items()
-            for outcome in own.values()
+            label: Named(f"The result is {name}, unchanged.")
+            for label, seen in answers.items()
+            for outcome in seen.values()
             if outcome.compared and (name := outcome.compared.copied())
         }
-        return tuple(replace(blame, mistake=copied.get(blame.label, blame.mistake)) for blame in blamed)
+        return tuple(replace(blame, named=copied.get(blame.label, blame.named)) for blame in blamed)
+
+    def _explanations(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
+        """Return what is said of each claim: why it fails, or for whom it waits."""
+        explanations = [explanation for blame in blamed for explanation in blame.explanations()]
+        labels = [blame.label for blame in blamed]
+        for claim, outcome in failed(_without(explanations, outcomes)).items():
+            explanations.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, labels)))
+        return explanations
 
     def _together(self, refused: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
-        written = self.alone.changed - self.alone.missing
+        written = self.alone.changed - self.to_write
         first = next(iter(refused.values()))
         return "" if first.is_error or len(written) < 2 else TOGETHER
 
 
-def _of(label: str, outcomes: Outcomes) -> Outcomes:
+def _about(label: str, outcomes: Outcomes) -> Outcomes:
+    """Return the outcomes of the claims about one function."""
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
-def _without(said: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
-    """Return the outcomes of the claims on which nothing has been said."""
-    answered = {each.claim for each in said}
-    return {claim: outcome for claim, outcome in outcomes.items() if claim not in answered}
+def _without(explanations: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
+    """Return the outcomes of the claims that are not explained."""
+    explained = {explanation.claim for explanation in explanations}
+    return {claim: outcome for claim, outcome in outcomes.items() if claim not in explained}
 
 
 def _first_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
     """Return, of some functions, the first claim about each that failed, if an earlier one held."""
     firsts = {}
     for label in labels:
-        own = _of(label, outcomes)
+        own = _about(label, outcomes)
         first = next((claim for claim, outcome in own.items() if outcome.mark == FAIL), None)
         if first and next(iter(own.values())).mark == PASS:
             firsts[label] = first
@@ -322,6 +325,6 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = refused.items()
     return [
-        explained(first, outcome.about, sentence, outcome),
+        explanation_of(first, outcome.about, Named(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]

@@ -20,7 +20,7 @@ ABOVE = "Above the blank, a line is not as the step gives it."
 
 
 @dataclass(frozen=True)
-class Difference:
+class Change:
     """Something given that a learner's file has otherwise.
 
     Attributes:
@@ -40,7 +40,7 @@ class Difference:
         return Location(self.line, code_in(path, self.line), instead=self.instead, instead_line=self.line)
 
 
-def differences(learner: str, solution: str) -> list[Difference]:
+def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
     """Return how the learner's constants, fields and helpers differ from those of the solution that have their name.
 
     Of a function with a blank, the order of the parameters and the statements before the blank are compared.
@@ -48,14 +48,14 @@ def differences(learner: str, solution: str) -> list[Difference]:
     mine, theirs = _named(ast.parse(learner)), _named(ast.parse(solution))
     blanks = {blank.function: blank.first for blank in find_blanks(solution)}
     lines = learner.splitlines(), solution.splitlines()
-    found: list[Difference | None] = []
+    changes: list[Change | None] = []
     for name, node in mine.items():
         other = theirs.get(name, node)
         if name not in blanks:
-            found.append(_difference(name, node, other, lines) if _differ(node, other) else None)
+            changes.append(_change(name, node, other, lines) if _differ(node, other) else None)
         elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-            found.append(_other_beginning(name, node, other, blanks[name], lines))
-    return [each for each in found if each]
+            changes.append(_other_beginning(name, node, other, blanks[name], lines))
+    return [change for change in changes if change]
 
 
 def reordered(learner: str, solution: str) -> set[str]:
@@ -73,7 +73,8 @@ def in_other_order(mine: FunctionNode, theirs: FunctionNode) -> bool:
 def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
     """Return what is given and was changed: the name of each, and the first line of it that differs."""
     lines = learner.splitlines()
-    return {(each.name, lines[each.line - 1].strip()) for each in differences(learner, solution)}
+    changes = changes_outside_blanks(learner, solution)
+    return {(change.name, lines[change.line - 1].strip()) for change in changes}
 
 
 def name_of(node: ast.stmt) -> str:
@@ -86,7 +87,7 @@ def name_of(node: ast.stmt) -> str:
 
 def lines_given(function: str, wanted: Iterable[str]) -> int | None:
     """Return how many of a function's first statements are among ``wanted``, which names them as ``function:2``."""
-    marked = (each.rpartition(LINES) for each in wanted)
+    marked = (name.rpartition(LINES) for name in wanted)
     return next((int(count) for owner, _, count in marked if owner == function), None)
 
 
@@ -116,27 +117,25 @@ def _differ(mine: ast.stmt, theirs: ast.stmt) -> bool:
     return ast.dump(mine) != ast.dump(theirs)
 
 
-def _difference(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Difference:
+def _change(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change:
     values = [ast.unparse(value) for node in (mine, theirs) if (value := getattr(node, "value", None))]
     if len(values) == 2 and max(map(len, values)) <= LONGEST:
         sentence = f"Outside the blanks, {name} is {values[0]}; the step gives {values[1]}."
     else:
         sentence = f"Outside the blanks, {name} is not as the step gives it."
-    return Difference(name, sentence, *_place(*next(_unlike(mine, theirs)), lines))
+    return Change(name, sentence, *_place(*next(_unlike(mine, theirs)), lines))
 
 
-def _other_beginning(
-    name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines
-) -> Difference | None:
+def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines) -> Change | None:
     """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
     count = sum((node.end_lineno or 0) < blank for node in theirs.body)
     if in_other_order(mine, theirs):
         names, given = (", ".join(_parameters(node)) for node in (mine, theirs))
         order = f"The parameters are ({names}); the step gives them as ({given}), and callers rely on that order."
-        return Difference(f"{name}{LINES}{count}", order, *_place(mine, theirs, lines))
+        return Change(f"{name}{LINES}{count}", order, *_place(mine, theirs, lines))
     for node, other in zip(mine.body[:count], theirs.body[:count], strict=False):
         if _differ(node, other) and not _is_text(other):
-            return Difference(f"{name}{LINES}{count}", ABOVE, *_place(*next(_unlike(node, other)), lines))
+            return Change(f"{name}{LINES}{count}", ABOVE, *_place(*next(_unlike(node, other)), lines))
     return None
 
 
@@ -163,7 +162,7 @@ def _code_of(node: ast.stmt, lines: list[str]) -> list[str]:
 
 
 def _parameters(node: FunctionNode) -> list[str]:
-    return [each.arg for each in node.args.args]
+    return [parameter.arg for parameter in node.args.args]
 
 
 def _is_text(node: ast.stmt) -> bool:

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from types import CodeType
+from typing import Protocol
 
 from checker.course.languages import FunctionNode
 from checker.diagnosis.given import in_other_order, lines_given, name_of
+from checker.diagnosis.outcomes import Outcomes
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
+
+
+class Try(Protocol):
+    """Runs some modules, given as code by name, and then the claims that are asked for on each."""
+
+    def __call__(
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = False
+    ) -> Mapping[str, Outcomes]:
+        """Return the outcomes by name; with ``show``, with what the functions were given."""
 
 
 def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
@@ -37,6 +49,30 @@ def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: s
     # What is imported from __future__ has to come first, and holds here too, for all that this module compiles.
     body = [node for node in both if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
     return _filed(compile(ast.Module(body, []), path, "exec"), solution_path)
+
+
+@dataclass(frozen=True)
+class File:
+    """A learner's file beside the solution: the ``source`` of both and where they are, and what a learner writes.
+
+    ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
+    ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write;
+    ``try_`` runs edited versions of the file.
+    """
+
+    source: str
+    path: str
+    solution: str
+    solution_path: str
+    step_path: str
+    functions: Mapping[str, str]
+    to_write: Collection[str]
+    try_: Try
+
+    def grafted(self, theirs: Collection[str]) -> CodeType:
+        """Return the file with the solution's code in the place of ``theirs``, by qualified names."""
+        tree = graft(self.source, self.solution, theirs)
+        return compile_grafted(tree, self.solution, self.path, self.solution_path)
 
 
 def _far(solution: str) -> ast.Module:

@@ -55,7 +55,9 @@ def without_unused(source: str) -> str:
                 first, last = node.lineno - 1, node.end_lineno or node.lineno
                 was_group = lines[first - 1] == lines[last] == "\n"  # of one statement, between empty lines
                 node.names = kept
-                lines[first : last + (was_group and not kept)] = [f"{ast.unparse(node)}\n"] if kept else []
+                if was_group and not kept:
+                    last += 1
+                lines[first:last] = [f"{ast.unparse(node)}\n"] if kept else []
     return "".join(lines)
 
 

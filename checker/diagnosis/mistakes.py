@@ -28,8 +28,8 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
 from checker.course.progress import digest
 from checker.course.steps import Step
-from checker.diagnosis.outcomes import Observed, Outcome, Outcomes, Raised, Said, Sketch, agrees
-from checker.events import FAIL, WAITS
+from checker.diagnosis.outcomes import Observed, Outcome, Outcomes, Raised, Said, Sketch, agrees, failed
+from checker.events import WAITS
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 
@@ -154,8 +154,8 @@ class KnownMistakes:
 
 def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
-    failures = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == FAIL}
-    return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failures.items())
+    refused = failed(outcomes).items()
+    return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in refused)
 
 
 def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:

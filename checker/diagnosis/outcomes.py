@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from checker.course.languages import Location
+from checker.events import FAIL
 from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
 GROUPS = 64
@@ -102,7 +103,7 @@ class Raised:
         return f"{self.kind}: {self.text}"
 
     @property
-    def alike(self) -> tuple[str, str]:
+    def without_sizes(self) -> tuple[str, str]:
         """The error but for the sizes in its message: each way of writing a file has its own."""
         return self.kind, SIZE.sub("", self.text)
 
@@ -151,7 +152,7 @@ class Outcome:
         """Of an error, its line, kind and words, but for the sizes in them; nothing if no line of the file is known."""
         if not (isinstance(self.observed, Raised) and self.location):
             return ""
-        return " ".join([f"line {self.location.line}:", *self.observed.alike])
+        return " ".join([f"line {self.location.line}:", *self.observed.without_sizes])
 
     @property
     def figures(self) -> str:
@@ -159,16 +160,21 @@ class Outcome:
         return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
 
     @property
-    def alike(self) -> object:
+    def essence(self) -> object:
         """What two outcomes must have in common to be the same."""
-        return self.observed.alike if isinstance(self.observed, Raised) else self.observed
+        return self.observed.without_sizes if isinstance(self.observed, Raised) else self.observed
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
+
+
+def failed(outcomes: Outcomes) -> dict[str, Outcome]:
+    """Return the outcomes of the claims that failed."""
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == FAIL}
 
 
 def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:
     """Return whether two outcomes of a claim are the same."""
     if outcome is None or other is None:
         return False
-    return (outcome.mark, outcome.alike) == (other.mark, other.alike)
+    return (outcome.mark, outcome.essence) == (other.mark, other.essence)

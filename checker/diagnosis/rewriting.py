@@ -165,8 +165,9 @@ def _filled(piece: Any, bound: Bound) -> Any:
     if isinstance(piece, list):
         filled: list[Any] = []
         for item in piece:
-            many = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value) and bound.get(item.value.id)
-            filled += many if isinstance(many, list) else [_filled(item, bound)]  # what *a or **k stands for
+            is_several = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value)
+            several = bound.get(item.value.id) if is_several else None  # what *a or **k stands for
+            filled += several if isinstance(several, list) else [_filled(item, bound)]
         return filled
     if isinstance(piece, ast.AST):
         return type(piece)(**{name: _filled(value, bound) for name, value in ast.iter_fields(piece)})

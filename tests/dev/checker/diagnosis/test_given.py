@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.diagnosis.given import differences
+from checker.diagnosis.given import changes_outside_blanks
 
 SOLUTION = '''\
 LIMIT = 3
@@ -55,5 +55,5 @@ def apart(
     ],
 )
 def test_what_differs_from_what_is_given_is_found(before, after, name, line, instead):
-    found = differences(SOLUTION.replace(before, after), SOLUTION)
+    found = changes_outside_blanks(SOLUTION.replace(before, after), SOLUTION)
     assert [(each.name, each.line, each.instead) for each in found] == ([(name, line, instead)] if name else [])

@@ -1,0 +1,116 @@
+"""Find the known mistake that a file, or one of its functions, makes: the one that gives the same outcomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+
+from checker.course.languages import PYTHON, Function
+from checker.diagnosis.grafting import File
+from checker.diagnosis.mistakes import KnownMistakes, by_numbers, to_the_letter
+from checker.diagnosis.outcomes import Outcomes, failed
+
+CALL = re.compile(r"(\w+)\(")  # in a piece of source
+
+
+@dataclass(frozen=True)
+class Named:
+    """The known mistake behind some failures, or nothing.
+
+    It is a guess if only the kind of its errors is the same, and the sizes in them are others.
+    """
+
+    mistake: str
+    is_guess: bool = False
+
+
+UNNAMED = Named("")
+
+
+class Naming:
+    """Finds the known mistakes that explain what claims say of one file.
+
+    Args:
+        file: the learner's.
+        known: the mistakes that can be named.
+    """
+
+    def __init__(self, file: File, known: KnownMistakes) -> None:
+        self.file, self.known = file, known
+
+    @cached_property
+    def written(self) -> dict[str, Function]:
+        """The functions with a blank that the file has, by label."""
+        functions = PYTHON.functions(self.file.source)
+        return {label: functions[name] for label, name in self.file.functions.items() if name in functions}
+
+    def places(self, mistake: str) -> set[str]:
+        """Return the labels of the functions in which a mistake lies; none of no mistake."""
+        return self.known.lies_in[mistake] if mistake else set()
+
+    def of_file(self, outcomes: Outcomes) -> str:
+        """Return the known mistake that explains a whole file, or nothing.
+
+        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
+        be put together in another way than the solution.
+        """
+        if not failed(outcomes):
+            return ""
+        last, agreeing = list(outcomes.values())[-1].about, list[str]()
+        for mistake, answers in self.known.answers.items():
+            if self.places(mistake) & {*self.file.to_write}:
+                continue
+            decisive = self.places(mistake) | {last}
+            telling = {
+                claim: outcome
+                for claim, outcome in outcomes.items()
+                if outcome.about in decisive or not (outcome.is_error or answers[claim].is_error)
+            }
+            agreeing += self.known.that_agree(telling, [mistake])
+        named = self._closest(outcomes, agreeing)
+        return "" if named.is_guess else named.mistake
+
+    def of_function(
+        self, label: str, alone: Outcomes, in_file: Outcomes, ask: Callable[[Collection[str]], Outcomes]
+    ) -> Named:
+        """Return the known mistake that one function makes.
+
+        Args:
+            label: the function.
+            alone: what the claims that failed say of it alone.
+            in_file: what the claims about it said of the whole file.
+            ask: returns what more claims say of it alone.
+        """
+        outcomes = {**in_file, **alone}
+        nowhere_else = {label} | (self.file.functions.keys() - self.written.keys())  # of what is absent, others do it
+        possible = [mistake for mistake in self.known.answers if self.places(mistake) <= nowhere_else]
+        candidates = self.known.that_agree(outcomes, possible)
+        open_claims = self.known.telling_apart(candidates)
+        if not candidates:  # what held of the whole file may not hold alone
+            candidates = self.known.that_agree(alone, possible)
+            open_claims = list(in_file.keys() - alone.keys())
+        if candidates and open_claims:
+            candidates = self.known.that_agree(ask(open_claims), candidates)
+        return self._closest(outcomes, candidates)
+
+    def _closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> Named:
+        """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
+
+        One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
+        the sizes in the errors are the same.
+        """
+        answers = self.known.answers
+        proven = [mistake for mistake in mistakes if by_numbers(outcomes, answers[mistake])]
+        mistake = self.known.closest(outcomes, proven or list(filter(self.is_possible, mistakes)))
+        is_guess = mistake != "" and not proven and not to_the_letter(outcomes, answers[mistake])
+        return Named(mistake, is_guess)
+
+    def is_possible(self, mistake: str) -> bool:
+        """Return whether the learner's functions in which a mistake would lie call all that it calls."""
+        places, lines = self.places(mistake), self.file.source.splitlines()
+        own = [function for label, function in self.written.items() if label in places]
+        called = CALL.findall("\n".join(line for each in own for line in lines[each.first - 1 : each.last]))
+        made = CALL.findall("\n".join(self.known.edits[mistake].values()))
+        return not places or {*made} <= {*called}
