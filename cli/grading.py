@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.blanks import Missing, read_text
+from checker.course.blanks import NoSuchFile, read_text
 from checker.course.languages import Unreadable
 from checker.course.skeletons import is_begun
 from checker.course.steps import ROOT, Step, all_steps, relative_path
@@ -103,7 +103,7 @@ def take(checkout: Path) -> dict[Step, str | Unreadable]:
     for step in all_steps():
         try:
             texts[step] = read_text(folder / step.learner_file.name)
-        except Missing:
+        except NoSuchFile:
             continue
         except Unreadable as error:
             texts[step] = error

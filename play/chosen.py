@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import Missing, read_statically, read_text
+from checker.course.blanks import NoSuchFile, read_statically, read_text
 from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing, standing
@@ -118,7 +118,7 @@ def why_unreadable(step: Step) -> str:
     """Return why the learner's file of a step cannot be read, in a sentence; nothing if it can, or is missing."""
     try:
         read_statically(step, step.learner_file)
-    except Missing:
+    except NoSuchFile:
         return ""
     except Unreadable as error:
         return str(error)

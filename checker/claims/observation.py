@@ -218,8 +218,9 @@ class Observation:
             draw.start_over()
         with eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
-        is_found = again and place_in(again.value, path)[1] and NO_GRAPH not in str(again.value)
-        return again if again and is_found else failure
+        if again and place_in(again.value, path)[1] and NO_GRAPH not in str(again.value):
+            return again
+        return failure
 
 
 def own_fault(error: BaseException) -> str:
@@ -251,7 +252,8 @@ def sentence_of(item: pytest.Function) -> str:
         return sentence
     from checker.max_adapter.runtime import uses_tf32
 
-    return f"{sentence.rstrip('.')}, on this GPU{' to the share that TF32 allows' * uses_tf32('gpu')}."
+    share = " to the share that TF32 allows" if uses_tf32("gpu") else ""
+    return f"{sentence.rstrip('.')}, on this GPU{share}."
 
 
 def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:

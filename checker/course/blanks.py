@@ -125,7 +125,7 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
 MOST_BYTES = 1_000_000  # a step has a few thousand
 
 
-class Missing(Unreadable):
+class NoSuchFile(Unreadable):
     """There is no such file."""
 
 
@@ -168,7 +168,7 @@ def read_bytes(path: Path) -> bytes:
             raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
         return path.read_bytes()
     except FileNotFoundError:
-        raise Missing("The file is missing.", anew="writes it anew") from None
+        raise NoSuchFile("The file is missing.", anew="writes it anew") from None
     except OSError as error:  # a circular link, a file that may not be read
         why = (error.strerror or str(error)).lower()
         raise Unreadable(f"The file cannot be read: {why}. Move it away;", anew="writes it anew") from None

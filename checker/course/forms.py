@@ -40,29 +40,31 @@ def changed_since(step: Step, source: str) -> str:
 
 def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
     """Return whether one function can be called wherever another is."""
-    own, given = ([*node.args.posonlyargs, *node.args.args] for node in (mine, theirs))
-    by_name = {each.arg for each in theirs.args.kwonlyargs}
-    needed = {each.arg for each in own[: len(own) - len(mine.args.defaults)]} - by_name
-    pairs = zip(mine.args.kwonlyargs, mine.args.kw_defaults, strict=True)
-    order = [each.arg for each in own if each.arg in {each.arg for each in given}]
-    needed_by_name = {each.arg for each, default in pairs if default is None}
+    own, given = ([each.arg for each in (*node.args.posonlyargs, *node.args.args)] for node in (mine, theirs))
+    own_by_name, given_by_name = ([each.arg for each in node.args.kwonlyargs] for node in (mine, theirs))
+    needed = {*own[: len(own) - len(mine.args.defaults)]} - {*given_by_name}
+    defaults = zip(own_by_name, mine.args.kw_defaults, strict=True)
+    needed_by_name = {name for name, default in defaults if default is None}
     return (
         len(needed) <= len(given) - len(theirs.args.defaults)
         and (len(own) >= len(given) or mine.args.vararg is not None)
-        and (by_name <= {each.arg for each in (*own, *mine.args.kwonlyargs)} or mine.args.kwarg is not None)
-        and needed_by_name <= by_name
-        and order == [each.arg for each in given if each.arg in order]
+        and ({*given_by_name} <= {*own, *own_by_name} or mine.args.kwarg is not None)
+        and needed_by_name <= {*given_by_name}
+        and [name for name in own if name in given] == [name for name in given if name in own]
     )
 
 
 def _set_by(node: FunctionNode) -> list[str]:
     """Return what an ``__init__`` sets: ``self.weight``."""
-    stored = (each for each in ast.walk(node) if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store))
-    return [ast.unparse(each) for each in stored] if node.name == "__init__" else []
+    if node.name != "__init__":
+        return []
+    attributes = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
+    return [ast.unparse(attribute) for attribute in attributes if isinstance(attribute.ctx, ast.Store)]
 
 
 def _form(node: FunctionNode) -> str:
-    for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
-        each.annotation = None
+    for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        parameter.annotation = None
     parameters = ast.unparse(node.args).removeprefix("self").removeprefix(", ")
-    return f"({parameters})" + " with " * bool(_set_by(node)) + " and ".join(_set_by(node))
+    attributes = " and ".join(_set_by(node))
+    return f"({parameters}) with {attributes}" if attributes else f"({parameters})"

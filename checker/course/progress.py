@@ -15,8 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.course.blanks import Missing, read_statically, skeleton
-from checker.course.forms import other_forms
+from checker.course.blanks import NoSuchFile, read_statically, skeleton
 from checker.course.languages import Unreadable
 from checker.course.steps import ROOT, Step, replacing
 
@@ -132,7 +131,7 @@ def standing(step: Step) -> Standing:
     state, begun = ("changed", "changed since its pass") if passed else ("in progress", "in progress")
     try:
         static = read_statically(step, step.learner_file)
-    except Missing:
+    except NoSuchFile:
         return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         place = error.location
@@ -143,9 +142,13 @@ def standing(step: Step) -> Standing:
     code = digest_of_code(step, static.source)
     if passed and passed["code"] == code:
         if passed["check"] != digest_of_check(step):
-            first, *more = [name.rpartition(".")[2] for name in other_forms(step, static.source)] or [""]
-            see = f" (see {first}{f' and {len(more)} more' if more else ''})" if first else ""
-            return Standing(step, "changed", f"done, but its check has changed since{see}")
+            from checker.course.forms import other_forms  # which a check does without
+
+            words = "done, but its check has changed since"
+            if names := [name.rpartition(".")[2] for name in other_forms(step, static.source)]:
+                more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+                words = f"{words} (see {names[0]}{more})"
+            return Standing(step, "changed", words)
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code

@@ -37,7 +37,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         case Claimed():
             return _claimed(state, event)
         case Explanation():
-            return replace(state, explained=(*state.explained, event)), []
+            return replace(state, explanations=(*state.explanations, event)), []
         case events.StageEnded():
             return _stage_ended(state, event.stage, seconds)
         case events.Missing():
@@ -68,9 +68,11 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
 def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
     reading, stop = event.reading, state.plan.language.stop
-    labels = tuple(each.blank.label for each in reading.to_write)
+    labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
     state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
-    rows: list[Effect] = [Row(TODO, each.blank.label, what_to_do(each, stop), each.line) for each in reading.to_write]
+    rows: list[Effect] = [
+        Row(TODO, unwritten.blank.label, what_to_do(unwritten, stop), unwritten.line) for unwritten in reading.to_write
+    ]
     if reading.can_be_tried:
         return state, rows
     state, effects = _ended(state, event, seconds)
@@ -81,7 +83,7 @@ def _missing(state: State, event: events.Missing) -> Advanced:
     """Show the functions that the file does not have, now that it has run."""
     labels = [function.rpartition(".")[2] for function in event.functions]
     sentences = [what_to_do_about_missing(function, meant) for function, meant in event.functions.items()]
-    rows: list[Effect] = [Row(TODO, *each) for each in zip(labels, sentences, strict=True)]
+    rows: list[Effect] = [Row(TODO, label, text) for label, text in zip(labels, sentences, strict=True)]
     return replace(state, to_write=(*state.to_write, *labels)), rows
 
 
@@ -128,7 +130,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
 
 def _cause_of(state: State, failed: Claimed) -> str:
     """Return what is behind a failure: a known mistake, or else the reason of the claim."""
-    return next((each.mistake for each in state.explained if each.claim == failed.claim), "") or failed.reason
+    return next((why.mistake for why in state.explanations if why.claim == failed.claim), "") or failed.reason
 
 
 def _held(state: State) -> Advanced:
@@ -196,7 +198,7 @@ def _said_of(state: State, verdict: Verdict) -> list[Effect]:
     task, options, offers = state.plan.task, state.plan.options, state.plan.offers
     if state.has_failed and state.phase in WAS_PASSED:
         effects.append(said(_taken_back(state)))
-    with_numbers = [each.about for each in verdict.explanations if each.numbers and each.about]
+    with_numbers = [why.about for why in verdict.explanations if why.numbers and why.about]
     if state.drawn_failed:
         again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
         effects.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
@@ -222,7 +224,7 @@ def _taken_back(state: State) -> str:
 def _shown_of(state: State, verdict: Verdict) -> list[Effect]:
     """Return the explanations of a verdict; the one to begin with is read last, and acted on."""
     first, others = verdict.explanations[:1], verdict.explanations[1:]
-    wrong = list(dict.fromkeys(each.about for each in verdict.explanations))
+    wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
     if len(wrong) < 2:
         return [*reversed(others), *first]
     begin = said(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")

@@ -49,7 +49,7 @@ class View:
     offers = Offers()
 
     def __init__(self) -> None:
-        self.alike: list[Row] = []  # of one function, with one mark and cause; the last ones are not shown yet
+        self.similar: list[Row] = []  # of one function, with one mark and cause; the last ones are not shown yet
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""
@@ -57,16 +57,16 @@ class View:
     def show(self, item: Item) -> None:
         """Show something that has become known; of many rows that are alike, the first ones and a count."""
         row = item if isinstance(item, Row) and item.mark in (PASS, FAIL) else None
-        if self.alike and not (row and _kind(row) == _kind(self.alike[-1])):
+        if self.similar and not (row and _kind(row) == _kind(self.similar[-1])):
             self.unfold()
         if row:
-            self.alike.append(row)
-        if not row or (row.mark == PASS and len(self.alike) < MOST_PASSES):
+            self.similar.append(row)
+        if not row or (row.mark == PASS and len(self.similar) < MOST_PASSES):
             self.present(item)
 
     def unfold(self) -> None:
         """Show what was held of rows that are alike."""
-        rows, self.alike = self.alike, []
+        rows, self.similar = self.similar, []
         if rows and rows[0].mark == PASS:
             held, more = rows[MOST_PASSES - 1 :], "more claims about it hold."
             rows = [replace(held[0], sentence=f"{len(held)} {more}")] if len(held) > 1 else held

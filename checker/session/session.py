@@ -141,7 +141,7 @@ class Session:
         """
         match event:
             case Claimed(mark=events.FAIL, numbers=False):
-                return not any(each.mark == events.FAIL and not each.numbers for each in self.state.claims.values())
+                return not any(claim.mark == events.FAIL and not claim.numbers for claim in self.state.claims.values())
             case events.Unloadable() | events.Late() | events.Died():
                 return True
         return False

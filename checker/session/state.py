@@ -180,7 +180,7 @@ class State:
         source: the text of the file.
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
-        explained: why claims fail.
+        explanations: why claims fail.
         stages: those that have ended.
         running: the claim that is being tried, in words; nothing between two.
         held: claims whose rows are not shown yet.
@@ -197,7 +197,7 @@ class State:
     source: str = ""
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, Claimed] = field(default_factory=dict)
-    explained: tuple[Explanation, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
     stages: frozenset[str] = frozenset()
     running: str = ""
     held: tuple[str, ...] = ()
@@ -233,14 +233,19 @@ class State:
     @property
     def drawn_failed(self) -> bool:
         """Whether the recorded numbers are right, and others are not."""
-        return any(each.mark == FAIL and self.plan.kind_of(each.claim) == DRAWN for each in self.claims.values())
+        failed = (claim for claim in self.claims.values() if claim.mark == FAIL)
+        return any(self.plan.kind_of(claim.claim) == DRAWN for claim in failed)
 
     def as_explained(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
-        for each in self.explained:
-            if each.claim == claim.claim:
-                claim = replace(claim, mark=each.mark, reason=each.sentence, location=each.location)
+        for why in self.explanations:
+            if why.claim == claim.claim:
+                claim = replace(claim, mark=why.mark, reason=why.sentence, location=why.location)
         return claim
+
+    def with_line(self, explanation: Explanation) -> Explanation:
+        """Return an explanation with the line to look at."""
+        return replace(explanation, line=self.line_of(explanation.about, explanation.location))
 
     def line_of(self, about: str, location: Location | None) -> int | None:
         """Return the line that something is about: a place in the file, or else where the function is defined."""

@@ -17,10 +17,9 @@ def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
     verdict = _decide(state)
     explanations = verdict.explanations
-    if state.unusable and not all(each.numbers for each in explanations):  # another MAX raises errors
+    if state.unusable and not all(explanation.numbers for explanation in explanations):  # another MAX raises errors
         explanations = (Explanation(state.unusable),)
-    placed = (replace(each, line=state.line_of(each.about, each.location)) for each in explanations)
-    return replace(verdict, explanations=tuple(placed))
+    return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
 
 
 def _decide(state: State) -> Verdict:
@@ -32,15 +31,15 @@ def _decide(state: State) -> Verdict:
         case events.Opened():
             return Verdict(FAILED, words=(_all_to_write(state, state.end),))
         case events.Unloadable() if state.has_failed:  # the check itself is at fault, while it explained why
-            return Verdict(FAILED, tuple(explain(state)), (state.end.sentence,))
+            return Verdict(FAILED, tuple(explanations_of(state)), (state.end.sentence,))
         case events.Unloadable():
             return _stopped(state, Explanation(state.end.sentence, location=state.end.location))
         case Late() | Died() if state.has_failed:  # the failure stands
             happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
-            return Verdict(FAILED, tuple(explain(state)), (happened,))
+            return Verdict(FAILED, tuple(explanations_of(state)), (happened,))
         case Late() | Died():
             return _stopped(state, why_stopped(state, state.end))
-    explanations = tuple(explain(state))
+    explanations = tuple(explanations_of(state))
     if state.has_failed:
         return Verdict(FAILED, explanations)
     if state.to_write or WAITS in state.marks:
@@ -151,25 +150,26 @@ def _no_verdict(state: State, happened: str, advice: str, location: Location | N
 # ---------------------------------------------------------------- why claims fail
 
 
-def explain(state: State) -> list[Explanation]:
+def explanations_of(state: State) -> list[Explanation]:
     """Return the explanations of the claims that failed: one per function that makes a known mistake, else all.
 
     An error that several inputs cause at one line is told of the first.
     """
-    failed = [each for each in state.explained if each.mark == FAIL]
-    if not failed:  # compiled claims, or the child ended before it could explain
-        claims = (each for each in map(state.as_explained, state.claims.values()) if each.mark == FAIL)
-        failed = [Explanation(each.reason, each.about, each.location, cause=each.cause) for each in claims]
-    alike: dict[tuple[str, str], dict[str, Explanation]] = {}
-    for each in failed:
-        cause = each.mistake or each.cause or each.sentence
-        alike.setdefault((each.about, cause), {}).setdefault(each.mistake or each.sentence, each)
-    return [_told_once(list(each.values())) for each in alike.values()]
+    failures = [explanation for explanation in state.explanations if explanation.mark == FAIL]
+    if not failures:  # compiled claims, or the child ended before it could explain
+        failed = (claim for claim in map(state.as_explained, state.claims.values()) if claim.mark == FAIL)
+        failures = [Explanation(claim.reason, claim.about, claim.location, cause=claim.cause) for claim in failed]
+    by_cause: dict[tuple[str, str], dict[str, Explanation]] = {}
+    for explanation in failures:
+        cause = explanation.mistake or explanation.cause or explanation.sentence
+        by_sentence = by_cause.setdefault((explanation.about, cause), {})
+        by_sentence.setdefault(explanation.mistake or explanation.sentence, explanation)
+    return [_told_once(list(by_sentence.values())) for by_sentence in by_cause.values()]
 
 
-def _told_once(alike: Sequence[Explanation]) -> Explanation:
+def _told_once(explanations: Sequence[Explanation]) -> Explanation:
     """Return the first of some explanations that differ in sizes alone, with how many there are."""
-    first, *more = alike
+    first, *more = explanations
     if not more:
         return first
     count = "one more input" if len(more) == 1 else f"{len(more)} more inputs"

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 
 from checker.course import progress
-from checker.course.blanks import Missing, Unreadable, as_text, read_bytes
+from checker.course.blanks import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path, replacing
 from checker.errors import UserError
 from cli.page.buttons import ANEW
@@ -43,7 +43,7 @@ def read(step: Step) -> File:
     try:
         data = read_bytes(path)  # once: a save may come between two
         return File(as_text(data), progress.digest(data))
-    except Missing:
+    except NoSuchFile:
         return File("", NONE)
     except Unreadable as error:
         raise UserError(f"{relative_path(path)}: {error.told(ANEW)}") from error

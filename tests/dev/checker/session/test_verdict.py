@@ -16,7 +16,7 @@ from checker.events import (
 )
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, State
-from checker.session.verdict import explain
+from checker.session.verdict import explanations_of
 from tests.dev.checker.session.test_advance import COMPILED_TOO, NUMBERS_RIGHT, OPENED, OTHER, PLAN, TO_COMPILE, folded
 
 
@@ -62,10 +62,10 @@ def test_a_limit_in_words(late, begins, ends):
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in explain(State(PLAN, explained=(*alike,)))] == [
+    assert [each.sentence for each in explanations_of(State(PLAN, explanations=(*alike,)))] == [
         f"{said[0]} (The same for one more input.)"
     ]
     elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
-    assert len(explain(State(PLAN, explained=elsewhere))) == 2
+    assert len(explanations_of(State(PLAN, explanations=elsewhere))) == 2
     measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
-    assert len(explain(State(PLAN, explained=measured))) == 3
+    assert len(explanations_of(State(PLAN, explanations=measured))) == 3
