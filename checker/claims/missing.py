@@ -29,12 +29,12 @@ def missing_from(module: ModuleType, source: str, blanks: Iterable[str]) -> dict
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     given |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    own = functions(tree)
+    written = functions(tree)
     missing = {}
     for blank in blanks:
         name = blank.rpartition(".")[2]
         if name not in given and not _has(module, blank):
-            missing[blank] = _meant(blank, own)
+            missing[blank] = _meant(blank, written)
     return missing
 
 
@@ -53,10 +53,10 @@ def _has(module: ModuleType, blank: str) -> bool:
     return any(name in vars(kind) for kind in owner.__mro__ if not kind.__module__.startswith("max."))
 
 
-def _meant(blank: str, own: Iterable[str]) -> str:
+def _meant(blank: str, written: Iterable[str]) -> str:
     """Return the function of a file that is or was called like a missing one, in the same class or outside of any."""
     owner, _, name = blank.rpartition(".")
-    beside = [other.rpartition(".")[2] for other in own if other.rpartition(".")[0] == owner]
+    beside = [other.rpartition(".")[2] for other in written if other.rpartition(".")[0] == owner]
     if name == "forward" and CALLED_INSTEAD in beside:
         return CALLED_INSTEAD
     if former := [other for other in beside if RENAMED.get(other) == name]:

@@ -82,10 +82,10 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collecti
         there = [name for name, _ in module.parameters]
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
-        elif other := next((each for each in there if each not in known and _renamed(each, name)), ""):
+        elif other := next((weight for weight in there if weight not in known and _renamed(weight, name)), ""):
             hint = " It has {}: rename {} to {}.".format(other, *_renamed(other, name))
         else:
-            ends_alike = [each for each in there if each.split(".")[-2:] == name.split(".")[-2:]]
+            ends_alike = [weight for weight in there if weight.split(".")[-2:] == name.split(".")[-2:]]
             listed = ", ".join(there)
             listed = listed if len(listed) < LONGEST_LIST else ", ".join(ends_alike[:1])
             hint = f" It has {listed}." if listed else ""
@@ -180,7 +180,7 @@ def compiled(
     if device != "cpu":
         module.to(target)
     dtypes = [dtype] * len(shapes) if isinstance(dtype, DType) else dtype
-    types = [TensorType(each, list(shape), device=target) for each, shape in zip(dtypes, shapes, strict=True)]
+    types = [TensorType(of_one, list(shape), device=target) for of_one, shape in zip(dtypes, shapes, strict=True)]
     with compiling(f"your module for {device}"):
         graph = module.compile(*types)
 

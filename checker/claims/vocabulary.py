@@ -210,7 +210,7 @@ def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable
 
 def _arrays(results: Any) -> list[np.ndarray]:
     several = results if isinstance(results, tuple | list) else [results]
-    arrays = [as_array(each)[0] for each in several if each is not None]
+    arrays = [as_array(value)[0] for value in several if value is not None]
     return [array for array in arrays if array is not None and array.ndim]
 
 

@@ -91,7 +91,7 @@ def _code_lines(lines: Sequence[str], after: int, last: int) -> list[int]:
 def skeleton(solution: str, language: Language = PYTHON, written: Collection[str] = ()) -> str:
     """Return the learner's file: the solution with every blank still to write, but for those ``written``, by label."""
     lines = solution.splitlines()
-    for blank in reversed([each for each in find_blanks(solution, language) if each.label not in written]):
+    for blank in reversed([blank for blank in find_blanks(solution, language) if blank.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
         todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop}"]
         lines[blank.first - 1 : blank.last] = todo

@@ -143,8 +143,8 @@ def calls(tree: ast.Module) -> dict[str, set[str]]:
 def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
     """Return the functions among ``nodes`` that one function calls itself."""
     own_class = caller.rpartition(".")[0]
-    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-    attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    attributes = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
     mentioned = set()
     for name in nodes:
         owner, _, last = name.rpartition(".")
@@ -211,7 +211,7 @@ class Python:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
         read = {}
         for name, node in functions(ast.parse(source)).items():
-            first = min(each.lineno for each in (node, *node.decorator_list))
+            first = min(part.lineno for part in (node, *node.decorator_list))
             last = node.end_lineno or node.lineno
             read[name] = Function(first, node.lineno, last, len(node.body), self._stop_of(node), ast.dump(node))
         return read
@@ -221,7 +221,7 @@ class Python:
         for statement in node.body:
             if ast.dump(statement) == ast.dump(ast.parse(self.stop).body[0]):
                 return statement.lineno
-            if any(isinstance(each, ast.Return) for each in _of_this_function(statement)):
+            if any(isinstance(part, ast.Return) for part in _of_this_function(statement)):
                 return None
         return None
 
@@ -330,9 +330,9 @@ def _written(body: list[str], first: int) -> tuple[int, int | None]:
     """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
     code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
     indent = min((_indent(line) for _, line in code), default=0)
-    own = [(number, line.strip()) for number, line in code if _indent(line) == indent]
+    outermost = [(number, line.strip()) for number, line in code if _indent(line) == indent]
     returns = next((number for number, line in code if re.match(r" *return\b", line)), first + len(body))
-    stops = (number for number, line in own if re.match(r"(std\.os\.)?abort\(", line))
+    stops = (number for number, line in outermost if re.match(r"(std\.os\.)?abort\(", line))
     return len(code), next((number for number in stops if number < returns), None)
 
 

@@ -160,7 +160,7 @@ def standing(step: Step) -> Standing:
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:
     """Return the first step that is not done."""
-    return next((each.step for each in standings if each.state != "done"), None)
+    return next((now.step for now in standings if now.state != "done"), None)
 
 
 def next_to_do(standings: Sequence[Standing]) -> Step | None:
@@ -169,10 +169,10 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
     saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
-    begun = [each.step for each in standings if each.state in ("in progress", "changed")]
-    if any(each.state == "in progress" for each in standings):
+    begun = [now.step for now in standings if now.state in ("in progress", "changed")]
+    if any(now.state == "in progress" for now in standings):
         return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
     if begun:
         return begun[0]
-    after = max((number for number, each in enumerate(standings, 1) if each.state == "done"), default=0)
+    after = max((number for number, now in enumerate(standings, 1) if now.state == "done"), default=0)
     return first_to_do([*standings[after:], *standings[:after]])

@@ -47,7 +47,7 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
         verdict = read_statically(step, path or step.learner_file)
     except Unreadable:
         return True
-    return verdict.can_be_tried or any(each.started or each.line is None for each in verdict.to_write)
+    return verdict.can_be_tried or any(unwritten.started or unwritten.line is None for unwritten in verdict.to_write)
 
 
 def keep(path: Path) -> Path:

@@ -92,10 +92,10 @@ def _other_order(error: BaseException, path: str, code: str) -> str:
 def _of_the_course(error: BaseException, path: str, code: str) -> str:
     """Return the signature of a function of an earlier step that did not get along with what it was given."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    own = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=len(frames))
-    if not isinstance(error, TypeError | AttributeError) or own + 1 != len(frames) - 1:
+    innermost = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=len(frames))
+    if not isinstance(error, TypeError | AttributeError) or innermost + 1 != len(frames) - 1:
         return ""
-    called = frames[own + 1]
+    called = frames[innermost + 1]
     name = called.f_code.co_qualname.removesuffix(".__init__")
     if not called.f_globals.get("__name__", "").startswith("solutions.") or f"{name}(" not in code:
         return ""
@@ -122,17 +122,17 @@ def _meant(error: BaseException, imports: Mapping[str, str]) -> str:
     if not name or not frames:
         return ""
     if isinstance(error, AttributeError):
-        names = [each for each in dir(error.obj) if not each.startswith("_")]
+        names = [attribute for attribute in dir(error.obj) if not attribute.startswith("_")]
     elif isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
-        around, own = frames[-1].f_globals, frames[-1].f_locals
-        if hasattr(own.get("self"), name):
+        around, inside = frames[-1].f_globals, frames[-1].f_locals
+        if hasattr(inside.get("self"), name):
             return f"Did you mean self.{name}?"
         words = {other: getattr(value, "__name__", "") for other, value in around.items()}
         if alias := next((other for other, word in words.items() if word == name), ""):
             return f"The file imports it as {alias}."
         if name in imports:
             return f"The file does not import it: write `{imports[name]}` at the top."
-        names = [*own, *(each for each in around if not each.startswith("__")), *dir(builtins)]
+        names = [*inside, *(other for other in around if not other.startswith("__")), *dir(builtins)]
     else:
         return ""
     alike = get_close_matches(name, names, n=1, cutoff=MUCH_ALIKE)
@@ -146,7 +146,7 @@ def _not_written(error: NotImplementedError) -> str:
     name, file = innermost.f_code.co_name, Path(innermost.f_code.co_filename)
     if name == "forward" and innermost.f_globals.get("__name__", "").startswith("max."):
         kind = type(innermost.f_locals["self"])
-        alike = get_close_matches(name, [own for own in vars(kind) if own != name], 1)
+        alike = get_close_matches(name, [method for method in vars(kind) if method != name], 1)
         meant = f" You have {alike[0]}; call it forward." if alike else ""
         return f"{kind.__name__} has no forward, the method that MAX calls.{meant}"
     if str(error) or file.parent != STEPS:

@@ -148,9 +148,9 @@ class Explainer:
         refused = failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
         first = next(label for label in self.functions if label in wrong)
-        own, possible = _about(first, outcomes), self.known.only_in(first)
-        names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(own, possible)]
-        blame = Blame(first, failed(own), Named(names[0]) if names else UNNAMED)
+        about_first, possible = _about(first, outcomes), self.known.only_in(first)
+        names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(about_first, possible)]
+        blame = Blame(first, failed(about_first), Named(names[0]) if names else UNNAMED)
         explanations = [
             explanation_of(claim, first, blame.named, outcome)
             if outcome.about == first
@@ -314,9 +314,9 @@ def _first_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, 
     """Return, of some functions, the first claim about each that failed, if an earlier one held."""
     firsts = {}
     for label in labels:
-        own = _about(label, outcomes)
-        first = next((claim for claim, outcome in own.items() if outcome.mark == FAIL), None)
-        if first and next(iter(own.values())).mark == PASS:
+        about_it = _about(label, outcomes)
+        first = next((claim for claim, outcome in about_it.items() if outcome.mark == FAIL), None)
+        if first and next(iter(about_it.values())).mark == PASS:
             firsts[label] = first
     return firsts
 

@@ -109,7 +109,9 @@ def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int | None) ->
 
 def _filed(code: CodeType, solution_path: str) -> CodeType:
     """Return code in which what came from the solution says so: its file, and its own line numbers."""
-    inner = (_filed(each, solution_path) if isinstance(each, CodeType) else each for each in code.co_consts)
+    inner = (
+        _filed(constant, solution_path) if isinstance(constant, CodeType) else constant for constant in code.co_consts
+    )
     code = code.replace(co_consts=tuple(inner))
     if code.co_firstlineno > FAR:
         return code.replace(co_filename=solution_path, co_firstlineno=code.co_firstlineno - FAR)

@@ -50,7 +50,7 @@ def without_unused(source: str) -> str:
     unused = imports_of(source).keys() - used
     for node in reversed(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__":
-            kept = [each for each in node.names if (each.asname or each.name).partition(".")[0] not in unused]
+            kept = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
             if len(kept) < len(node.names):
                 first, last = node.lineno - 1, node.end_lineno or node.lineno
                 was_group = lines[first - 1] == lines[last] == "\n"  # of one statement, between empty lines

@@ -110,7 +110,9 @@ class Naming:
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
         places, lines = self.places(mistake), self.file.source.splitlines()
-        own = [function for label, function in self.written.items() if label in places]
-        called = CALL.findall("\n".join(line for each in own for line in lines[each.first - 1 : each.last]))
+        spoiled = [function for label, function in self.written.items() if label in places]
+        called = CALL.findall(
+            "\n".join(line for function in spoiled for line in lines[function.first - 1 : function.last])
+        )
         made = CALL.findall("\n".join(self.known.edits[mistake].values()))
         return not places or {*made} <= {*called}

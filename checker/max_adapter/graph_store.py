@@ -154,10 +154,10 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     module, names, weights, libraries = mlir.Module.create(mlir.Location.unknown()), [], {}, dict[Path, None]()
     for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
         for weight in _weights(graph._mlir_op):
-            own = f"{name}/{weight.attributes['name'].value}"
-            weight.attributes["name"] = mlir.StringAttr.get(own)
+            weight_name = f"{name}/{weight.attributes['name'].value}"
+            weight.attributes["name"] = mlir.StringAttr.get(weight_name)
             kind = Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.type
-            weights[own] = kind.dtype.name, [int(size) for size in kind.shape]
+            weights[weight_name] = kind.dtype.name, [int(size) for size in kind.shape]
         graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
         module.body.append(graph._mlir_op)
         names.append(name)

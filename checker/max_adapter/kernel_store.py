@@ -50,8 +50,8 @@ def install_kernels() -> None:
             waiting.remove(group)
             with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
                 models = load_kernels(group)
-                for each in families:
-                    each.cache.update(models)
+                for any_family in families:
+                    any_family.cache.update(models)
         if key in family.cache:
             return family.cache[key]
         with compiling(f"the kernel {key}"):

@@ -71,10 +71,10 @@ def build(main: Path, made: Path, what: str) -> None:
     with compiling(what):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:
-        said = process.stdout + process.stderr
-        if why := of_the_machine(said):
+        output = process.stdout + process.stderr
+        if why := of_the_machine(output):
             raise UserError(why)
-        raise CompilationError(said)
+        raise CompilationError(output)
 
 
 class StillToWrite(NotImplementedError):
@@ -137,7 +137,9 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = path
     functions = {name: function for name, function in binding.items() if isinstance(function, FunctionType)}
-    taught = {name: each for name, each in functions.items() if each.__code__.co_varnames[:1] == ("library",)}
+    taught = {
+        name: function for name, function in functions.items() if function.__code__.co_varnames[:1] == ("library",)
+    }
     waiting = _waiting(step, source, taught)
     for label, function in taught.items():
         stopped = _stopped(waiting[label]) if label in waiting else None

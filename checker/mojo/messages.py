@@ -96,22 +96,22 @@ def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]
         file: its name, as the compiler has it.
     """
     errors = [*ERROR.finditer(output)]
-    own = next((error for error in errors if error["file"].rpartition("/")[2] == file), None)
-    if own is None:
+    error = next((found for found in errors if found["file"].rpartition("/")[2] == file), None)
+    if error is None:
         return f"Mojo: {shortened(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
-    lines, line = source.splitlines(), int(own["line"])
-    sentence = f"Mojo: {shortened(own['message'].rstrip('.'))}{'' if own['message'].endswith('?') else '.'}"
+    lines, line = source.splitlines(), int(error["line"])
+    sentence = f"Mojo: {shortened(error['message'].rstrip('.'))}{'' if error['message'].endswith('?') else '.'}"
     for number in _looked_at(line, lines):
         code = written = lines[number - 1].strip()
-        said = ""
-        of_message = [row for message, *row in HABITS_BY_MESSAGE if message in own["message"]]
+        why = ""
+        of_message = [row for message, *row in HABITS_BY_MESSAGE if message in error["message"]]
         for habit, instead, advice in (*of_message, *HABITS):
             before, written = written, re.sub(habit, instead, written)
             if written != before:
-                said = said or advice
-        if said:
-            return f"{sentence} {said}", Location(number, code, instead=written, instead_line=number)
-    sentence = " ".join([sentence, *(advice for said, advice in ADVICE if re.search(said, own["message"]))])
+                why = why or advice
+        if why:
+            return f"{sentence} {why}", Location(number, code, instead=written, instead_line=number)
+    sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, error["message"]))])
     place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, place
 

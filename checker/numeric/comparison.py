@@ -57,7 +57,7 @@ class Comparison:
         if np.unique(self.actual).size <= 2:
             return ""
         arrays = arrays_among(self.inputs).items()
-        same = (name for name, each in arrays if each.shape == self.actual.shape and close(each, self.actual))
+        same = (name for name, array in arrays if array.shape == self.actual.shape and close(array, self.actual))
         return next(same, "")
 
     def pattern(self) -> str:

@@ -101,10 +101,10 @@ class Child:
         """
         path = job.path.encode("ascii", "backslashreplace")
         self.worker.send_signal(signal.SIGVTALRM)
-        said, reader = b"", self.worker.lines.descriptor
+        stack, reader = b"", self.worker.lines.descriptor
         while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
-            said += data
-            if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), said):
+            stack += data
+            if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), stack):
                 lines, number = job.source.splitlines(), int(line[1])
                 return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
         return None
