@@ -180,7 +180,7 @@ def compiled(
     if device != "cpu":
         module.to(target)
     dtypes = [dtype] * len(shapes) if isinstance(dtype, DType) else dtype
-    types = [TensorType(of_one, list(shape), device=target) for of_one, shape in zip(dtypes, shapes, strict=True)]
+    types = [TensorType(kind, list(shape), device=target) for kind, shape in zip(dtypes, shapes, strict=True)]
     with compiling(f"your module for {device}"):
         graph = module.compile(*types)
 

@@ -58,9 +58,8 @@ def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Co
         elif name in given:
             advice = " The step gives it, outside the blanks: look at the skeleton in its chapter."
         sentence = sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
-        explanations.append(
-            Explanation(f"{sentence}{advice}", about, outcome.location, claim=claim, cause=outcome.cause)
-        )
+        sentence += advice
+        explanations.append(Explanation(sentence, about, outcome.location, claim=claim, cause=outcome.cause))
     return explanations
 
 
@@ -68,8 +67,8 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
     """Return the label of the function with a blank that holds a place, or nothing."""
     if location is None:
         return ""
-    functions = PYTHON.functions(source).items()
-    holding = (name for name, function in functions if function.first <= location.line <= function.last)
+    written = PYTHON.functions(source).items()
+    holding = (name for name, function in written if function.first <= location.line <= function.last)
     return next((label for name in holding if (label := name.rpartition(".")[2]) in labels), "")
 
 
