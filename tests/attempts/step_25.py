@@ -54,6 +54,10 @@ MISTAKES = {
         LINED_UP: "query = query.reshape([batch, self.group, self.num_kv_heads, sequence_length, head_dim])\n"
         "        query = query.transpose(1, 2).reshape([batch, self.num_kv_heads, rows, head_dim])"
     },
+    "The queries of a group line up token by token, and the outputs come back head by head; both go head by head.": {
+        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])\n"
+        "        query = query.transpose(2, 3).reshape([batch, self.num_kv_heads, rows, head_dim])"
+    },
     "The queries of a group line up token by token; the mask's rows come head by head, and so must theirs.": {
         LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])\n"
         "        query = query.transpose(2, 3).reshape([batch, self.num_kv_heads, rows, head_dim])",
