@@ -40,14 +40,14 @@ class PagedCache(Protocol):
 
 
 def ragged_positions(
-    tokens: Tensor, row_offsets: Tensor, past: Tensor
+    input_ids: Tensor, row_offsets: Tensor, past: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> int64 [tokens]
     """Return every token's position in its own request, of which ``past`` tokens are in the cache already."""
-    rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
+    rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
     starts = row_offsets[:-1].cast(DType.int64)  # [batch]
     ends = row_offsets[1:].cast(DType.int64)  # [batch]
     past = past.cast(DType.int64)  # [batch]
-    # Find out whose each row is, then count from the start of that request. (3 lines)
+    # Find each row's request, then count from that request's start. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
     return rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)
@@ -56,10 +56,10 @@ def ragged_positions(
 def slots_of(
     page_table: np.ndarray, request: np.ndarray, positions: np.ndarray, page_size: int
 ) -> np.ndarray:  # int64 [batch, pages], [tokens], [tokens] -> [tokens]
-    """Return the slots in which tokens keep their keys and values, as MAX's kernels look them up.
+    """Return the slots in which tokens keep their keys and values.
 
-    The memory is cut into pages of ``page_size`` slots. A row of ``page_table`` lists the pages of one request, in the
-    order of its text; they may lie anywhere.
+    MAX's kernels do this inside ``store`` and ``attend``; nothing here calls it. The memory is cut into pages of
+    ``page_size`` slots. A row of ``page_table`` lists a request's pages, in the order of its text, from anywhere.
     """
     # Find each token's page, and its place in that page. (2 lines)
     page = page_table[request, positions // page_size]  # [tokens]
@@ -83,20 +83,20 @@ def paged_attention(
     return attention.c_proj(attention._merge_heads(attn_output))
 
 
-class ServedGPT2(Module[..., Tensor]):
+class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
     """GPT-2 for a server, which has no batch axis. It has step 11's modules, under their names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.transformer, self.lm_head = model.transformer, model.lm_head
 
     def forward(
-        self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
+        self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         transformer = self.transformer
         # Run the model on all rows; the head is needed for the last one of each request. (7 lines)
-        positions = ragged_positions(tokens, row_offsets, cache.past)
-        hidden_states = transformer.wte(tokens) + transformer.wpe(positions)  # [tokens, embd]
+        positions = ragged_positions(input_ids, row_offsets, cache.past)
+        hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)  # [tokens, embd]
         for layer, block in enumerate(transformer.h):
             attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)

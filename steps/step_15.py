@@ -40,24 +40,24 @@ class PagedCache(Protocol):
 
 
 def ragged_positions(
-    tokens: Tensor, row_offsets: Tensor, past: Tensor
+    input_ids: Tensor, row_offsets: Tensor, past: Tensor
 ) -> Tensor:  # [tokens], [batch + 1], [batch] -> int64 [tokens]
     """Return every token's position in its own request, of which ``past`` tokens are in the cache already."""
-    rows = position_ids(tokens.shape[0], device=tokens.device)  # [tokens]
+    rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
     starts = row_offsets[:-1].cast(DType.int64)  # [batch]
     ends = row_offsets[1:].cast(DType.int64)  # [batch]
     past = past.cast(DType.int64)  # [batch]
-    # TODO: Find out whose each row is, then count from the start of that request. (3 lines)
+    # TODO: Find each row's request, then count from that request's start. (3 lines)
     raise NotImplementedError
 
 
 def slots_of(
     page_table: np.ndarray, request: np.ndarray, positions: np.ndarray, page_size: int
 ) -> np.ndarray:  # int64 [batch, pages], [tokens], [tokens] -> [tokens]
-    """Return the slots in which tokens keep their keys and values, as MAX's kernels look them up.
+    """Return the slots in which tokens keep their keys and values.
 
-    The memory is cut into pages of ``page_size`` slots. A row of ``page_table`` lists the pages of one request, in the
-    order of its text; they may lie anywhere.
+    MAX's kernels do this inside ``store`` and ``attend``; nothing here calls it. The memory is cut into pages of
+    ``page_size`` slots. A row of ``page_table`` lists a request's pages, in the order of its text, from anywhere.
     """
     # TODO: Find each token's page, and its place in that page. (2 lines)
     raise NotImplementedError
@@ -77,14 +77,14 @@ def paged_attention(
     raise NotImplementedError
 
 
-class ServedGPT2(Module[..., Tensor]):
+class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
     """GPT-2 for a server, which has no batch axis. It has step 11's modules, under their names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.transformer, self.lm_head = model.transformer, model.lm_head
 
     def forward(
-        self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
+        self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         transformer = self.transformer

@@ -9,12 +9,12 @@ QKV = "query, key, value = attention._qkv(hidden_states)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
 ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
 PROJECT = "return attention.c_proj(attention._merge_heads(attn_output))"
-EMBED = "transformer.wte(tokens) + transformer.wpe(positions)"
+EMBED = "transformer.wte(input_ids) + transformer.wpe(positions)"
 PARTIAL = "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
 ATTENDED = "pre_norm_residual(hidden_states, block.ln_1, attend)"
 FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
 HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
-POSITIONS = "positions = ragged_positions(tokens, row_offsets, cache.past)"
+POSITIONS = "positions = ragged_positions(input_ids, row_offsets, cache.past)"
 
 MISTAKES = {
     "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
@@ -116,9 +116,9 @@ MISTAKES = {
         PROJECT: "return attention.c_proj(attn_output.reshape(hidden_states.shape))"
     },
     "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
-        POSITIONS: "positions = position_ids(tokens.shape[0], device=tokens.device)"
+        POSITIONS: "positions = position_ids(input_ids.shape[0], device=input_ids.device)"
     },
-    "The positions are left out.": {EMBED: "transformer.wte(tokens)"},
+    "The positions are left out.": {EMBED: "transformer.wte(input_ids)"},
     "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
         PARTIAL: "pass",
         ATTENDED: "hidden_states",
