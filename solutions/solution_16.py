@@ -8,7 +8,7 @@ from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-IGNORED = -100  # the label of a token that is not to be predicted: padding, or a prompt
+IGNORE_INDEX = -100  # the label of a token that is not to be predicted: padding, or a prompt
 
 
 def sum_all(x: Tensor) -> Tensor:  # [...] -> []
@@ -17,30 +17,30 @@ def sum_all(x: Tensor) -> Tensor:  # [...] -> []
 
 
 def next_labels(labels: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq]
-    """Return the target of each position: the label after it, ``IGNORED`` at the last one. Labels are int64."""
+    """Return the target of each position: the label after it, ``IGNORE_INDEX`` at the last one. Labels are int64."""
     padding = [0, 0, 0, 1]  # before and after each axis: nothing around batch, and one label after seq
-    return F.pad(labels, padding, value=IGNORED)[:, 1:]
+    return F.pad(labels, padding, value=IGNORE_INDEX)[:, 1:]
 
 
 def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
-    """Return the number of targets that are not ``IGNORED``, as float32: the sum of the losses is divided by it."""
-    return sum_all((targets != IGNORED).cast(DType.float32))
+    """Return how many targets are not ``IGNORE_INDEX``, as float32: the sum of the losses is divided by it."""
+    return sum_all((targets != IGNORE_INDEX).cast(DType.float32))
 
 
 def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
     """Return the logarithm of each token's probability; it is finite for large logits too."""
     # Take the logarithm of the softmax, without an exponential that overflows. (2 lines)
-    shifted = logits - logits.max(axis=-1)
+    shifted = logits - F.max(logits, axis=-1)
     return shifted - F.log(F.sum(F.exp(shifted), axis=-1))
 
 
 def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq]
-    """Return the surprise -ln p of each target, and 0 where the target is ``IGNORED``."""
-    is_valid = targets != IGNORED
-    # Look up how surprised the model is by each target; IGNORED is no index, and costs nothing. (3 lines)
+    """Return the surprise -ln p of each target, and 0 where the target is ``IGNORE_INDEX``."""
+    is_valid = targets != IGNORE_INDEX
+    # Look up how surprised the model is by each target; IGNORE_INDEX is no index, and costs nothing. (3 lines)
     indices = F.where(is_valid, targets, 0).unsqueeze(-1)  # [batch, seq, 1]
-    picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)
-    return F.where(is_valid, -picked, 0.0)
+    target_log_probs = F.gather_nd(log_softmax(logits), indices, batch_dims=2)
+    return F.where(is_valid, -target_log_probs, 0.0)
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> []
@@ -56,20 +56,17 @@ def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, voc
 def cross_entropy_backward(
     logits: Tensor, labels: Tensor
 ) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
-    """Return the gradient of :func:`cross_entropy` with respect to the logits: 0 where no label is to be predicted."""
+    """Return the gradient of ``cross_entropy`` with respect to the logits: 0 where no label is to be predicted."""
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
     # Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
     grad = (F.softmax(logits) - one_hot) / count_valid(targets)
-    return F.where(targets != IGNORED, grad, 0.0)
+    return F.where(targets != IGNORE_INDEX, grad, 0.0)
 
 
 def perplexity(loss: float) -> float:
-    """Return the perplexity of a loss in nats: guessing among that many equally likely tokens costs as much.
-
-    Above about 709 nats, it is an OverflowError.
-    """
+    """Return the number of equally likely tokens among which a guess costs ``loss`` nats; above 709, OverflowError."""
     # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)
 

@@ -24,7 +24,7 @@ class Change:
     """Something given that a learner's file has otherwise.
 
     Attributes:
-        name: its qualified name, such as ``IGNORED``.
+        name: its qualified name, such as ``IGNORE_INDEX``.
         sentence: how it differs.
         line: the first line of the file that differs.
         instead: what is given there; empty if that is not one line.

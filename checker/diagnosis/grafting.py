@@ -32,8 +32,8 @@ def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
     Args:
         learner: the source of the learner's file.
         solution: the source of the solution.
-        theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORED``; with
-        ``:2`` behind it, a function's first two statements and its order of the parameters.
+        theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORE_INDEX``;
+        with ``:2`` behind it, a function's first two statements and its order of the parameters.
     """
     tree = ast.parse(learner)
     _exchange(tree.body, _far(solution).body, "", theirs)

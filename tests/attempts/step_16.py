@@ -1,15 +1,15 @@
 """Step 16, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SHIFTED = "shifted = logits - logits.max(axis=-1)"
+SHIFTED = "shifted = logits - F.max(logits, axis=-1)"
 LOG = "return shifted - F.log(F.sum(F.exp(shifted), axis=-1))"
 INDICES = "indices = F.where(is_valid, targets, 0).unsqueeze(-1)"
-PICKED = "picked = F.gather_nd(log_softmax(logits), indices, batch_dims=2)"
-LOSSES = "return F.where(is_valid, -picked, 0.0)"
+PICKED = "target_log_probs = F.gather_nd(log_softmax(logits), indices, batch_dims=2)"
+LOSSES = "return F.where(is_valid, -target_log_probs, 0.0)"
 TOTAL = "sum_all(token_losses(logits, targets))"
 MEAN = f"return {TOTAL} / count_valid(targets)"
 ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
 GRADIENT = "grad = (F.softmax(logits) - one_hot) / count_valid(targets)"
-ZEROED = "return F.where(targets != IGNORED, grad, 0.0)"
+ZEROED = "return F.where(targets != IGNORE_INDEX, grad, 0.0)"
 EXP = "return math.exp(loss)"
 BITS = "return loss * n_tokens / math.log(2) / n_bytes"
 
@@ -45,23 +45,23 @@ MISTAKES = {
     },
     "The logarithm of the sum is missing: the probabilities do not add up to 1.": {LOG: "return shifted"},
     "The sign is wrong: the loss of a token is minus the logarithm of its probability.": {
-        LOSSES: "return F.where(is_valid, picked, 0.0)"
+        LOSSES: "return F.where(is_valid, target_log_probs, 0.0)"
     },
-    "A position with target -100 costs something; it costs 0: F.where.": {LOSSES: "return -picked"},
+    "A position with target -100 costs something; it costs 0: F.where.": {LOSSES: "return -target_log_probs"},
     "-100 is used as an index, and MAX does not check indices; put 0 in its place before you pick.": {
         INDICES: "indices = targets.unsqueeze(-1)"
     },
     "The logits are picked, not the log-probabilities: log_softmax first.": {
-        PICKED: "picked = F.gather_nd(logits, indices, batch_dims=2)"
+        PICKED: "target_log_probs = F.gather_nd(logits, indices, batch_dims=2)"
     },
     "The loss is made of probabilities, not of their logarithms.": {
-        PICKED: "picked = F.gather_nd(F.softmax(logits), indices, batch_dims=2)"
+        PICKED: "target_log_probs = F.gather_nd(F.softmax(logits), indices, batch_dims=2)"
     },
     "The largest log-probability is taken, whatever the target is; pick that of the target.": {
-        PICKED: "picked = log_softmax(logits).max(axis=-1).squeeze(-1)"
+        PICKED: "target_log_probs = log_softmax(logits).max(axis=-1).squeeze(-1)"
     },
     "The targets are shifted once more: next_labels has done so.": {
-        INDICES: "is_valid, targets = next_labels(targets) != IGNORED, next_labels(targets)\n    " + INDICES
+        INDICES: "is_valid, targets = next_labels(targets) != IGNORE_INDEX, next_labels(targets)\n    " + INDICES
     },
     "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: f"return {TOTAL}"},
     "The mean is over all positions, also the ignored ones: divide by the number of valid targets.": {
@@ -71,7 +71,7 @@ MISTAKES = {
         MEAN: f"return {TOTAL} / int(targets.shape[0])"
     },
     "The mean of the rows' means is taken; a row with few valid targets then counts as much as a full one.": {
-        MEAN: "rows = F.sum(token_losses(logits, targets)) / F.sum((targets != IGNORED).cast(DType.float32))\n"
+        MEAN: "rows = F.sum(token_losses(logits, targets)) / F.sum((targets != IGNORE_INDEX).cast(DType.float32))\n"
         "    return F.mean(rows, axis=None).reshape([])"
     },
     "token_losses gets the labels; it gets the targets, which are shifted.": {
@@ -131,7 +131,7 @@ MISTAKES = {
         "    grad = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
     },
     "Without a valid label the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
-        ZEROED: "return grad * (targets != IGNORED).cast(logits.dtype)"
+        ZEROED: "return grad * (targets != IGNORE_INDEX).cast(logits.dtype)"
     },
     "The gradient is that of a loss in bits; leave it in nats.": {
         GRADIENT: GRADIENT + " / math.log(2)",
@@ -170,14 +170,14 @@ ALTERNATIVES = {
     },
     "another valid index than 0": {INDICES: INDICES.replace(", 0)", ", 1)")},
     "the larger of target and 0": {INDICES: "indices = F.max(targets, 0).unsqueeze(-1)"},
-    "the losses times what is valid": {LOSSES: "return -picked * is_valid.cast(logits.dtype)"},
+    "the losses times what is valid": {LOSSES: "return -target_log_probs * is_valid.cast(logits.dtype)"},
     "the positions in one row": {
         PICKED: "flat = log_softmax(logits).reshape([-1, int(logits.shape[-1])])\n"
-        "    picked = F.gather_nd(flat, indices.reshape([-1, 1]), batch_dims=1).reshape(targets.shape)"
+        "    target_log_probs = F.gather_nd(flat, indices.reshape([-1, 1]), batch_dims=1).reshape(targets.shape)"
     },
     "the negative sum of what is picked": {
-        PICKED: "picked = -F.gather_nd(log_softmax(logits), indices, batch_dims=2)",
-        LOSSES: "return F.where(targets == IGNORED, 0.0, picked)",
+        PICKED: "target_log_probs = -F.gather_nd(log_softmax(logits), indices, batch_dims=2)",
+        LOSSES: "return F.where(targets == IGNORE_INDEX, 0.0, target_log_probs)",
     },
     "valid is 0 or more": {MEAN: f"return {TOTAL} / sum_all((targets >= 0).cast(DType.float32))"},
     "the sum of sums": {TOTAL: "F.sum(F.sum(token_losses(logits, targets))[:, 0]).squeeze(0)"},
@@ -188,7 +188,7 @@ ALTERNATIVES = {
     "the last position left out": {TOTAL: "sum_all(token_losses(logits[:, :-1], labels[:, 1:]))"},
     "the exponential of log_softmax": {GRADIENT: GRADIENT.replace("F.softmax(logits)", "F.exp(log_softmax(logits))")},
     "the zeros before the division": {
-        GRADIENT: "grad = F.where(targets != IGNORED, F.softmax(logits) - one_hot, 0.0)",
+        GRADIENT: "grad = F.where(targets != IGNORE_INDEX, F.softmax(logits) - one_hot, 0.0)",
         ZEROED: "return grad / F.max(count_valid(targets), 1.0)",
     },
     "1 subtracted where the target is": {
@@ -214,10 +214,10 @@ HABITS = {
     "max with indices": {SHIFTED: "shifted = logits - logits.max(dim=-1, keepdim=True)[0]"},
     "amax": {SHIFTED: "shifted = logits - logits.amax(dim=-1, keepdim=True)"},
     "exp, sum and log as methods": {LOG: "return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()"},
-    "gather as a method": {PICKED: "picked = log_softmax(logits).gather(-1, indices).squeeze(-1)"},
-    "torch.gather": {PICKED: "picked = torch.gather(log_softmax(logits), -1, indices).squeeze(-1)"},
+    "gather as a method": {PICKED: "target_log_probs = log_softmax(logits).gather(-1, indices).squeeze(-1)"},
+    "torch.gather": {PICKED: "target_log_probs = torch.gather(log_softmax(logits), -1, indices).squeeze(-1)"},
     "clamp with min": {INDICES: "indices = targets.clamp(min=0).unsqueeze(-1)"},
-    "masked_fill": {INDICES: "indices = targets.masked_fill(targets == IGNORED, 0).unsqueeze(-1)"},
+    "masked_fill": {INDICES: "indices = targets.masked_fill(targets == IGNORE_INDEX, 0).unsqueeze(-1)"},
     "F.cross_entropy for each token": {
         INDICES: 'return F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")',
         f"    {PICKED}\n": "",
@@ -228,22 +228,28 @@ HABITS = {
         PICKED: 'return F.nll_loss(log_softmax(logits).transpose(1, 2), targets, reduction="none")',
         f"    {LOSSES}\n": "",
     },
-    "nn.functional.pad": {MEAN: f"targets = nn.functional.pad(labels, (0, 1), value=IGNORED)[..., 1:]\n    {MEAN}"},
-    "PyTorch's order of padding": {MEAN: f"targets = F.pad(labels, (0, 1), value=IGNORED)[..., 1:]\n    {MEAN}"},
+    "nn.functional.pad": {
+        MEAN: f"targets = nn.functional.pad(labels, (0, 1), value=IGNORE_INDEX)[..., 1:]\n    {MEAN}"
+    },
+    "PyTorch's order of padding": {MEAN: f"targets = F.pad(labels, (0, 1), value=IGNORE_INDEX)[..., 1:]\n    {MEAN}"},
     "torch.cat with torch.full_like": {
-        MEAN: f"targets = torch.cat([labels[..., 1:], torch.full_like(labels[:, :1], IGNORED)], dim=1)\n    {MEAN}"
+        MEAN: f"targets = torch.cat([labels[..., 1:], torch.full_like(labels[:, :1], IGNORE_INDEX)], dim=1)\n    {MEAN}"
     },
     "cat with new_full": {
-        MEAN: f"targets = F.cat([labels[:, 1:], labels.new_full((labels.shape[0], 1), IGNORED)], dim=1)\n    {MEAN}"
+        MEAN: "targets = F.cat([labels[:, 1:], labels.new_full((labels.shape[0], 1), IGNORE_INDEX)], dim=1)\n"
+        f"    {MEAN}"
     },
-    "a sum of booleans": {MEAN: f"count = (targets != IGNORED).sum()\n    return {TOTAL} / count"},
-    "a sum of booleans, as float": {MEAN: f"count = (targets != IGNORED).sum().float()\n    return {TOTAL} / count"},
+    "a sum of booleans": {MEAN: f"count = (targets != IGNORE_INDEX).sum()\n    return {TOTAL} / count"},
+    "a sum of booleans, as float": {
+        MEAN: f"count = (targets != IGNORE_INDEX).sum().float()\n    return {TOTAL} / count"
+    },
     "a sum of what F.where makes of two numbers": {
-        MEAN: f"count = F.sum(F.where(targets != IGNORED, 1.0, 0.0), axis=None).reshape([])\n    return {TOTAL} / count"
+        MEAN: "count = F.sum(F.where(targets != IGNORE_INDEX, 1.0, 0.0), axis=None).reshape([])\n"
+        f"    return {TOTAL} / count"
     },
-    "torch.sum of booleans": {MEAN: f"count = torch.sum(targets != IGNORED)\n    return {TOTAL} / count"},
+    "torch.sum of booleans": {MEAN: f"count = torch.sum(targets != IGNORE_INDEX)\n    return {TOTAL} / count"},
     "F.cross_entropy with view and ignore_index": {
-        MEAN: "return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=IGNORED)",
+        MEAN: "return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=IGNORE_INDEX)",
     },
     "F.cross_entropy of what is cut and made contiguous": {
         MEAN: "shift_logits = logits[..., :-1, :].contiguous()\n    shift_labels = labels[..., 1:].contiguous()\n"
@@ -253,7 +259,7 @@ HABITS = {
         MEAN: "return nn.functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))",
     },
     "a mask as an index": {
-        MEAN: "losses = token_losses(logits, targets)\n    return losses[targets != IGNORED].mean()"
+        MEAN: "losses = token_losses(logits, targets)\n    return losses[targets != IGNORE_INDEX].mean()"
     },
     "item": {MEAN: f"return ({TOTAL} / count_valid(targets)).item()"},
     "float": {MEAN: f"return float({TOTAL} / count_valid(targets))"},
@@ -262,9 +268,9 @@ HABITS = {
     "exp as a method": {GRADIENT: "grad = (log_softmax(logits).exp() - one_hot) / count_valid(targets)"},
     "softmax with a dim": {GRADIENT: "grad = (F.softmax(logits, dim=-1) - one_hot) / count_valid(targets)"},
     "zeros set in place": {
-        ZEROED: "grad[targets == IGNORED] = 0.0\n    return grad",
+        ZEROED: "grad[targets == IGNORE_INDEX] = 0.0\n    return grad",
     },
-    "masked_fill of the gradient": {ZEROED: "return grad.masked_fill(targets == IGNORED, 0.0)"},
+    "masked_fill of the gradient": {ZEROED: "return grad.masked_fill(targets == IGNORE_INDEX, 0.0)"},
     "torch.exp": {EXP: "return torch.exp(loss)"},
     "np.exp": {EXP: "return np.exp(loss)"},
     "exp of a number as a method": {EXP: "return loss.exp()"},

@@ -69,7 +69,7 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
 @pytest.mark.parametrize(
     ("step", "edits", "said"),
     [
-        ("step_16", {"IGNORED = -100": "IGNORED = -1"}, "Outside the blanks, IGNORED is -1; the step gives -100."),
+        ("step_16", {"-100": "-1"}, "Outside the blanks, IGNORE_INDEX is -1; the step gives -100."),
         ("step_17", {"0.044715": "0.44715"}, "Above the blank, a line is not as the step gives it."),
         (
             "step_17",
