@@ -18,13 +18,15 @@ def named(parts: dict[str, Tensors]) -> Tensors:
 
 def projection_backward(
     linear: Linear, grad: Tensor, x: Tensor
-) -> tuple[Tensor, Tensors]:  # [..., out], [..., in] -> [..., in]
+) -> tuple[Tensor, Tensors]:  # [..., out], [..., in] -> [..., in], and by name
     """Return the gradient of a linear layer's input, and those of its weight and bias by name."""
     grad_x, grad_weight, grad_bias = linear_backward(grad, x, linear.weight)
     return grad_x, {"weight": grad_weight, "bias": grad_bias}
 
 
-def norm_backward(norm: LayerNorm, grad: Tensor, x: Tensor) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
+def norm_backward(
+    norm: LayerNorm, grad: Tensor, x: Tensor
+) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd], and by name
     """Return the gradient of a norm's input, and those of its weight and bias by name."""
     grad_x, grad_weight, grad_bias = layer_norm_backward(grad, x, norm.weight, norm.eps)
     return grad_x, {"weight": grad_weight, "bias": grad_bias}

@@ -13,21 +13,20 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 
 def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
-    """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
+    """Return the gradient of scores, where grad is that of ``softmax(scores)``; a weight of 0 lets nothing through."""
     # Find how each score moves the loss, through all weights of its row. (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
 
 
-def heads_backward(
+def attn_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
     head_dim = int(query.shape[-1])
-    # Go back through what step 07 computes of the three, from the last operation to the first. (7 lines)
+    # Go back through step 07's attention, from its last operation to its first. (6 lines)
     grad_value = weights.T @ grad  # [..., seq, head_dim]
     grad_weights = grad @ value.T  # [..., seq, seq]
-    grad_scores = softmax_backward(grad_weights, weights)
-    grad_scores = grad_scores / math.sqrt(head_dim)
+    grad_scores = softmax_backward(grad_weights, weights) / math.sqrt(head_dim)
     grad_query = grad_scores @ key
     grad_key = grad_scores.T @ query
     return grad_query, grad_key, grad_value
@@ -35,7 +34,7 @@ def heads_backward(
 
 def attention_backward(
     attention: GPT2MultiHeadAttention, grad: Tensor, hidden_states: Tensor
-) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     ``grad`` is the gradient of its output; everything between the two is computed again from ``hidden_states``.
@@ -44,9 +43,9 @@ def attention_backward(
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
     weights = attention._attention_weights(query, key, mask)  # [batch, head, seq, seq]
     merged = attention._merge_heads(weights @ value)  # [batch, seq, embd]
-    # Go back through both layers, and through the heads between them. (4 lines)
-    grad_merged, c_proj = projection_backward(attention.c_proj, grad, merged)
-    grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)
+    # Go back through both layers, and through the heads between them. (5 lines)
+    grad_merged, of_c_proj = projection_backward(attention.c_proj, grad, merged)
+    grad_heads = attn_backward(attention._split_heads(grad_merged), query, key, value, weights)
     grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
-    grad_input, c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)
-    return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})
+    grad_input, of_c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)
+    return grad_input, named({"c_attn": of_c_attn, "c_proj": of_c_proj})

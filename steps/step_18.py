@@ -13,23 +13,23 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 
 def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
-    """Return the gradient of the scores; a weight of 0, as the mask leaves it, lets nothing through."""
+    """Return the gradient of scores, where grad is that of ``softmax(scores)``; a weight of 0 lets nothing through."""
     # TODO: Find how each score moves the loss, through all weights of its row. (1 line)
     raise NotImplementedError
 
 
-def heads_backward(
+def attn_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
     """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
     head_dim = int(query.shape[-1])
-    # TODO: Go back through what step 07 computes of the three, from the last operation to the first. (7 lines)
+    # TODO: Go back through step 07's attention, from its last operation to its first. (6 lines)
     raise NotImplementedError
 
 
 def attention_backward(
     attention: GPT2MultiHeadAttention, grad: Tensor, hidden_states: Tensor
-) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradient of step 07's input, and those of its four parameters by name.
 
     ``grad`` is the gradient of its output; everything between the two is computed again from ``hidden_states``.
@@ -38,6 +38,5 @@ def attention_backward(
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
     weights = attention._attention_weights(query, key, mask)  # [batch, head, seq, seq]
     merged = attention._merge_heads(weights @ value)  # [batch, seq, embd]
-    # TODO: Go back through both layers, and through the heads between them. (4 lines)
+    # TODO: Go back through both layers, and through the heads between them. (5 lines)
     raise NotImplementedError
-    return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})

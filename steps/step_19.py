@@ -19,25 +19,23 @@ from solutions.solution_16 import cross_entropy, cross_entropy_backward
 from solutions.solution_17 import embedding_backward, gelu_backward, linear_backward
 from solutions.solution_18 import attention_backward
 
-#: Backward through a module: from the module, the gradient of its output, and its input to the gradient of its input,
-#: and those of its weights by name. ``attention_backward`` has this form.
+#: ``attention_backward``'s form: a module, grad, its input -> the gradient of its input, those of its weights by name.
 Backward = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensors]]
 
 
 def mlp_backward(
     mlp: GPT2MLP, grad: Tensor, hidden_states: Tensor
-) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd], and by name
     """Return the gradient of step 04's input, and those of its four parameters by name."""
     wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
-    # TODO: Go back through both layers, and through GELU between them. (3 lines)
+    # TODO: Go back through both layers, and through GELU between them. (4 lines)
     raise NotImplementedError
-    return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})
 
 
 def pre_norm_residual_backward(
     norm: LayerNorm, sublayer: Any, sublayer_backward: Backward, grad: Tensor, x: Tensor
-) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd]
+) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd], and twice by name
     """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
     normed = norm(x)
     # TODO: Go back through the sublayer and the norm, and add what came past both. (3 lines)
@@ -46,12 +44,11 @@ def pre_norm_residual_backward(
 
 def block_backward(
     block: GPT2Block, grad: Tensor, hidden_states: Tensor
-) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradient of step 09's input, and those of its twelve parameters by name."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # TODO: Go back through the half with mlp, then through the half with attn. (2 lines)
+    # TODO: Go back through the half with mlp, then through the half with attn. (3 lines)
     raise NotImplementedError
-    return grad, named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})
 
 
 def residual_stream(
@@ -59,7 +56,7 @@ def residual_stream(
 ) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
-    Of the blocks, only these are kept for the backward pass, which computes whatever is inside a block again.
+    Of the blocks, only these are kept; the backward pass computes the inside of each again (gradient checkpointing).
     """
     check_length(input_ids.shape[-1], transformer.config)
     positions = position_ids(input_ids.shape[-1], device=input_ids.device)
@@ -71,22 +68,20 @@ def residual_stream(
 
 def head_backward(
     transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
-) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
     final = transformer.ln_f(hidden_states)
-    # TODO: Go back through the head, which is tied to wte and has no bias, and through the last norm. (2 lines)
+    # TODO: Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     raise NotImplementedError
-    return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})
 
 
 def blocks_backward(
     transformer: GPT2Model, grad: Tensor, states: Sequence[Tensor]
-) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd]
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd], by name
     """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
     of_blocks: dict[int, Tensors] = {}
-    # TODO: Go back from block to block, each with the state that it took. (2 lines)
+    # TODO: Go back from block to block, each with the state that it took. (3 lines)
     raise NotImplementedError
-    return grad, named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})
 
 
 def embeddings_backward(
@@ -95,9 +90,9 @@ def embeddings_backward(
     """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
-    wte = embedding_backward(grad, input_ids, config.vocab_size)
-    wpe = embedding_backward(grad, positions, config.n_positions)
-    return {"wte.weight": wte, "wpe.weight": wpe}
+    grad_wte = embedding_backward(grad, input_ids, config.vocab_size)
+    grad_wpe = embedding_backward(grad, positions, config.n_positions)
+    return {"wte.weight": grad_wte, "wpe.weight": grad_wpe}
 
 
 def gpt2_loss_and_gradients(
@@ -110,6 +105,5 @@ def gpt2_loss_and_gradients(
     """
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]
-    # TODO: Go back from the loss to the embeddings; wte gets a gradient from both of its uses. (6 lines)
+    # TODO: Go back from the loss to the embeddings; wte gets a gradient from both of its uses. (7 lines)
     raise NotImplementedError
-    return cross_entropy(logits, labels), named({"transformer": grads})

@@ -86,12 +86,12 @@ def called(function, *arrays):
         return function(*map(tensor, arrays))
 
 
-def heads_backward(step, *inputs):
+def attn_backward(step, *inputs):
     """The gradients of query, key and value, by name."""
-    result = called(step.heads_backward, *inputs)
+    result = called(step.attn_backward, *inputs)
     require(
         isinstance(result, tuple | list) and len(result) == 3,
-        f"heads_backward returns {in_words(result)}, and must return three tensors: "
+        f"attn_backward returns {in_words(result)}, and must return three tensors: "
         "the gradients of query, key and value.",
     )
     return dict(zip(("query", "key", "value"), result, strict=True))
@@ -190,35 +190,35 @@ def test_hidden_scores(step):
 @pytest.fixture(scope="module")
 def recorded_heads(step, reference):
     """What gives the gradients of the recorded heads; computed once for all claims."""
-    return functools.cache(lambda: heads_backward(step, *(reference[name] for name in OF_HEADS)))
+    return functools.cache(lambda: attn_backward(step, *(reference[name] for name in OF_HEADS)))
 
 
-@about("heads_backward")
+@about("attn_backward")
 def test_value(step, reference):
     """The gradient of value is PyTorch's: a value hears from every query that took from it."""
     right = [reference[f"{name}.gradient"] for name in ("query", "key", "value")]
     inputs = [reference[name] for name in OF_HEADS]
     *_, gradient = keeps_nothing(
-        lambda *given: [*heads_backward(step, *given).values()], *inputs, right=lambda *_: right
+        lambda *given: [*attn_backward(step, *given).values()], *inputs, right=lambda *_: right
     )
     equal(gradient, reference["value.gradient"], what="the gradient of value", whose="PyTorch's")
 
 
-@about("heads_backward")
+@about("attn_backward")
 def test_query(recorded_heads, reference):
     """The gradient of query is PyTorch's: a query hears from every key, through the score."""
     gradient = recorded_heads()["query"]
     equal(gradient, reference["query.gradient"], what="the gradient of query", whose="PyTorch's")
 
 
-@about("heads_backward")
+@about("attn_backward")
 def test_key(recorded_heads, reference):
     """The gradient of key is PyTorch's: a key hears from every query, through the score."""
     gradient = recorded_heads()["key"]
     equal(gradient, reference["key.gradient"], what="the gradient of key", whose="PyTorch's")
 
 
-@about("heads_backward")
+@about("attn_backward")
 def test_the_first_query(recorded_heads):
     """The first query gets no gradient: its only weight is always 1."""
     first = array(recorded_heads()["query"])[:, :, 0]
@@ -226,12 +226,12 @@ def test_the_first_query(recorded_heads):
     equal(first, np.zeros_like(first), axes, what="the gradient of the first query", whose="it must be")
 
 
-@about("heads_backward")
+@about("attn_backward")
 def test_each_head_alone(step, reference):
     """What arrives at one head stays in it: the gradients of the other heads do not change."""
     inputs = [reference[name] for name in OF_HEADS]
     changed = [np.concatenate([part[:, :-1], -2 * part[:, -1:]], axis=1) for part in inputs]
-    gradients = heads_backward(step, *map(np.concatenate, zip(inputs, changed, strict=True)))
+    gradients = attn_backward(step, *map(np.concatenate, zip(inputs, changed, strict=True)))
     for name, gradient in gradients.items():
         before, after = np.split(array(gradient)[:, :-1], 2)
         equal(after, before, what=f"the gradient of {name} in the other heads", whose=BEFORE)
@@ -358,14 +358,14 @@ def test_gpt2_small_size(step, reference):
 
 
 @pytest.mark.drawn
-@about("heads_backward")
+@about("attn_backward")
 def test_other_heads(step, answer, draw):
     """Random sizes, queries, keys and values are right too."""
     shape = [draw.whole(name, low, high) for name, low, high in (("batch", 1, 3), ("head", 1, 4), ("seq", 2, 9))]
     shape.append(draw.whole("head_dim", 2, 8))
     grad, query, key, value = (draw.array(*shape) for _ in range(4))
     weights = causal_weights(query, key)
-    gradients, right = (heads_backward(module, grad, query, key, value, weights) for module in (step, answer))
+    gradients, right = (attn_backward(module, grad, query, key, value, weights) for module in (step, answer))
     for name, expected in right.items():
         close = in_proportion(array(expected))
         equal(gradients[name], expected, what=f"the gradient of {name}", tolerance=close, whose="the solution's")

@@ -5,16 +5,16 @@ MASK = "mask = causal_mask(query.shape[-2], dtype=query.dtype, device=query.devi
 SOFTMAX = "return weights * (grad - F.sum(weights * grad, axis=-1))"
 BY_VALUE = "grad_value = weights.T @ grad"
 BY_WEIGHTS = "grad_weights = grad @ value.T"
-BY_SCORES = "grad_scores = softmax_backward(grad_weights, weights)"
-SCALED_BACK = f"grad_scores = grad_scores / {ROOT}"
+BY_SCORES = "softmax_backward(grad_weights, weights)"
+SCALED_BACK = f"grad_scores = {BY_SCORES} / {ROOT}"
 BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.T @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
-MERGED = "grad_merged, c_proj = projection_backward(attention.c_proj, grad, merged)"
-GRADS = "grad_heads = heads_backward(attention._split_heads(grad_merged), query, key, value, weights)"
+MERGED = "grad_merged, of_c_proj = projection_backward(attention.c_proj, grad, merged)"
+GRADS = "grad_heads = attn_backward(attention._split_heads(grad_merged), query, key, value, weights)"
 PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
-INPUT = "grad_input, c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
-RETURN = 'return grad_input, named({"c_attn": c_attn, "c_proj": c_proj})'
+INPUT = "grad_input, of_c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
+RETURN = 'return grad_input, named({"c_attn": of_c_attn, "c_proj": of_c_proj})'
 
 MISTAKES = {
     "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights * grad.": {
@@ -58,7 +58,7 @@ MISTAKES = {
         BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).T @ grad"
     },
     "The scale is missing in the backward pass: the scores were divided by the square root of head_dim, so is their "
-    "gradient.": {f"    {SCALED_BACK}\n": ""},
+    "gradient.": {SCALED_BACK: f"grad_scores = {BY_SCORES}"},
     "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
         BY_QUERY: f"{BY_QUERY} * {ROOT}"
     },
@@ -74,9 +74,9 @@ MISTAKES = {
     "The scale reaches value too; it belongs to the scores, which come before the weights.": {
         BY_VALUE: f"{BY_VALUE} / {ROOT}"
     },
-    "The backward pass skips the softmax: use softmax_backward.": {BY_SCORES: "grad_scores = grad_weights"},
+    "The backward pass skips the softmax: use softmax_backward.": {BY_SCORES: "grad_weights"},
     "softmax_backward is given the weights first; the gradient of the weights comes first.": {
-        BY_SCORES: "grad_scores = softmax_backward(weights, grad_weights)"
+        BY_SCORES: "softmax_backward(weights, grad_weights)"
     },
     "The gradient of the weights is computed from the keys; it must be grad times value, transposed.": {
         BY_WEIGHTS: BY_WEIGHTS.replace("value.", "key.")
@@ -85,7 +85,7 @@ MISTAKES = {
         BY_WEIGHTS: "grad_weights = grad @ value"
     },
     "The gradient of hidden scores is set to minus infinity, as scores are; it is 0 already.": {
-        BY_SCORES: f'{BY_SCORES}\n    grad_scores = F.where(weights > 0, grad_scores, -float("inf"))'
+        SCALED_BACK: f'{SCALED_BACK}\n    grad_scores = F.where(weights > 0, grad_scores, -float("inf"))'
     },
     "The gradient of query is computed from the queries; it must be the gradient of the scores times key.": {
         BY_QUERY: "grad_query = grad_scores @ query"
@@ -129,10 +129,10 @@ MISTAKES = {
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
     },
-    "heads_backward is given grad after value; it comes first.": {
-        GRADS: "grad_heads = heads_backward(query, key, value, attention._split_heads(grad_merged), weights)"
+    "attn_backward is given grad after value; it comes first.": {
+        GRADS: "grad_heads = attn_backward(query, key, value, attention._split_heads(grad_merged), weights)"
     },
-    "heads_backward is given grad as it came; split it into heads first.": {
+    "attn_backward is given grad as it came; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
     },
     "The gradients of the heads are merged without being transposed back: _merge_heads does both.": {
@@ -170,29 +170,29 @@ MISTAKES = {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
     "The weights' gradients are transposed; they must be [out, in], like the weights.": {
-        RETURN: 'for part in (c_attn, c_proj):\n        part["weight"] = part["weight"].T\n    ' + RETURN
+        RETURN: 'for part in (of_c_attn, of_c_proj):\n        part["weight"] = part["weight"].T\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
-        RETURN: 'c_attn["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
+        RETURN: 'of_c_attn["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
     },
     "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
-        MERGED: f"{MERGED}\n    c_proj = {{name: part / int(grad.shape[0]) for name, part in c_proj.items()}}",
-        INPUT: f"{INPUT}\n    c_attn = {{name: part / int(grad.shape[0]) for name, part in c_attn.items()}}",
+        MERGED: f"{MERGED}\n    of_c_proj = {{name: part / int(grad.shape[0]) for name, part in of_c_proj.items()}}",
+        INPUT: f"{INPUT}\n    of_c_attn = {{name: part / int(grad.shape[0]) for name, part in of_c_attn.items()}}",
     },
     "The gradients of c_proj are missing from the dictionary: all four are returned.": {
-        RETURN: 'return grad_input, named({"c_attn": c_attn})'
+        RETURN: 'return grad_input, named({"c_attn": of_c_attn})'
     },
     "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
-        RETURN: 'return grad_input, named({"attn": named({"c_attn": c_attn, "c_proj": c_proj})})'
+        RETURN: 'return grad_input, named({"attn": named({"c_attn": of_c_attn, "c_proj": of_c_proj})})'
     },
     "Weight and bias are swapped in the dictionary.": {
-        RETURN: 'c_attn = {"weight": c_attn["bias"], "bias": c_attn["weight"]}\n    ' + RETURN
+        RETURN: 'of_c_attn = {"weight": of_c_attn["bias"], "bias": of_c_attn["weight"]}\n    ' + RETURN
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
-        RETURN: "return grad_input, c_attn | c_proj"
+        RETURN: "return grad_input, of_c_attn | of_c_proj"
     },
     "The dictionary is returned first; the gradient of hidden_states comes first.": {
-        RETURN: 'return named({"c_attn": c_attn, "c_proj": c_proj}), grad_input'
+        RETURN: 'return named({"c_attn": of_c_attn, "c_proj": of_c_proj}), grad_input'
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
         RETURN: RETURN.replace("grad_input, ", "")
@@ -208,34 +208,34 @@ ALTERNATIVES = {
         "    return weights * (grad - sums)"
     },
     "the row's sum from what was gathered": {
-        BY_SCORES: "mean = F.sum(grad * (weights @ value), axis=-1)\n    grad_scores = weights * (grad_weights - mean)"
+        BY_SCORES: "weights * (grad_weights - F.sum(grad * (weights @ value), axis=-1))"
     },
     "the scale before the softmax": {
         BY_WEIGHTS: f"{BY_WEIGHTS} / {ROOT}",
-        f"    {SCALED_BACK}\n": "",
+        SCALED_BACK: f"grad_scores = {BY_SCORES}",
     },
     "the scale on query and key": {
-        f"    {SCALED_BACK}\n": "",
+        SCALED_BACK: f"grad_scores = {BY_SCORES}",
         ALL_THREE: f"return grad_query / {ROOT}, grad_key / {ROOT}, grad_value",
     },
     "the mask once more": {
-        BY_SCORES: f"{BY_SCORES}\n    {MASK}\n    grad_scores = F.where(mask < 0, 0.0, grad_scores)"
+        SCALED_BACK: f"{SCALED_BACK}\n    {MASK}\n    grad_scores = F.where(mask < 0, 0.0, grad_scores)"
     },
     "transpose by two axes": {
         BY_VALUE: "grad_value = weights.transpose(-2, -1) @ grad",
         BY_KEY: "grad_key = grad_scores.transpose(2, 3) @ query",
     },
-    "multiplied by the inverse square root": {SCALED_BACK: "grad_scores = grad_scores * head_dim**-0.5"},
+    "multiplied by the inverse square root": {SCALED_BACK: f"grad_scores = {BY_SCORES} * head_dim**-0.5"},
     "permute": {BY_KEY: "grad_key = grad_scores.permute([0, 1, 3, 2]) @ query"},
     "projection_backward written out": {
         MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
         "    weight = rows.T @ merged.reshape([-1, merged.shape[-1]])\n"
-        '    c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
+        '    of_c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
     },
     "the heads split and merged by hand": {
         GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
-        "    grad_heads = heads_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value, weights)",
+        "    grad_heads = attn_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value, weights)",
         PARTS: "merged = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grad_heads]\n"
         "    grad_qkv = F.concat(merged, axis=2)",
     },
@@ -244,12 +244,12 @@ ALTERNATIVES = {
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
-        RETURN: 'by_query, by_key, by_value = F.chunk(c_attn["bias"], 3, axis=0)\n'
-        '    c_attn["bias"] = F.concat([by_query, 0 * by_key, by_value], axis=0)\n    ' + RETURN
+        RETURN: 'by_query, by_key, by_value = F.chunk(of_c_attn["bias"], 3, axis=0)\n'
+        '    of_c_attn["bias"] = F.concat([by_query, 0 * by_key, by_value], axis=0)\n    ' + RETURN
     },
     "names written out": {
-        RETURN: 'names = {"c_proj.weight": c_proj["weight"], "c_proj.bias": c_proj["bias"]}\n'
-        '    return grad_input, names | {"c_attn.weight": c_attn["weight"], "c_attn.bias": c_attn["bias"]}'
+        RETURN: 'names = {"c_proj.weight": of_c_proj["weight"], "c_proj.bias": of_c_proj["bias"]}\n'
+        '    return grad_input, names | {"c_attn.weight": of_c_attn["weight"], "c_attn.bias": of_c_attn["bias"]}'
     },
 }
 
@@ -267,7 +267,7 @@ HABITS = {
     "einsum for the query": {BY_QUERY: 'grad_query = torch.einsum("bhqk,bhkd->bhqd", grad_scores, key)'},
     "matmul as a method": {BY_QUERY: "grad_query = grad_scores.matmul(key)"},
     "masked_fill of the gradient": {
-        BY_SCORES: f"{BY_SCORES}\n    {MASK}\n    grad_scores = grad_scores.masked_fill(mask < 0, 0.0)"
+        SCALED_BACK: f"{SCALED_BACK}\n    {MASK}\n    grad_scores = grad_scores.masked_fill(mask < 0, 0.0)"
     },
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
@@ -277,7 +277,7 @@ HABITS = {
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
         "    grad_merged = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
-        "    grad_heads = heads_backward(grad_merged, query, key, value, weights)"
+        "    grad_heads = attn_backward(grad_merged, query, key, value, weights)"
     },
     "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
     "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},

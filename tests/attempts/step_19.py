@@ -1,26 +1,29 @@
 """Step 19, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-MLP_PROJ = "grad_activated, c_proj = projection_backward(mlp.c_proj, grad, activated)"
+MLP_PROJ = "grad_activated, of_c_proj = projection_backward(mlp.c_proj, grad, activated)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
-MLP_FC = "grad_input, c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
-MLP_RETURN = 'return grad_input, named({"c_fc": c_fc, "c_proj": c_proj})'
+MLP_FC = "grad_input, of_c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
+MLP_RETURN = 'return grad_input, named({"c_fc": of_c_fc, "c_proj": of_c_proj})'
 SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)"
 NORM = "grad_branch, of_norm = norm_backward(norm, grad_normed, x)"
 RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
-SECOND = "grad, ln_2, mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)"
-FIRST = "grad, ln_1, attn = pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)"
-NAMES = 'named({"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp})'
-TABLE = "grad_final, table, _ = linear_backward(grad, final, transformer.wte.weight)"
-FINAL = "grad_input, ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)"
-HEAD = 'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})'
+SECOND = "grad, of_ln_2, of_mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)"
+FIRST = (
+    "grad, of_ln_1, of_attn = "
+    "pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)"
+)
+NAMES = 'named({"ln_1": of_ln_1, "attn": of_attn, "ln_2": of_ln_2, "mlp": of_mlp})'
+TABLE = "grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)"
+FINAL = "grad_input, of_ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)"
+HEAD = 'return grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})'
 BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, of_blocks[layer] = block_backward(transformer.h[layer], grad, states[layer])"
 GATHER = 'named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})'
 BLOCKS = f"return grad, {GATHER}"
 LOSS = "grad = cross_entropy_backward(logits, labels)"
 THROUGH = "grad, of_blocks = blocks_backward(transformer, grad, states)"
-TIED = 'wte = of_embeddings["wte.weight"] + of_head["wte.weight"]'
-UNION = 'grads = of_embeddings | of_blocks | of_head | {"wte.weight": wte}'
+TIED = 'grad_wte = of_embeddings["wte.weight"] + of_head["wte.weight"]'
+UNION = 'grads = of_embeddings | of_blocks | of_head | {"wte.weight": grad_wte}'
 RETURN = 'return cross_entropy(logits, labels), named({"transformer": grads})'
 
 MISTAKES = {
@@ -32,10 +35,10 @@ MISTAKES = {
         MLP_PROJ: MLP_PROJ.replace("grad, activated", "grad, wide")
     },
     "The names c_fc and c_proj are swapped.": {
-        MLP_RETURN: 'return grad_input, named({"c_fc": c_proj, "c_proj": c_fc})'
+        MLP_RETURN: 'return grad_input, named({"c_fc": of_c_proj, "c_proj": of_c_fc})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
-        MLP_RETURN: "return grad_input, c_fc | c_proj"
+        MLP_RETURN: "return grad_input, of_c_fc | of_c_proj"
     },
     "The residual is forgotten: what it carried past is missing from the gradient of x.": {
         RESIDUAL: "return grad_branch, of_norm, of_sublayer"
@@ -75,30 +78,30 @@ MISTAKES = {
         FIRST: FIRST.replace("hidden_states", "middle")
     },
     "The half with attention gets the gradient that came into the block; it gets what the half with mlp gives back.": {
-        SECOND: SECOND.replace("grad, ln_2", "_, ln_2")
+        SECOND: SECOND.replace("grad, of_ln_2", "_, of_ln_2")
     },
     "The halves come in forward order; the one with mlp ran last, so it comes first.": {
         SECOND: FIRST,
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
     "ln_1 and ln_2 are swapped among the names.": {
-        NAMES: NAMES.replace(": ln_1", ": other").replace(": ln_2", ": ln_1").replace(": other", ": ln_2")
+        NAMES: NAMES.replace(": of_ln_1", ": other").replace(": of_ln_2", ": of_ln_1").replace(": other", ": of_ln_2")
     },
     "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: use named.": {
-        NAMES: "ln_1 | attn | ln_2 | mlp"
+        NAMES: "of_ln_1 | of_attn | of_ln_2 | of_mlp"
     },
-    "The gradients of the norms are left out.": {NAMES: 'named({"attn": attn, "mlp": mlp})'},
+    "The gradients of the norms are left out.": {NAMES: 'named({"attn": of_attn, "mlp": of_mlp})'},
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
     "The backward pass skips ln_f.": {
-        FINAL: "_, ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
+        FINAL: "_, of_ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
     },
     "ln_f is given what it returned; it took what the last block returned.": {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
-    "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": table}'},
-    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, named({"ln_f": ln_f})'},
+    "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": grad_wte}'},
+    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, named({"ln_f": of_ln_f})'},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -137,13 +140,13 @@ MISTAKES = {
         BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer % 10]")
     },
     "The gradient of wte is the head's alone; add the embeddings'.": {
-        UNION: UNION.removesuffix(' | {"wte.weight": wte}')
+        UNION: UNION.removesuffix(' | {"wte.weight": grad_wte}')
     },
     "The gradient of wte is the embeddings' alone; add the head's.": {
         UNION: "grads = of_head | of_blocks | of_embeddings"
     },
     "The gradient of wte is the mean of both; it must be their sum.": {
-        TIED: 'wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
+        TIED: 'grad_wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
     },
     "There is a gradient of lm_head.weight, which is the same matrix as wte: add it to wte's gradient instead.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
@@ -177,12 +180,14 @@ MISTAKES = {
 ALTERNATIVES = {
     "linear_backward itself": {
         MLP_PROJ: "grad_activated, weight, bias = linear_backward(grad, activated, mlp.c_proj.weight)\n"
-        '    c_proj = {"weight": weight, "bias": bias}'
+        '    of_c_proj = {"weight": weight, "bias": bias}'
     },
-    "the mlp in another order of names": {MLP_RETURN: 'return grad_input, named({"c_proj": c_proj, "c_fc": c_fc})'},
+    "the mlp in another order of names": {
+        MLP_RETURN: 'return grad_input, named({"c_proj": of_c_proj, "c_fc": of_c_fc})'
+    },
     "names written out": {
-        MLP_RETURN: 'return grad_input, {\n        "c_fc.weight": c_fc["weight"],\n        "c_fc.bias": c_fc["bias"],\n'
-        '        "c_proj.weight": c_proj["weight"],\n        "c_proj.bias": c_proj["bias"],\n    }'
+        MLP_RETURN: 'weights = {"c_fc.weight": of_c_fc["weight"], "c_proj.weight": of_c_proj["weight"]}\n'
+        '    return grad_input, weights | {"c_fc.bias": of_c_fc["bias"], "c_proj.bias": of_c_proj["bias"]}'
     },
     "the branch first": {RESIDUAL: "return grad_branch + grad, of_norm, of_sublayer"},
     "an addition in place, which makes a new tensor": {
@@ -196,13 +201,13 @@ ALTERNATIVES = {
     "middle written out": {SECOND: "middle = hidden_states + block.attn(block.ln_1(hidden_states))\n    " + SECOND},
     "a block's gradients in a dict that grows": {
         f"return grad, {NAMES}": "gradients = {}\n"
-        '    for name, part in {"ln_1": ln_1, "attn": attn, "ln_2": ln_2, "mlp": mlp}.items():\n'
+        '    for name, part in {"ln_1": of_ln_1, "attn": of_attn, "ln_2": of_ln_2, "mlp": of_mlp}.items():\n'
         "        gradients.update(named({name: part}))\n    return grad, gradients"
     },
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
         "    flat = final.reshape([-1, final.shape[-1]])\n"
-        "    table = grad.reshape([-1, grad.shape[-1]]).T @ flat"
+        "    grad_wte = grad.reshape([-1, grad.shape[-1]]).T @ flat"
     },
     "the blocks and their states in pairs": {
         BACK: "pairs = list(zip(transformer.h, states))\n"
@@ -219,8 +224,8 @@ ALTERNATIVES = {
         UNION: 'grads["wte.weight"] += of_embeddings["wte.weight"]',
     },
     "the sum by a name of its own": {
-        TIED: 'wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
-        UNION: 'grads = of_head | of_blocks | of_embeddings | {"wte.weight": wte}',
+        TIED: 'grad_wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
+        UNION: 'grads = of_head | of_blocks | of_embeddings | {"wte.weight": grad_wte}',
     },
     "the sum before the union": {
         TIED: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',

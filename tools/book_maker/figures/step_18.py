@@ -36,4 +36,4 @@ def way_back(draw: Drawing) -> None:
         draw.arrow(start, end, kind="key", dashed=True)
     draw.text(forward[-1].right[0], 140, "needed again:\nkept, or\ncomputed\nonce more", "end")
     left, right = forward[1].middle[0], forward[3].middle[0]
-    draw.brace(left, 290, right - left, "heads_backward", mono=True)
+    draw.brace(left, 290, right - left, "attn_backward", mono=True)
