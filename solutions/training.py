@@ -15,6 +15,7 @@ from solutions.checkpoint import Weights, empty_model
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
+from solutions.solution_13 import HEAD, WTE
 
 Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
 Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
@@ -47,7 +48,7 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
             weights[name] = np.zeros(shape, np.float32)
         elif len(shape) == 1:
             weights[name] = np.ones(shape, np.float32)
-        elif name != "lm_head.weight":
+        elif name != HEAD:
             std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02
             weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)
     return weights
@@ -63,8 +64,8 @@ def training_state(weights: Weights) -> TrainingState:
     return TrainingState(copies, sums=zeros(), m=zeros(), v=zeros())
 
 
-def zero_grad(sums: Tensors) -> None:
-    """Write zeros into tensors, in place."""
+def zero_sums(sums: Tensors) -> None:
+    """Write zeros into the sums of gradients, in place."""
     for tensor in sums.values():
         buffer = tensor.driver_tensor
         buffer.inplace_copy_from(Buffer.zeros(buffer.shape, buffer.dtype, buffer.device))
@@ -73,13 +74,13 @@ def zero_grad(sums: Tensors) -> None:
 
 def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
     """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
-    nats = count = 0.0
-    zero_grad(state.sums)
+    loss_sum = count = 0.0
+    zero_sums(state.sums)
     for input_ids, labels in batches:
-        batch_nats, batch_count = accumulate(input_ids, labels, state.weights, state.sums)
-        nats += batch_nats.item()
+        batch_sum, batch_count = accumulate(input_ids, labels, state.weights, state.sums)
+        loss_sum += batch_sum.item()
         count += batch_count.item()
-    return nats, count
+    return loss_sum, count
 
 
 def check_finite(step: int, name: str, number: float) -> None:
@@ -90,8 +91,7 @@ def check_finite(step: int, name: str, number: float) -> None:
 
 def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
-    head = {"lm_head.weight": weights["transformer.wte.weight"]}
-    return tree.update(empty_model(config), weights | head, leaf=Tensor)
+    return tree.update(empty_model(config), weights | {HEAD: weights[WTE]}, leaf=Tensor)
 
 
 def scalar(number: float) -> Tensor:  # -> []

@@ -28,12 +28,12 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
 
 
 def sum_of_squares(grad: Tensor) -> Tensor:  # [...] -> []
-    """Return the sum of all squares, of each row first: in one sum of millions, float32 loses several percent."""
+    """Return the sum of all squares, row by row: in one sum of wte's 39 million numbers, float32 can lose 9 percent."""
     return sum_all(F.sum(grad * grad, axis=-1))
 
 
-def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:
-    """Return all gradients, scaled by one factor to a joint norm of at most ``max_norm``, and their norm before, []."""
+def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tensor]:  # by name -> by name, []
+    """Return the gradients, scaled by one factor to a joint norm of at most ``max_norm``, and the norm before that."""
     # TODO: Shorten all gradients together, as if they were one long vector, if that is longer than max_norm. (3 lines)
     raise NotImplementedError
 
@@ -68,7 +68,7 @@ def add_to_sums(sums: Tensors, grads: Tensors, count: Tensor) -> None:
     raise NotImplementedError
 
 
-class Accumulate(Module[..., tuple[Tensor, Tensor]]):
+class Accumulate(Module[[Tensor, Tensor, Tensors, Tensors], tuple[Tensor, Tensor]]):
     """Add the gradients of one more batch to sums: a batch with twice as many valid labels counts twice as much."""
 
     def __init__(self, config: GPT2Config) -> None:
@@ -82,11 +82,11 @@ class Accumulate(Module[..., tuple[Tensor, Tensor]]):
         loss, grads = gpt2_loss_and_gradients(transformer, input_ids, labels)
         count = count_valid(next_labels(labels))
         add_to_sums(sums, grads, count)
-        nats = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
-        return nats, count
+        loss_sum = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
+        return loss_sum, count
 
 
-class Update(Module[..., Tensor]):
+class Update(Module[[Tensor, Tensor, Tensor, TrainingState], Tensor]):
     """Change the weights, once the gradients of all batches of a step have been summed."""
 
     def __init__(self, optimizer: AdamW, max_norm: float) -> None:
@@ -112,8 +112,8 @@ def train_step(
         FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
             not finite, and the state is of no further use.
     """
-    nats, count = accumulate_batches(state, batches, accumulate)
-    loss = nats / count if count else math.nan
+    loss_sum, count = accumulate_batches(state, batches, accumulate)
+    loss = loss_sum / count if count else math.nan
     check_finite(step, "loss", loss)
     norm = update(scalar(lr), scalar(step), scalar(count), state).item()
     check_finite(step, "norm", norm)

@@ -2,8 +2,8 @@
 
 RISING = "if step <= warmup_steps:"
 RISE = "return peak * step / warmup_steps"
-DONE = "done = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
-FALL = "return peak * (1 + math.cos(math.pi * done)) / 2"
+DONE = "progress = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
+FALL = "return peak * (1 + math.cos(math.pi * progress)) / 2"
 NORM = "norm = F.sqrt(sum(sum_of_squares(grad) for grad in grads.values()))"
 FACTOR = "factor = max_norm / F.max(norm, max_norm)"
 CLIPPED = "return {name: factor * grad for name, grad in grads.items()}, norm"
@@ -30,20 +30,21 @@ MISTAKES = {
         RISE: "return peak * step / (warmup_steps + 1)"
     },
     "There is no warm-up: every early step has the peak.": {RISE: "return peak"},
-    "The cosine begins at step 0; it begins where the warm-up ends.": {DONE: "done = min(1.0, step / total_steps)"},
+    "The cosine begins at step 0; it begins where the warm-up ends.": {DONE: "progress = min(1.0, step / total_steps)"},
     "The warm-up is subtracted twice, so the cosine begins too late: once from step, once from total_steps.": {
-        DONE: "done = (step - 2 * warmup_steps) / (total_steps - warmup_steps)\n    done = max(0.0, min(1.0, done))"
+        DONE: "progress = (step - 2 * warmup_steps) / (total_steps - warmup_steps)\n"
+        "    progress = max(0.0, min(1.0, progress))"
     },
     "The warm-up is subtracted twice from the cosine's length, so it ends too early: total_steps - warmup_steps.": {
-        DONE: "done = min(1.0, (step - warmup_steps) / (total_steps - 2 * warmup_steps))"
+        DONE: "progress = min(1.0, (step - warmup_steps) / (total_steps - 2 * warmup_steps))"
     },
     "The cosine ends too late: its length must be total_steps - warmup_steps.": {
-        DONE: "done = min(1.0, (step - warmup_steps) / total_steps)"
+        DONE: "progress = min(1.0, (step - warmup_steps) / total_steps)"
     },
     "After total_steps the rate rises again, as the cosine does; cap the fraction of the way down at 1: min(1.0, …).": {
-        DONE: "done = (step - warmup_steps) / (total_steps - warmup_steps)"
+        DONE: "progress = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
-    "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - done)"},
+    "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - progress)"},
     "This is a whole wave, which rises again; half a wave is the cosine of pi times the fraction of the way down.": {
         FALL: FALL.replace("math.pi", "2 * math.pi")
     },
@@ -51,7 +52,7 @@ MISTAKES = {
         FALL: FALL.replace("1 + math", "1 - math")
     },
     "The rate falls to minus peak: 1 + cosine goes from 2 to 0, and half of it from 1 to 0.": {
-        FALL: "return peak * math.cos(math.pi * done)"
+        FALL: "return peak * math.cos(math.pi * progress)"
     },
     "The rate jumps to twice the peak: take half of 1 + cosine.": {FALL: FALL.replace(" / 2", "")},
     "Each gradient is clipped by its own norm, which changes their direction; one factor is for all.": {
@@ -223,11 +224,11 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "the warm-up without its last step": {RISING: "if step < warmup_steps:"},
-    "the squared cosine of half the angle": {FALL: "return peak * math.cos(math.pi * done / 2) ** 2"},
-    "NumPy's cosine": {FALL: "import numpy as np\n\n    return float(peak * 0.5 * (1.0 + np.cos(np.pi * done)))"},
+    "the squared cosine of half the angle": {FALL: "return peak * math.cos(math.pi * progress / 2) ** 2"},
+    "NumPy's cosine": {FALL: "import numpy as np\n\n    return float(peak * 0.5 * (1.0 + np.cos(np.pi * progress)))"},
     "0 at the end, then the cosine": {
         DONE: "if step >= total_steps:\n        return 0.0\n"
-        "    done = (step - warmup_steps) / (total_steps - warmup_steps)"
+        "    progress = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "the squares added in a loop": {
         NORM: "total = 0.0\n    for grad in grads.values():\n"
@@ -284,7 +285,7 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
 HABITS = {
-    "the cosine of torch": {FALL: "return peak * (1 + torch.cos(math.pi * done)) / 2"},
+    "the cosine of torch": {FALL: "return peak * (1 + torch.cos(math.pi * progress)) / 2"},
     "the norm as a method": {
         NORM: "norm = F.sqrt(sum(grad.norm() ** 2 for grad in grads.values()))",
     },
