@@ -1,7 +1,7 @@
 """Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
 
 Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
-Its S are the scores, P the weights, m the maximum, ℓ the total, and O the output.
+Its S are the scores, P the weights, m the maximum, ℓ the row's sum, and O the output.
 """
 
 from std.math import ceildiv, exp, sqrt
@@ -15,7 +15,7 @@ comptime Numbers = Span[Float32, MutUntrackedOrigin]  # float32 numbers that lie
 comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
 comptime QUERIES = 16  # rows of a tile, which share the keys and values that were read
-comptime KEYS = 32  # columns of a tile, whose keys and values stay in the cache
+comptime KEYS = 32  # columns of a tile, whose keys and values stay in the processor's cache
 comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score
 
 
@@ -52,10 +52,10 @@ def dot(a: Numbers, b: Numbers) -> Float32:  # [d], [d] -> one number
     var whole = len(a) // LANES * LANES
     for i in range(0, whole, LANES):
         sums += lanes(a, i) * lanes(b, i)
-    var total = sums.reduce_add()
+    var product = sums.reduce_add()
     for i in range(whole, len(a)):
-        total += a[i] * b[i]
-    return total
+        product += a[i] * b[i]
+    return product
 
 
 def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], number, [d]
@@ -75,19 +75,19 @@ def largest(numbers: Numbers) -> Float32:  # [n] -> one number
     return found
 
 
-def online_softmax(scores: Numbers, mut maximum: Float32, mut total: Float32) -> Float32:  # [keys] -> number
+def online_softmax(scores: Numbers, mut maximum: Float32, mut row_sum: Float32) -> Float32:  # [keys] -> number
     """Exponentiate the next scores of a row, in place.
 
-    ``maximum`` is the largest score so far, ``total`` the sum of exp(score - maximum); both are brought up to date.
+    ``maximum`` is the largest score so far, ``row_sum`` the sum of exp(score - maximum); both are brought up to date.
     Return the factor that rescales whatever was added up under the old maximum.
     Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
-    # TODO: Turn scores into weights below the largest score so far; bring maximum and total up to date. (8 lines)
+    # TODO: Exponentiate each score less the largest so far; bring maximum and row_sum up to date. (8 lines)
     std.os.abort("not written yet")
 
 
 def attend_block(
-    query: Numbers, keys: Rows, values: Rows, mut maximum: Float32, mut total: Float32, output: Numbers
+    query: Numbers, keys: Rows, values: Rows, mut maximum: Float32, mut row_sum: Float32, output: Numbers
 ):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
@@ -101,7 +101,7 @@ def attend_tile(
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
     var rows = len(queries)
     var maxima = Array[Float32, QUERIES](fill=LOWEST)
-    var totals = Array[Float32, QUERIES](fill=0)
+    var row_sums = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         outputs[row].fill(0)
     # TODO: Block after block, let every row look at the keys up to its own; turn sums into averages. (8 lines)

@@ -42,26 +42,26 @@ def single(array):
 
 @about("online_softmax")
 def test_first_scores_of_a_row(step):
-    """The first scores of a row become exp(score - maximum), and the total is their sum."""
+    """The first scores of a row become exp(score - maximum), and row_sum is their sum."""
     scores = single([1, 3, 2, 0, 3.5])
-    weights, maximum, total, _ = step.online_softmax(scores, LOWEST, 0)
+    weights, maximum, row_sum, _ = step.online_softmax(scores, LOWEST, 0)
     equal(single(maximum), single(3.5), what="the maximum", whose=NUMPY)
     equal(weights, single(np.exp(scores - 3.5)), ("score",), what="the weights", whose=NUMPY)
-    equal(single(total), single(np.exp(scores - 3.5).sum()), what="the total", whose=NUMPY)
+    equal(single(row_sum), single(np.exp(scores - 3.5).sum()), what="row_sum", whose=NUMPY)
 
 
 @about("online_softmax")
 def test_more_scores_of_a_row(step):
-    """More scores bring the maximum and the total up to date; the factor does that for what was added up before."""
+    """More scores bring maximum and row_sum up to date; the factor does that for what was added up before."""
 
     def right(case):
-        scores, before, total_before = case
+        scores, before, sum_before = case
         new = max(before, *scores)
         powers = np.exp(np.array(scores) - new)
-        weights, maximum, total, factor = step.online_softmax(single(scores), before, total_before)
+        weights, maximum, row_sum, factor = step.online_softmax(single(scores), before, sum_before)
         equal(single(maximum), single(new), what="the maximum", whose=NUMPY)
         equal(single(factor), single(np.exp(before - new)), what="the factor", whose=NUMPY)
-        equal(single(total), single(total_before * np.exp(before - new) + powers.sum()), what="the total", whose=NUMPY)
+        equal(single(row_sum), single(sum_before * np.exp(before - new) + powers.sum()), what="row_sum", whose=NUMPY)
         equal(weights, single(powers), ("score",), what="the weights", whose=NUMPY)
 
     for_each((([2, 5, 1], 3, 1.6), ([2, 0.5], 3, 2.5), ([2, 3], 3, 1.5)), right)
@@ -70,31 +70,41 @@ def test_more_scores_of_a_row(step):
 @about("online_softmax")
 def test_large_scores_do_not_overflow(step):
     """Scores of 1000 and -1000 overflow nothing: no power is taken of a number above 0."""
-    weights, _, total, factor = step.online_softmax(single([1000, 999, -1000]), 998, 1)
+    weights, _, row_sum, factor = step.online_softmax(single([1000, 999, -1000]), 998, 1)
     equal(weights, single([1, np.exp(-1), 0]), ("score",), what="the weights", whose=NUMPY)
-    equal(single(total), single(1 + np.exp(-1) + np.exp(-2)), what="the total", whose=NUMPY)
+    equal(single(row_sum), single(1 + np.exp(-1) + np.exp(-2)), what="row_sum", whose=NUMPY)
     equal(single(factor), single(np.exp(-2)), what="the factor", whose=NUMPY)
 
 
 @about("attend_block")
 def test_one_block(step):
-    """After one block, output / total is what attention returns for these keys."""
+    """After one block, output / row_sum is what attention returns for these keys."""
     query, keys, values = 2 * numbers(1, D), numbers(2, 9, D), numbers(3, 9, D)
-    output, _, total = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
+    output, _, row_sum = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
     equal(
-        single(output / total), single(looked_up(query, keys, values)), ("channel",), what="output / total", whose=NUMPY
+        single(output / row_sum),
+        single(looked_up(query, keys, values)),
+        ("channel",),
+        what="output / row_sum",
+        whose=NUMPY,
     )
 
 
 @about("attend_block")
 def test_block_after_block(step):
-    """After several blocks, output / total is what attention returns for all their keys at once."""
+    """After several blocks, output / row_sum is what attention returns for all their keys at once."""
     query, keys, values = 3 * numbers(4, D), numbers(5, 40, D), numbers(6, 40, D)
-    output, maximum, total = np.zeros(D), LOWEST, 0
+    output, maximum, row_sum = np.zeros(D), LOWEST, 0
     for first, last in ((0, 3), (3, 4), (4, 36), (36, 40)):
-        output, maximum, total = step.attend_block(query, keys[first:last], values[first:last], maximum, total, output)
+        output, maximum, row_sum = step.attend_block(
+            query, keys[first:last], values[first:last], maximum, row_sum, output
+        )
     equal(
-        single(output / total), single(looked_up(query, keys, values)), ("channel",), what="output / total", whose=NUMPY
+        single(output / row_sum),
+        single(looked_up(query, keys, values)),
+        ("channel",),
+        what="output / row_sum",
+        whose=NUMPY,
     )
 
 
@@ -103,9 +113,9 @@ def test_scores_far_below_0(step):
     """Scores of about -200 share the weight as any others do: only how far they lie from the largest matters."""
     query, keys, values = numbers(31, D), numbers(32, 9, D), numbers(33, 9, D)
     keys -= 200 * np.sqrt(single(D)) * query / (query @ query)
-    output, _, total = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
+    output, _, row_sum = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
     right = single(looked_up(query, keys, values))
-    equal(single(output / total), right, ("channel",), what="output / total", tolerance=1e-3, whose=NUMPY)
+    equal(single(output / row_sum), right, ("channel",), what="output / row_sum", tolerance=1e-3, whose=NUMPY)
 
 
 def tile(query, key, value, position, start):

@@ -10,40 +10,40 @@ SCALED = " * scale"
 NO_SCALE = {f"    var scale: Float32 = {SCALE}\n": ""}
 MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
 END = "min(block + KEYS, position + row + 1)"
-DIVIDE = "number /= max(totals[row], 1)"
-MODEL_DIVIDE = "return outputs / np.maximum(totals, 1)[:, None]"
+DIVIDE = "number /= max(row_sums[row], 1)"
+MODEL_DIVIDE = "return outputs / np.maximum(row_sums, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
 NEW = "max(maximum, largest(scores))"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     "The scores are exponentiated as they are: it is exp(score - new maximum), which cannot overflow.": (
-        {"score = exp(score - new)": "score = exp(score)"},
-        {"np.exp(scores - new)": "np.exp(scores)"},
+        {"score = exp(score - new_maximum)": "score = exp(score)"},
+        {"np.exp(scores - new_maximum)": "np.exp(scores)"},
     ),
     "The factor is upside down: it is exp(old maximum - new maximum), which is at most 1.": (
-        {"exp(maximum - new)": "exp(new - maximum)"},
-        {"np.exp(np.float32(maximum) - new)": "np.exp(new - np.float32(maximum))"},
+        {"exp(maximum - new_maximum)": "exp(new_maximum - maximum)"},
+        {"np.exp(np.float32(maximum) - new_maximum)": "np.exp(new_maximum - np.float32(maximum))"},
     ),
-    "The total is not rescaled: multiply it by the factor before the new weights are added.": (
-        {"    total *= factor\n": ""},
-        {"total * factor + ": "total + "},
+    "The sum is not rescaled: multiply it by the factor before the new weights are added.": (
+        {"    row_sum *= factor\n": ""},
+        {"row_sum * factor + ": "row_sum + "},
     ),
-    "The total begins anew with every block: multiply the old one by the factor and add to it.": (
-        {"total *= factor": "total = 0"},
-        {"total * factor + weights": "weights"},
+    "The sum begins anew with every block: multiply the old one by the factor and add to it.": (
+        {"row_sum *= factor": "row_sum = 0"},
+        {"row_sum * factor + weights": "weights"},
     ),
     "The maximum is not brought up to date: the next block needs the new one.": (
-        {"    maximum = new  # m\n": ""},
-        {"return weights, new, total": "return weights, np.float32(maximum), total"},
+        {"    maximum = new_maximum  # m\n": ""},
+        {"return weights, new_maximum, row_sum": "return weights, np.float32(maximum), row_sum"},
     ),
     "The new maximum is that of this block alone: it must be at least the old one.": (
         {NEW: "largest(scores)"},
         {"max(np.float32(maximum), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
     ),
-    "The weights are divided by the total in every block: only the last total is right, so attend_tile divides at the "
+    "The weights are divided by the sum in every block: only the last sum is right, so attend_tile divides at the "
     "end.": (
-        {"    return factor\n": "    for ref score in scores:\n        score /= total\n    return factor\n"},
-        {"return weights, new, total": "return weights / (total * factor + weights.sum()), new, total"},
+        {"    return factor\n": "    for ref score in scores:\n        score /= row_sum\n    return factor\n"},
+        {"return weights, new": "return weights / (row_sum * factor + weights.sum()), new"},
     ),
     "The scores are not scaled: divide each by the square root of d.": (
         NO_SCALE | {SCALED: ""},
@@ -59,7 +59,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     ),
     "The maximum is raised to 0, which leaves scores far below no weight: it is the largest score, of any sign.": (
         {"    var factor = online": "    maximum = max(maximum, 0)\n    var factor = online"},
-        {"= online_softmax(scores, maximum, total)": "= online_softmax(scores, max(maximum, 0), total)"},
+        {"= online_softmax(scores, maximum, row_sum)": "= online_softmax(scores, max(maximum, 0), row_sum)"},
     ),
     "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
         {"number *= factor": "number *= 1"},
@@ -101,23 +101,23 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"if end > block:": "if end == block + KEYS:"},
         {"if end > block:": "if end == block + KEYS:"},
     ),
-    "The rows are not divided by their totals.": (
+    "The rows are not divided by their sums.": (
         {DIVIDE: "number /= 1"},
         {MODEL_DIVIDE: "return outputs"},
     ),
-    "A row without a key is divided by its total 0, which gives NaN: divide by at least 1.": (
-        {DIVIDE: "number /= totals[row]"},
-        {MODEL_DIVIDE: "return outputs / totals[:, None]"},
+    "A row without a key is divided by its sum 0, which gives NaN: divide by at least 1.": (
+        {DIVIDE: "number /= row_sums[row]"},
+        {MODEL_DIVIDE: "return outputs / row_sums[:, None]"},
     ),
 }
 MISTAKES = {sentence: kernel for sentence, (kernel, _) in TOLD.items()}
 MODELS = {sentence: model for sentence, (_, model) in TOLD.items()}
 
 LOOP_OF_WEIGHTS = """\
-    total *= factor
+    row_sum *= factor
     for ref score in scores:
-        score = exp(score - new)  # P
-        total += score"""
+        score = exp(score - new_maximum)  # P
+        row_sum += score"""
 TILE = """\
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
@@ -126,28 +126,28 @@ TILE = """\
 """
 
 ALTERNATIVES = {
-    "the weights are added up by themselves, and the total is brought up to date at the end": {
+    "the weights are added up by themselves, and the sum is brought up to date at the end": {
         LOOP_OF_WEIGHTS: """\
     var added = Float32(0)
     for i in range(len(scores)):
-        scores[i] = exp(scores[i] - new)
+        scores[i] = exp(scores[i] - new_maximum)
         added += scores[i]
-    total = total * factor + added"""
+    row_sum = row_sum * factor + added"""
     },
     "an if in place of max": {
-        f"    var new = {NEW}\n": """\
-    var new = maximum
+        f"    var new_maximum = {NEW}\n": """\
+    var new_maximum = maximum
     for score in scores:
-        if score > new:
-            new = score
+        if score > new_maximum:
+            new_maximum = score
 """
     },
     "a while in place of a for": {
-        f"    var new = {NEW}\n": """\
-    var new = maximum
+        f"    var new_maximum = {NEW}\n": """\
+    var new_maximum = maximum
     var i = 0
     while i < len(scores):
-        new = max(new, scores[i])
+        new_maximum = max(new_maximum, scores[i])
         i += 1
 """
     },
@@ -168,17 +168,18 @@ ALTERNATIVES = {
 }
 
 HABITS = {
-    "expf": {"exp(maximum - new)": "expf(maximum - new)"},
+    "expf": {"exp(maximum - new_maximum)": "expf(maximum - new_maximum)"},
     "fmaxf": {NEW: "fmaxf(maximum, largest(scores))"},
-    "math.exp": {"exp(score - new)": "math.exp(score - new)"},
+    "math.exp": {"exp(score - new_maximum)": "math.exp(score - new_maximum)"},
     "np.exp": {"var factor = exp(": "var factor = np.exp("},
     "sqrt of a whole number": {"sqrt(Float32(keys.d))": "sqrt(keys.d)"},
     "Python's float": {"sqrt(Float32(keys.d))": "math.sqrt(float(keys.d))"},
     "a power in place of a root": {"/ sqrt(Float32(keys.d))": "/ keys.d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
     "increment": {
-        f"    var new = {NEW}\n": (
-            "    var new = maximum\n    var k = 0\n    while k < len(scores):\n        new = max(new, scores[k])\n"
+        f"    var new_maximum = {NEW}\n": (
+            "    var new_maximum = maximum\n    var k = 0\n    while k < len(scores):\n"
+            "        new_maximum = max(new_maximum, scores[k])\n"
             "        k++\n"
         )
     },

@@ -9,13 +9,13 @@
     /** Read scores block by block, as step 21's `online_softmax` does: what is known after each block. */
     function online(scores, size) {
         const states = [];
-        let maximum = -Infinity, total = 0;
+        let maximum = -Infinity, rowSum = 0;
         for (let first = 0; first < scores.length; first += size) {
             const block = scores.slice(first, first + size), larger = Math.max(maximum, ...block);
             const factor = Math.exp(maximum - larger);
-            total = total * factor + sum(block.map(score => Math.exp(score - larger)));
+            rowSum = rowSum * factor + sum(block.map(score => Math.exp(score - larger)));
             maximum = larger;
-            states.push({ block, maximum, factor, total });
+            states.push({ block, maximum, factor, rowSum });
         }
         return states;
     }
@@ -37,7 +37,7 @@
                 this.bars,
                 this.said,
                 scrolling(known, table(make('caption', {}, known),
-                    ['block', 'scores', 'maximum', 'factor', 'total'], this.body)),
+                    ['block', 'scores', 'maximum', 'factor', 'row_sum'], this.body)),
             );
             this.again();
             widgets.onWidth(this.bars, () => this.show());
@@ -60,8 +60,8 @@
 
         show() {
             const read = this.read.value, now = this.blocks[read - 1];
-            this.body.replaceChildren(...this.blocks.slice(0, read).map(({ block, maximum, factor, total }, at) =>
-                row(String(at), [block.join(', '), String(maximum), factor.toFixed(4), total.toFixed(4)])));
+            this.body.replaceChildren(...this.blocks.slice(0, read).map(({ block, maximum, factor, rowSum }, at) =>
+                row(String(at), [block.join(', '), String(maximum), factor.toFixed(4), rowSum.toFixed(4)])));
             this.said.textContent = this.words(read, now);
 
             const size = this.size.value, seen = Math.min(read * size, this.scores.length);
@@ -81,17 +81,17 @@
         }
 
         words(read, now) {
-            if (!read) return 'Nothing is read: the maximum is −∞, and the total is 0.';
+            if (!read) return 'Nothing is read: the maximum is −∞, and the sum is 0.';
             if (read == this.blocks.length) {
                 const largest = Math.max(...this.scores);
-                const total = sum(this.scores.map(score => Math.exp(score - largest)));
+                const rowSum = sum(this.scores.map(score => Math.exp(score - largest)));
                 const plain = sum(this.scores.map(Math.exp));
-                return `All are read. At once, the total is ${total.toFixed(4)} as well; without a maximum, `
+                return `All are read. At once, the sum is ${rowSum.toFixed(4)} as well; without a maximum, `
                     + (Number.isFinite(plain) ? `it is ${plain.toPrecision(5)}.` : 'it overflows.');
             }
             if (now.factor == 0) return 'The first block: the factor is 0, for there was nothing before.';
             if (now.factor == 1) return 'No larger score has come: the factor is 1, and nothing is corrected.';
-            return 'A larger score has come: the total so far, and the bars, become '
+            return 'A larger score has come: the sum so far, and the bars, become '
                 + `${now.factor.toFixed(4)} times as large.`;
         }
     }

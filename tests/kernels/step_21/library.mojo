@@ -12,7 +12,7 @@ def matrix(address: Int, count: Int, d: Int) -> Rows:
 
 
 @export("online_softmax")
-def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running: the maximum, the total, the factor
+def c_online_softmax(scores: Int, count: Int, running: Int) abi("C"):  # running: the maximum, the row's sum, the factor
     var row = numbers(running, 3)
     row[2] = online_softmax(numbers(scores, count), row[0], row[1])
 

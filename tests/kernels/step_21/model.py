@@ -8,34 +8,34 @@ LOWEST = np.finfo(np.float32).min
 UNTOUCHED = np.float32(-1234.5)  # stands where nothing is written
 
 
-def online_softmax(scores, maximum, total):
-    """Return the weights of the scores [n], the maximum, the total, and the factor."""
-    new = max(np.float32(maximum), scores.max(initial=LOWEST))
-    factor = np.exp(np.float32(maximum) - new)
-    weights = np.exp(scores - new)
-    return weights, new, total * factor + weights.sum(dtype=np.float32), factor
+def online_softmax(scores, maximum, row_sum):
+    """Return the weights of the scores [n], the maximum, the row's sum, and the factor."""
+    new_maximum = max(np.float32(maximum), scores.max(initial=LOWEST))
+    factor = np.exp(np.float32(maximum) - new_maximum)
+    weights = np.exp(scores - new_maximum)
+    return weights, new_maximum, row_sum * factor + weights.sum(dtype=np.float32), factor
 
 
-def attend_block(query, keys, values, maximum, total, output):
-    """Return the output [d] after a block of keys and values [n, d], the maximum, and the total."""
+def attend_block(query, keys, values, maximum, row_sum, output):
+    """Return the output [d] after a block of keys and values [n, d], the maximum, and the row's sum."""
     scores = keys @ query / np.sqrt(np.float32(len(query)))
-    weights, maximum, total, factor = online_softmax(scores, maximum, total)
-    return output * factor + weights @ values, maximum, total
+    weights, maximum, row_sum, factor = online_softmax(scores, maximum, row_sum)
+    return output * factor + weights @ values, maximum, row_sum
 
 
 def attend_tile(queries, keys, values, position, start):
     """Return the outputs [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
     rows, d = queries.shape
     outputs = np.zeros((rows, d), np.float32)
-    maxima, totals = np.full(rows, LOWEST), np.zeros(rows, np.float32)
+    maxima, row_sums = np.full(rows, LOWEST), np.zeros(rows, np.float32)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             end = min(block + KEYS, position + row + 1)
             if end > block:
-                outputs[row], maxima[row], totals[row] = attend_block(
-                    queries[row], keys[block:end], values[block:end], maxima[row], totals[row], outputs[row]
+                outputs[row], maxima[row], row_sums[row] = attend_block(
+                    queries[row], keys[block:end], values[block:end], maxima[row], row_sums[row], outputs[row]
                 )
-    return outputs / np.maximum(totals, 1)[:, None]
+    return outputs / np.maximum(row_sums, 1)[:, None]
 
 
 def causal_attention(query, key, value, starts):
