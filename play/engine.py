@@ -21,7 +21,7 @@ from play.export.program import stream_text
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
-from solutions.quantized import model_of, quantize_weights
+from solutions.quantized import quantize_weights, quantized_model
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
 from solutions.solution_12 import Model, Sampling
 from solutions.solution_13 import convert_checkpoint, load_pretrained
@@ -41,7 +41,7 @@ class LastLogits(MaxGPT2LMHeadModel):
 
 def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
     """Load a checkpoint, and round its matrices to a format, ``Q8_0`` or ``Q4_0``."""
-    return model_of(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
+    return quantized_model(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
 
 
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:

@@ -19,12 +19,12 @@ from solutions.solution_22 import Q4_0, Q8_0
 END_OF_TEXT = "<|endoftext|>"
 
 #: What GGUF calls the dtype of a weight.
-FORMATS = {
+FORMAT_OF_DTYPE = {
     np.dtype(np.float32): gguf.GGMLQuantizationType.F32,
     Q8_0: gguf.GGMLQuantizationType.Q8_0,
     Q4_0: gguf.GGMLQuantizationType.Q4_0,
 }
-DTYPES = {format: dtype for dtype, format in FORMATS.items()}
+DTYPE_OF_FORMAT = {quantization: dtype for dtype, quantization in FORMAT_OF_DTYPE.items()}
 
 #: The name that each size of a model has in GGUF, after ``gpt2.``.
 SIZES = {
@@ -61,7 +61,7 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
     names = gguf_names(config)
     for name, weight in weights.items():
         if name != HEAD or not np.array_equal(weight, weights[WTE]):
-            writer.add_tensor(names[name], weight.view(np.uint8), raw_dtype=FORMATS[weight.dtype])
+            writer.add_tensor(names[name], weight.view(np.uint8), raw_dtype=FORMAT_OF_DTYPE[weight.dtype])
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -84,7 +84,7 @@ def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
 
 
 def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
-    """Return the sizes of a model in a file, and its weights by their names in :class:`MaxGPT2LMHeadModel`."""
+    """Return the sizes of a model in a file, and its weights by their names in ``MaxGPT2LMHeadModel``."""
     try:
         reader = gguf.GGUFReader(file)
         fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
@@ -95,10 +95,10 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
         raise ValueError(f"{file} is missing, cut short, or no GPT-2 that gguf can read: {error}") from error
     ours = {theirs: name for name, theirs in gguf_names(config).items()}
     weights = {ours.get(name, name): weight for name, weight in weights.items()}
-    return config, {HEAD: weights[WTE], **weights}
+    return config, {HEAD: weights[WTE]} | weights
 
 
-def read_tensor(tensor: gguf.ReaderTensor, dtypes: Mapping[Any, np.dtype] = DTYPES) -> np.ndarray:
+def read_tensor(tensor: gguf.ReaderTensor, dtypes: Mapping[Any, np.dtype] = DTYPE_OF_FORMAT) -> np.ndarray:
     """Return a weight as the file has it if its format has a dtype; from any other format, its numbers as float32."""
     if tensor.tensor_type not in dtypes:
         return gguf.dequantize(tensor.data, tensor.tensor_type)

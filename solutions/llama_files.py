@@ -14,7 +14,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import default_device, default_dtype
 
 from solutions.checkpoint import Weights, check_weights
-from solutions.gguf_files import DTYPES, read_tensor
+from solutions.gguf_files import DTYPE_OF_FORMAT, read_tensor
 from solutions.llama import LlamaForCausalLM
 from solutions.llama_config import LlamaConfig
 from solutions.solution_26 import BLOCK_LAYERS, LAYERS, Q4_1, convert_llama
@@ -22,7 +22,7 @@ from solutions.solution_26 import BLOCK_LAYERS, LAYERS, Q4_1, convert_llama
 Fields = dict[str, Any]
 
 #: The dtype of each format whose blocks are read as they are; ``gguf`` makes float32 of others.
-READ = DTYPES | {gguf.GGMLQuantizationType.Q4_1: Q4_1}
+READ = DTYPE_OF_FORMAT | {gguf.GGMLQuantizationType.Q4_1: Q4_1}
 
 #: The name that each size of a model has in GGUF, after ``llama.``; the embeddings say how large the vocabulary is.
 SIZES = {
@@ -73,10 +73,10 @@ def open_llama(file: Path) -> tuple[Reader, LlamaConfig, Fields]:
 
 
 def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
-    """Return the sizes of a model in a file, its weights by their names in :class:`LlamaForCausalLM`, and all fields.
+    """Return the sizes of a model in a file, its weights by their names in ``LlamaForCausalLM``, and all fields.
 
     Raises:
-        ValueError: the file cannot be opened, see :func:`open_llama`, or has a weight in a format that gguf cannot
+        ValueError: the file cannot be opened, see ``open_llama``, or has a weight in a format that gguf cannot
             read; the message says which.
     """
     reader, config, fields = open_llama(file)
@@ -91,7 +91,7 @@ def load_llama(file: Path, context: int) -> tuple[LlamaForCausalLM, Fields]:
     """Load the model of a file, for texts of at most ``context`` tokens; return all fields of the file, too.
 
     Raises:
-        ValueError: the file cannot be read, see :func:`read_llama`; or its weights are not those of its sizes.
+        ValueError: the file cannot be read, see ``read_llama``; or its weights are not those of its sizes.
     """
     config, weights, fields = read_llama(file)
     longest = min(context, config.max_position_embeddings)

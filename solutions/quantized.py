@@ -1,4 +1,4 @@
-"""What step 22 is given: the weights of a whole model in blocks, and the model that multiplies by them."""
+"""What is made of step 22: the weights of a whole model in blocks, and the model that multiplies by them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from solutions.solution_22 import (
 )
 
 
-def quantize_weights(weights: Weights, format: str) -> Weights:
+def quantize_weights(weights: Weights, block_format: str) -> Weights:
     """Return the weights of a model, with its matrices in blocks, ``[out, in / 32]`` of ``Q8_0`` or ``Q4_0``.
 
     ``wpe`` keeps its numbers, as in llama.cpp, and so does a matrix whose rows blocks do not fit into.
     """
-    quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[format]
+    quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[block_format]
     quantized = dict(weights)
     for name, weight in weights.items():
         if weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight"):
@@ -54,7 +54,7 @@ def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "")
             replace_linear(child, weights, f"{prefix}{name}.")
 
 
-def model_of(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
+def quantized_model(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
     """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32."""
     model = empty_model(config)
     numbers = {name: dequantize(weight) for name, weight in weights.items()}

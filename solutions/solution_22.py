@@ -11,11 +11,11 @@ from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
 BLOCK = 32  # weights that share a scale
-OUTPUTS = 32  # MAX computes so many at a time, so a quantized layer is padded to a multiple
+OUTPUT_MULTIPLE = 32  # MAX computes so many outputs at a time, so a quantized layer is padded to a multiple
 
-#: The blocks of llama.cpp, of 34 and 18 bytes: a byte of Q4_0 holds two steps. The scale's axis lets it broadcast.
+#: The blocks of llama.cpp, of 34 and 18 bytes: ``scale`` is its ``d``, with an axis to broadcast; ``steps`` its ``qs``.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])  # two steps in a byte
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -28,7 +28,7 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
     return np.trunc(numbers.astype(np.float64) + np.copysign(0.5, numbers))  # in float32, 0.49999997 + 0.5 is 1
 
 
-def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q8_0
+def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
     """Round to 8 bits: -127 to 127 steps of the scale.
 
     A number halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
@@ -42,13 +42,13 @@ def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     return blocks
 
 
-def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> [..., 32]
-    """Return the numbers that blocks of 8 bits stand for, as float32."""
+def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> float32 [..., 32]
+    """Return the numbers that blocks of 8 bits stand for."""
     # Turn steps into numbers again. (1 line)
     return blocks["scale"].astype(np.float32) * blocks["steps"]
 
 
-def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q4_0
+def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
     """Round to 4 bits: -8 to 7 steps of the scale, stored as 0 to 15.
 
     The scale has a sign, so that the first number of the largest magnitude is step -8. A number halfway between two
@@ -66,8 +66,8 @@ def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # [..., 32] -> [...] of Q
     return blocks
 
 
-def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> [..., 32]
-    """Return the numbers that blocks of 4 bits stand for, as float32."""
+def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> float32 [..., 32]
+    """Return the numbers that blocks of 4 bits stand for."""
     # Unpack the steps, and turn them into numbers again. (2 lines)
     steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)
     return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)
@@ -85,7 +85,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     def __init__(self, blocks: np.ndarray, bias: Tensor | Literal[0]) -> None:
         self.out_dim = len(blocks)
-        padding = -self.out_dim % OUTPUTS
+        padding = -self.out_dim % OUTPUT_MULTIPLE
         self.weight = Tensor.from_dlpack(np.pad(blocks.view(np.uint8), [(0, padding), (0, 0)]))
         self.bias = bias
 

@@ -239,7 +239,7 @@ def logits_match(step, config, weights, reference, format):
     with pytest.MonkeyPatch.context() as patch:
         for name in ("dequantize_q8_0", "dequantize_q4_0", "QuantizedLinear"):
             patch.setattr(quantized, name, getattr(step, name))
-        logits = run(quantized.model_of(config, stored), reference["input"])
+        logits = run(quantized.quantized_model(config, stored), reference["input"])
     equal(logits, reference[f"{format}_logits"], ("batch", "token", "logit"), what=f"with {format}, the logits")
 
 

@@ -10,7 +10,7 @@ import pytest
 from checker.course.steps import SMALL_MODEL
 from solutions.checkpoint import read_checkpoint, read_config
 from solutions.gguf_files import SIZES, read_gguf, save_gguf
-from solutions.quantized import model_of, quantize_weights
+from solutions.quantized import quantize_weights, quantized_model
 from solutions.solution_13 import convert_checkpoint
 from solutions.solution_22 import Q4_0, QuantizedLinear, quantize_q8_0
 
@@ -50,7 +50,7 @@ def test_what_is_saved_is_read_again(file, weights):
 
 def test_only_linear_layers_multiply_by_blocks_and_those_of_8_bits_become_numbers(weights):
     for format, multiplies in (("Q8_0", 0), ("Q4_0", 21)):  # four in each of five blocks, and the head
-        model = model_of(read_config(SMALL_MODEL), quantize_weights(weights, format))
+        model = quantized_model(read_config(SMALL_MODEL), quantize_weights(weights, format))
         assert sum(isinstance(module, QuantizedLinear) for _, module in model.descendants) == multiplies
         assert model.transformer.wte.weight.dtype.name == "float32"
 
