@@ -6,7 +6,7 @@ Whatever a module or class has counts, however it came by it: an alias, a lambda
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from types import ModuleType
 
@@ -16,7 +16,7 @@ from checker.course.languages import functions
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
 
 
-def missing_from(module: ModuleType, source: str, blanks: Iterable[str]) -> dict[str, str]:
+def missing_from(module: ModuleType, source: str, blanks: Collection[str]) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
     Args:
@@ -29,7 +29,7 @@ def missing_from(module: ModuleType, source: str, blanks: Iterable[str]) -> dict
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     given |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    written = functions(tree)
+    written = [name for name in functions(tree) if name not in blanks]  # another blank's is meant as itself
     missing = {}
     for blank in blanks:
         name = blank.rpartition(".")[2]

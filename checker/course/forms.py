@@ -8,7 +8,7 @@ from checker.course.languages import PYTHON, FunctionNode, functions
 from checker.course.steps import Step
 
 #: Functions that learners write: what they were called in earlier versions of the course, and what they are called now.
-RENAMED = {"lookback_mask": "causal_mask", "byte_pairs": "count_pairs"}
+RENAMED = {"lookback_mask": "causal_mask", "byte_pairs": "count_pairs", "heads_backward": "attn_backward"}
 
 
 def other_forms(step: Step, source: str) -> dict[str, str]:

@@ -103,6 +103,11 @@ LACKING = {
         {"causal_mask(": "lookback_mask("},
         ["it has lookback_mask: call it causal_mask"],
     ),
+    "a name much like that of another blank": (
+        "s18",
+        {"def attn_backward(": "def heads("},
+        ["there is no attn_backward in the file any more; write it"],
+    ),
     "an import by a former name": (
         "w07",
         {"attention_weights, causal_mask": "attention_weights, lookback_mask"},
