@@ -19,7 +19,7 @@ from solutions.solution_24 import rotary_angles
 from solutions.solution_25 import LlamaAttention
 
 
-class LlamaDecoderLayer(Module[..., Tensor]):
+class LlamaDecoderLayer(Module[[Tensor, Tensor, BlockCache, Tensor], Tensor]):
     """One block: the new tokens look at all tokens up to themselves, then each thinks by itself."""
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -37,7 +37,7 @@ class LlamaDecoderLayer(Module[..., Tensor]):
         return pre_norm_residual(hidden_states, self.post_attention_layernorm, self.mlp)
 
 
-class LlamaModel(Module[..., Tensor]):
+class LlamaModel(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     """Embed the new tokens, pass them through every block, and normalize the last one, which the head needs."""
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -48,8 +48,8 @@ class LlamaModel(Module[..., Tensor]):
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, embd]
-        """Return what the model knows of the last token, and leave keys and values of the new tokens in the cache."""
+    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, embd]
+        """Return the final hidden state of the last token, and leave keys and values of the new tokens in the cache."""
         angles = rotary_angles(positions, self.config)  # [batch, seq, head_dim / 2]
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
         hidden_states = self.embed_tokens(input_ids)  # [batch, seq, embd]
@@ -59,7 +59,7 @@ class LlamaModel(Module[..., Tensor]):
         return self.norm(hidden_states[:, -1:])
 
 
-class LlamaForCausalLM(Module[..., Tensor]):
+class LlamaForCausalLM(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     """Llama with its head. It is shown only the new tokens, as step 14's ``CachedGPT2`` is, by the same arguments."""
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -69,7 +69,7 @@ class LlamaForCausalLM(Module[..., Tensor]):
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # [batch, seq], [batch, seq], [batch, total] -> [batch, 1, vocab]
+    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         return self.lm_head(self.model(input_ids, positions, padding_mask, cache))
 

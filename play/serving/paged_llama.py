@@ -35,7 +35,7 @@ def paged_attention(
     return attention.o_proj(attention._merge_heads(attn_output.unsqueeze(0)))
 
 
-class ServedLlama(Module[..., Tensor]):
+class ServedLlama(Module[[Tensor, Tensor, PagedCache], Tensor]):
     """A Llama for a server, with step 25's modules, under their names.
 
     The tokens of all requests are the one row of a batch: its modules have that axis, and the cache has not.
@@ -45,12 +45,12 @@ class ServedLlama(Module[..., Tensor]):
         self.config, self.model, self.lm_head = llama.config, llama.model, llama.lm_head
 
     def forward(
-        self, tokens: Tensor, row_offsets: Tensor, cache: PagedCache
+        self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        positions = ragged_positions(tokens, row_offsets, cache.past)
+        positions = ragged_positions(input_ids, row_offsets, cache.past)
         angles = rotary_angles(positions.unsqueeze(0), self.config)  # [1, tokens, head_dim / 2]
-        hidden_states = self.model.embed_tokens(tokens).unsqueeze(0)  # [1, tokens, embd]
+        hidden_states = self.model.embed_tokens(input_ids).unsqueeze(0)  # [1, tokens, embd]
         for layer, block in enumerate(self.model.layers):
             attention = cast(LlamaAttention, block.self_attn)
             attend = partial(
