@@ -190,7 +190,9 @@ FACTS: dict[str, Callable[[], str]] = {
     "memory": memory,
     "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
     "gpu": gpu,
-    **({"metal": metal} if sys.platform == "darwin" else {}),
+    "metal": metal,
     "compiler": compiler,
     "kernels": kernels,
 }
+if sys.platform != "darwin":
+    del FACTS["metal"]

@@ -49,8 +49,10 @@ class Grade:
     @property
     def problems(self) -> list[Problem]:
         """The problems of its check; if there is no verdict, the reason."""
-        if self.check or self.verdict != FAIL:
-            return problems_of(self.check) if self.check else []
+        if self.check:
+            return problems_of(self.check)
+        if self.verdict != FAIL:
+            return []
         return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
 
 

@@ -16,7 +16,7 @@ from checker.errors import UserError
 from checker.events import Options
 from checker.session.child import Child
 from checker.session.printer import Printer, View
-from checker.session.records import verdict_record
+from checker.session.records import Record, verdict_record
 from checker.session.session import Session
 from checker.session.state import FAILED, PASSED, Item, Kept, Offers, said
 from cli.compare import rows_of
@@ -45,7 +45,9 @@ class Hunt(Session):
 
     def note(self, kept: Kept) -> list[Item]:
         """End the hunt at a pass, and say so."""
-        return [said(self.hunted.end(self.state.source))] if kept.passed and self.hunted.hunts.mistake else []
+        if kept.passed and self.hunted.hunts.mistake:
+            return [said(self.hunted.end(self.state.source))]
+        return []
 
 
 def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
@@ -76,31 +78,50 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
     hunted, printer = Hunted(step.name), Printer(labels, quiet=as_json)
     printer.offers = InHunt(hunted.task)
     if give_up or number is not None:
-        if not hunted.hunts.mistake:
-            raise UserError(f"there is none; `./run {hunted.task}` begins one")
-        status, lines = told(hunted) if give_up else named(hunted, number or 0)
-        for line in lines:
-            printer.line(line)
-        record = {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
+        status, record = answer(hunted, printer, None if give_up else number)
     else:
         if new or not hunted.hunts.mistake:
-            if hunted.is_gone:
-                printer.line(f"{relative_path(hunted.learner_file)} is gone, so another hunt begins.")
-            if kept := begin(hunted, how["seed"]):
-                printer.line(f"What you had is kept as {relative_path(kept)}.")
-            printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
-            printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
-        session = Hunt(hunted, printer, Options(**how))
-        with Child() as child:
-            status = session.run(child).status
-        if status == FAILED and (session.state.to_write or not session.state.has_failed):  # it cannot all be tried
-            printer.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
-        record = verdict_record(session)
+            begin_and_say_so(hunted, printer, how["seed"])
+        status, record = check(hunted, printer, Options(**how))
     if status == PASSED and not hunted.hunts.mistake:
         printer.line(f"\n`./run {hunted.task}` begins another hunt.")
     if as_json:
         print(json.dumps(record, indent=1))
     return status
+
+
+def begin_and_say_so(hunted: Hunted, printer: Printer, seed: int | None) -> None:
+    """Begin another hunt; raise what ``begin`` does."""
+    if hunted.is_gone:
+        printer.line(f"{relative_path(hunted.learner_file)} is gone, so another hunt begins.")
+    if kept := begin(hunted, seed):
+        printer.line(f"What you had is kept as {relative_path(kept)}.")
+    printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
+    printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
+
+
+def check(hunted: Hunted, printer: Printer, options: Options) -> tuple[int, Record]:
+    """Check the copy; return the exit status and the record of the check."""
+    session = Hunt(hunted, printer, options)
+    with Child() as child:
+        status = session.run(child).status
+    if status == FAILED and (session.state.to_write or not session.state.has_failed):  # it cannot all be tried
+        printer.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
+    return status, verdict_record(session)
+
+
+def answer(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, Record]:
+    """Say whether a sentence names the mistake, or without a number tell it; return the exit status and a record.
+
+    Raises:
+        UserError: no hunt is on, or there is no such sentence.
+    """
+    if not hunted.hunts.mistake:
+        raise UserError(f"there is none; `./run {hunted.task}` begins one")
+    status, lines = told(hunted) if number is None else named(hunted, number)
+    for line in lines:
+        printer.line(line)
+    return status, {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
 
 
 def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
