@@ -1,4 +1,4 @@
-"""Two mistakes in one file are both named, each judged beside the solution's code."""
+"""What is said of a failure; two mistakes in one file are both named, each judged beside the solution's code."""
 
 import contextlib
 import itertools
@@ -6,12 +6,40 @@ import random
 
 import pytest
 
+from checker.course.languages import Location
 from checker.course.steps import Step
+from checker.diagnosis.explanation import explanation_of
 from checker.diagnosis.mistakes import edited, load_attempts, places
+from checker.diagnosis.naming import UNNAMED, Named
+from checker.diagnosis.outcomes import Outcome, Raised
+from checker.events import FAIL
 from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
 
 PAIRS = 5  # of a step
+
+MEASURED = Outcome(FAIL, "the output is off by 0.3.", Location(7), measured=True)
+ERROR = Outcome(FAIL, "line 7: ValueError: [2, 3] is not [2].", Location(7), Raised("ValueError", "[2, 3] is not [2]"))
+
+#: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
+SAID = [
+    (Named("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
+    (Named("The mask is off by one."), ERROR, "The mask is off by one.", True),
+    (
+        Named("The mask is off by one.", is_guess=True),
+        ERROR,
+        f"{ERROR.sentence} Perhaps: The mask is off by one.",
+        False,
+    ),
+    (UNNAMED, MEASURED, "the output is off by 0.3.", False),
+]
+
+
+@pytest.mark.parametrize(("named", "outcome", "sentence", "is_sure"), SAID)
+def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(named, outcome, sentence, is_sure):
+    explanation = explanation_of("a claim", "causal_mask", named, outcome)
+    assert (explanation.sentence, explanation.mistake) == (sentence, named.mistake if is_sure else "")
+    assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
 
 
 def pairs_of(step: Step, seed: int):
