@@ -15,24 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from checker import events
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
 from checker.diagnosis.outcomes import Observed, Outcome, Said, raised, sketch
-from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    NUMBERS,
-    PASS,
-    TRACED,
-    TRACING,
-    WAITS,
-    Claimed,
-    FromChild,
-    Started,
-    Unloadable,
-)
+from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, WAITS, FromChild
 from checker.max_adapter.tracing import Mode, up_to_compiling
 
 if TYPE_CHECKING:  # a step without MAX does not import it
@@ -135,7 +123,7 @@ class Observation:
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
         self.running, self.left = item, []
-        self.tell(Started(sentence_of(item), subject_of(item)))
+        self.tell(events.Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
@@ -153,7 +141,7 @@ class Observation:
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
         if call.when == "setup" and call.excinfo and place_in(call.excinfo.value, FIXTURES)[1]:
-            self.tell(Unloadable(own_fault(call.excinfo.value), of_file=False))
+            self.tell(events.Unloadable(own_fault(call.excinfo.value), of_file=False))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.keep(item, call.excinfo)
         assert call.when != "collect"
@@ -171,7 +159,7 @@ class Observation:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
         self.graphs += self.left
-        claimed = Claimed(claim, outcome.about, sentence_of(item), outcome.mark, outcome.sentence)
+        claimed = events.Claimed(claim, outcome.about, sentence_of(item), outcome.mark, outcome.sentence)
         if outcome.mark == FAIL:
             numbers = outcome.compared is not None
             claimed = replace(

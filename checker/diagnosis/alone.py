@@ -84,14 +84,11 @@ class Alone:
         second = self.try_({label: beside_none[label] for label in to_try_again}, to_try_again)
         found = []
         for label, outcomes in judged.items():
-            others = {
-                claim: outcome
-                for claim, outcome in self._fitting(second.get(label, {})).items()
-                if not agrees(outcome, outcomes[claim])
-            }
-            doubted = {claim: outcomes[claim] for claim in others}
+            again = self._fitting(second.get(label, {}))
+            changed = {claim: outcome for claim, outcome in again.items() if not agrees(outcome, outcomes[claim])}
+            doubted = {claim: outcomes[claim] for claim in changed}
             fits = len(fitting[label]) == len(first.get(label, {}))
-            found.append(Judged(label, {**outcomes, **others}, doubted, fits))
+            found.append(Judged(label, {**outcomes, **changed}, doubted, fits))
         return found
 
     def called_by(self, label: str, wrong: Collection[str]) -> list[str]:

@@ -48,19 +48,13 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
             return replace(state, numbers=event), []
         case events.Unusable():
             return replace(state, unusable=event.why), []
-        case events.Tick() if event.seconds > COMPILING_IS_LONG:
-            return _compiling_for_long(state)
-        case events.Unloadable() if state.verdict:  # of what follows on a GPU
-            return state, [said(event.sentence)]
-        case events.Unloadable() if event.of_file:
-            line = state.line_of("", event.location)
-            return replace(state, end=event), [Row(FAIL, "", state.plan.language.loads, line)]
+        case events.Tick():
+            return _ticked(state, event)
         case events.Unloadable():
-            return replace(state, end=event), []
-        case events.Refused() if event.claim:
-            state, effects = _ended(state, event, seconds)
-            return state, [Row(FAIL, "", event.claim, state.line_of("", event.location)), *effects]
-        case events.Refused() | events.Ended() | events.Late() | events.Died() | events.Interrupted():
+            return _unloadable(state, event)
+        case events.Refused():
+            return _refused(state, event, seconds)
+        case events.Ended() | events.Late() | events.Died() | events.Interrupted():
             return _ended(state, event, seconds)
     return state, []
 
@@ -77,6 +71,23 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
         return state, rows
     state, effects = _ended(state, event, seconds)
     return state, rows + effects
+
+
+def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
+    """Show the claim about the file that does not hold, if there is one; that is all."""
+    rows: list[Effect] = [Row(FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
+    state, effects = _ended(state, event, seconds)
+    return state, rows + effects
+
+
+def _unloadable(state: State, event: events.Unloadable) -> Advanced:
+    """Show that the file cannot be loaded; the child says nothing more. After the verdict, it is about a GPU."""
+    if state.verdict:
+        return state, [said(event.sentence)]
+    rows: list[Effect] = []
+    if event.of_file:
+        rows.append(Row(FAIL, "", state.plan.language.loads, state.line_of("", event.location)))
+    return replace(state, end=event), rows
 
 
 def _missing(state: State, event: events.Missing) -> Advanced:
@@ -152,9 +163,9 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     return state, effects
 
 
-def _compiling_for_long(state: State) -> Advanced:
-    """Say that the learner may go on, if the file has passed."""
-    if state.phase is not Phase.COMPILING or state.has_failed:
+def _ticked(state: State, tick: events.Tick) -> Advanced:
+    """Say that the learner may go on, if the file has passed and MAX compiles for long."""
+    if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING or state.has_failed:
         return state, []
     again = f"You may go on: {state.plan.offers.stop} keeps the pass."
     return replace(state, phase=Phase.GOING_ON), [

@@ -30,15 +30,11 @@ def _decide(state: State) -> Verdict:
             return _interrupted(state)
         case events.Opened():
             return Verdict(FAILED, words=(_all_to_write(state, state.end),))
-        case events.Unloadable() if state.has_failed:  # the check itself is at fault, while it explained why
-            return Verdict(FAILED, tuple(explanations_of(state)), (state.end.sentence,))
-        case events.Unloadable():
-            return _stopped(state, Explanation(state.end.sentence, location=state.end.location))
-        case Late() | Died() if state.has_failed:  # the failure stands
-            happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
-            return Verdict(FAILED, tuple(explanations_of(state)), (happened,))
+        case events.Unloadable():  # after a failure, the check itself is at fault, while it explained why
+            return _stopped(state, Explanation(state.end.sentence, location=state.end.location), state.end.sentence)
         case Late() | Died():
-            return _stopped(state, why_stopped(state, state.end))
+            happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
+            return _stopped(state, _why_stopped(state, state.end), happened)
     explanations = tuple(explanations_of(state))
     if state.has_failed:
         return Verdict(FAILED, explanations)
@@ -78,8 +74,10 @@ def _interrupted(state: State) -> Verdict:
     return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))
 
 
-def _stopped(state: State, why: Explanation) -> Verdict:
-    """Return the verdict on a file that cannot be judged to the end."""
+def _stopped(state: State, why: Explanation, after_failure: str) -> Verdict:
+    """Return the verdict on a file that cannot be judged to the end; a failure stands, with these words after it."""
+    if state.has_failed:
+        return Verdict(FAILED, tuple(explanations_of(state)), (after_failure,))
     kept = ("The pass is kept, as `pass, not compiled`.",) if state.has_passed else ()
     return Verdict(FAILED, (why,), kept)
 
@@ -87,7 +85,7 @@ def _stopped(state: State, why: Explanation) -> Verdict:
 # ---------------------------------------------------------------- why there is no verdict
 
 
-def why_stopped(state: State, end: Late | Died) -> Explanation:
+def _why_stopped(state: State, end: Late | Died) -> Explanation:
     """Return why there is no verdict, when the child takes too long or has ended too early."""
     language, happened = state.plan.language, _what_happened(state, end)
     if isinstance(end, Late):
