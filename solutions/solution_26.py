@@ -88,4 +88,4 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
         layer = name.split(".")[-2]
         if layer in heads:
             converted[name] = unpermute(converted[name], heads[layer])
-    return {HEAD: converted[EMBEDDINGS], **converted}
+    return {HEAD: converted[EMBEDDINGS]} | converted

@@ -62,7 +62,8 @@ class NucleusSampling(Sampling):
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
         """Return the probability of each token to be drawn; the likeliest token is always among them.
 
-        The temperature and ``top_k`` come first. Source: Holtzman et al. (2020), section 3.1.
+        The temperature and ``top_k`` come first. Source: Holtzman et al., "The Curious Case of Neural Text
+        Degeneration" (2020), section 3.1.
         """
         p = super().probabilities(logits)
         # Sort each row, likely first. A token stays if those before it have less than top_p. Normalize. (5 lines)

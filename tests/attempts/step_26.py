@@ -13,7 +13,7 @@ NAME = "name = hugging_face_name(theirs)"
 NUMBERS = "converted[name] = dequantize(weight)"
 LAYER = 'layer = name.split(".")[-2]'
 UNPERMUTED = "converted[name] = unpermute(converted[name], heads[layer])"
-TIED = "return {HEAD: converted[EMBEDDINGS], **converted}"
+TIED = "return {HEAD: converted[EMBEDDINGS]} | converted"
 
 MISTAKES = {
     "Low and high halves alternate; all low halves come first, then all high ones.": {
