@@ -10,14 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.steps import ROOT
+from checker.course.steps import ROOT, SMALL_MODEL
 from play.whale import read
+from solutions.solution_12 import Sampling
 from solutions.warmup_01 import softmax
 from tools.book_maker.values.book_values import config as small
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "smollm2.json"
 TEXT = "The whale struck the ship, and it"
 GUESSES = 8  # of what comes next
+NEW_TOKENS = 14  # after the text
+READS = 1000  # letters of Moby Dick
+PROMPTS, TOP_P = ("The capital of France is", "She opened the"), 0.9  # after the first, few tokens are likely
+QUESTIONS, SEED, LONGEST = ("What is the capital of France?", "And of Italy?"), 0, 40  # LONGEST: tokens of an answer
 
 Weights = dict[str, np.ndarray]
 
@@ -67,19 +72,76 @@ def measured(tokens: list[str], attention: np.ndarray, chances: np.ndarray, voca
     return {"tokens": tokens, "looks": looks, "guesses": guesses}
 
 
+def permuted(weights: Weights, config: Any) -> Weights:
+    """Return the weights with the rows of ``q_proj`` and ``k_proj`` as the file has them, which is not undone here."""
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+
+    def in_the_file(name: str, weight: np.ndarray) -> np.ndarray:
+        count = heads.get(name.split(".")[-2])
+        return weight.reshape(count, 2, -1, weight.shape[-1]).swapaxes(1, 2).reshape(weight.shape) if count else weight
+
+    return {name: in_the_file(name, weight) for name, weight in weights.items()}
+
+
+def read_and_written(weights: Weights, config: Any, tokenizer: Any) -> dict[str, Any]:
+    """Return the loss after each token of some letters of Moby Dick, on average, and how our text goes on."""
+    ids = tokenizer.encode((SMALL_MODEL / "moby_dick.txt").read_text(encoding="utf-8")[:READS]).ids
+    chances = softmax(forward(ids, weights, config)[1])[range(len(ids) - 1), ids[1:]]
+    written = tokenizer.encode(TEXT).ids
+    for _ in range(NEW_TOKENS):
+        written = [*written, int(forward(written, weights, config)[1][-1].argmax())]
+    return {"loss": float(-np.log(chances).mean()), "text": tokenizer.decode(written)}
+
+
+def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampling) -> list[dict[str, Any]]:
+    """Return each question with its answer, and how many tokens the model was given for it."""
+    from solutions.solution_27 import END, answer, chat_ids
+
+    messages, turns, rng = list[tuple[str, str]](), list[dict[str, Any]](), np.random.default_rng(SEED)
+    for question in QUESTIONS:
+        messages.append(("user", question))
+        ids = chat_ids(tokenizer, messages)
+        tokens = answer(
+            lambda ids: forward(ids[0].tolist(), weights, config)[1][None],
+            ids, sampling, rng, tokenizer.token_to_id(END), LONGEST,
+        )  # fmt: skip
+        messages.append(("assistant", tokenizer.decode(list(tokens))))
+        turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
+    return turns
+
+
 def record() -> None:
-    """Run the model on our sentence, and write what it does."""
+    """Run the model on our sentence and on others, and write what it does."""
     from play.smollm2 import cached_file
     from solutions.gguf_tokenizer import tokenizer_of
-    from solutions.llama_files import read_llama
+    from solutions.llama_files import open_llama, read_llama
+    from solutions.solution_27 import NucleusSampling
 
-    config, weights, fields = read_llama(cached_file())
+    config, converted, fields = read_llama(cached_file())
+    weights = {name: np.asarray(each, np.float32) for name, each in converted.items()}
     tokenizer = tokenizer_of(fields)
-    ids = tokenizer.encode(TEXT, add_special_tokens=False).ids
-    attention, logits = forward(ids, {name: np.asarray(each, np.float32) for name, each in weights.items()}, config)
+
+    def chances(text: str) -> np.ndarray:
+        return softmax(forward(tokenizer.encode(text).ids, weights, config)[1][-1])
+
+    ids = tokenizer.encode(TEXT).ids
     vocabulary = [tokenizer.decode([token]) for token in range(tokenizer.get_vocab_size())]
-    found = measured([vocabulary[token] for token in ids], attention, softmax(logits[-1]), vocabulary)
-    FILE.write_text(json.dumps(found, indent=1) + "\n")
+    attention = forward(ids, weights, config)[0]
+    found = measured([vocabulary[token] for token in ids], attention, chances(TEXT), vocabulary)
+    (query,) = (tensor for tensor in open_llama(cached_file())[0].tensors if tensor.name == "blk.0.attn_q.weight")
+    found |= {
+        "block": query.data.tobytes()[:20].hex(),
+        "in order": read_and_written(weights, config, tokenizer),
+        "forgotten": read_and_written(permuted(weights, config), config, tokenizer),
+        "nucleus": {
+            text: int((NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) > 0).sum())
+            for text in PROMPTS
+        },
+        "likeliest": {text: float(chances(text).max()) for text in PROMPTS},
+        "greedy": conversation(weights, config, tokenizer, Sampling(temperature=0)),
+        "drawn": conversation(weights, config, tokenizer, NucleusSampling(top_p=TOP_P)),
+    }
+    FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 RECORDED: dict[str, Any] = json.loads(FILE.read_text())
@@ -106,6 +168,13 @@ def guess(token: str) -> tuple[int, float]:
     """Return which guess a token is, from 1, and its probability."""
     tokens = [name for name, _ in RECORDED["guesses"]]
     return tokens.index(token) + 1, RECORDED["guesses"][tokens.index(token)][1]
+
+
+def conversations() -> str:
+    """Return the recorded conversations as a table: each question, the greedy answer, and the one that was drawn."""
+    turns = zip(RECORDED["greedy"], RECORDED["drawn"], strict=True)
+    rows = [(one["question"], one["answer"], other["answer"]) for one, other in turns]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (("you", "greedy", "drawn"), ("---",) * 3, *rows))
 
 
 if __name__ == "__main__":
