@@ -4,6 +4,7 @@
 user's cache, which `./run chat` fetches.
 """
 
+import dataclasses
 import json
 import math
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 from checker.course.steps import ROOT, SMALL_MODEL
 from play.whale import read
 from solutions.solution_12 import Sampling
+from solutions.solution_27 import END, NucleusSampling, answer, chat_ids
 from solutions.warmup_01 import softmax
 from tools.book_maker.values.book_values import config as small
 
@@ -72,17 +74,6 @@ def measured(tokens: list[str], attention: np.ndarray, chances: np.ndarray, voca
     return {"tokens": tokens, "looks": looks, "guesses": guesses}
 
 
-def permuted(weights: Weights, config: Any) -> Weights:
-    """Return the weights with the rows of ``q_proj`` and ``k_proj`` as the file has them, which is not undone here."""
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-
-    def in_the_file(name: str, weight: np.ndarray) -> np.ndarray:
-        count = heads.get(name.split(".")[-2])
-        return weight.reshape(count, 2, -1, weight.shape[-1]).swapaxes(1, 2).reshape(weight.shape) if count else weight
-
-    return {name: in_the_file(name, weight) for name, weight in weights.items()}
-
-
 def read_and_written(weights: Weights, config: Any, tokenizer: Any) -> dict[str, Any]:
     """Return the loss after each token of some letters of Moby Dick, on average, and how our text goes on."""
     ids = tokenizer.encode((SMALL_MODEL / "moby_dick.txt").read_text(encoding="utf-8")[:READS]).ids
@@ -95,16 +86,12 @@ def read_and_written(weights: Weights, config: Any, tokenizer: Any) -> dict[str,
 
 def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampling) -> list[dict[str, Any]]:
     """Return each question with its answer, and how many tokens the model was given for it."""
-    from solutions.solution_27 import END, answer, chat_ids
-
     messages, turns, rng = list[tuple[str, str]](), list[dict[str, Any]](), np.random.default_rng(SEED)
+    end = tokenizer.token_to_id(END)
     for question in QUESTIONS:
         messages.append(("user", question))
         ids = chat_ids(tokenizer, messages)
-        tokens = answer(
-            lambda ids: forward(ids[0].tolist(), weights, config)[1][None],
-            ids, sampling, rng, tokenizer.token_to_id(END), LONGEST,
-        )  # fmt: skip
+        tokens = answer(lambda ids: forward(ids[0], weights, config)[1][None], ids, sampling, rng, end, LONGEST)
         messages.append(("assistant", tokenizer.decode(list(tokens))))
         turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
     return turns
@@ -114,30 +101,26 @@ def record() -> None:
     """Run the model on our sentence and on others, and write what it does."""
     from play.smollm2 import cached_file
     from solutions.gguf_tokenizer import tokenizer_of
-    from solutions.llama_files import open_llama, read_llama
-    from solutions.solution_27 import NucleusSampling
+    from solutions.llama_files import READ, convert_llama, open_llama, read_tensor
 
-    config, converted, fields = read_llama(cached_file())
-    weights = {name: np.asarray(each, np.float32) for name, each in converted.items()}
-    tokenizer = tokenizer_of(fields)
+    reader, config, fields = open_llama(cached_file())
+    raw, tokenizer = {tensor.name: read_tensor(tensor, READ) for tensor in reader.tensors}, tokenizer_of(fields)
+    weights, sizes = convert_llama(raw, config), ("num_attention_heads", "num_key_value_heads")
+    pairs = {size: getattr(config, size) * config.head_dim // 2 for size in sizes}
+    forgotten = convert_llama(raw, dataclasses.replace(config, **pairs))  # in heads of one pair, no row is moved
 
     def chances(text: str) -> np.ndarray:
         return softmax(forward(tokenizer.encode(text).ids, weights, config)[1][-1])
 
     ids = tokenizer.encode(TEXT).ids
     vocabulary = [tokenizer.decode([token]) for token in range(tokenizer.get_vocab_size())]
-    attention = forward(ids, weights, config)[0]
-    found = measured([vocabulary[token] for token in ids], attention, chances(TEXT), vocabulary)
-    (query,) = (tensor for tensor in open_llama(cached_file())[0].tensors if tensor.name == "blk.0.attn_q.weight")
+    nucleus = {text: NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) for text in PROMPTS}
+    found = measured([vocabulary[token] for token in ids], forward(ids, weights, config)[0], chances(TEXT), vocabulary)
     found |= {
-        "block": query.data.tobytes()[:20].hex(),
+        "block": raw["blk.0.attn_q.weight"].tobytes()[:20].hex(),
         "in order": read_and_written(weights, config, tokenizer),
-        "forgotten": read_and_written(permuted(weights, config), config, tokenizer),
-        "nucleus": {
-            text: int((NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) > 0).sum())
-            for text in PROMPTS
-        },
-        "likeliest": {text: float(chances(text).max()) for text in PROMPTS},
+        "forgotten": read_and_written(forgotten, config, tokenizer),
+        "nucleus": {text: int((p > 0).sum()) for text, p in nucleus.items()},
         "greedy": conversation(weights, config, tokenizer, Sampling(temperature=0)),
         "drawn": conversation(weights, config, tokenizer, NucleusSampling(top_p=TOP_P)),
     }

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 from play.reading.chapters import SRC
-from solutions.llama_config import LlamaConfig
-from solutions.solution_26 import unpermute
 from tools.book_maker.values import smollm2
 
 pytestmark = pytest.mark.slow
@@ -41,17 +39,6 @@ def test_the_head_that_takes_the_most_from_a_noun_is_found():
     assert found["looks"][" ship"] == {"layer": 1, "head": 2, "weights": [0.1, 0.6, 0.3]}
     assert found["looks"][" whale"] == {"layer": 0, "head": 1, "weights": [0.7, 0.1, 0.2]}
     assert found["guesses"] == [("b", 0.8), ("a", 0.2)]
-
-
-def test_rows_as_in_the_file_are_what_the_solution_puts_in_order():
-    config = LlamaConfig(num_attention_heads=3, num_key_value_heads=1)
-    names = [f"model.layers.0.self_attn.{layer}.weight" for layer in ("q_proj", "k_proj", "v_proj")]
-    weights = {name: np.random.default_rng(0).standard_normal((18, 5)) for name in names}
-    query, key, value = smollm2.permuted(weights, config).values()
-    assert not np.array_equal(query, key)
-    np.testing.assert_array_equal(unpermute(query, 3), weights[names[0]])
-    np.testing.assert_array_equal(unpermute(key, 1), weights[names[1]])
-    assert value is weights[names[2]]
 
 
 def test_the_page_shows_the_first_block_of_the_file():
