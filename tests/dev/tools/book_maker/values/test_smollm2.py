@@ -1,7 +1,5 @@
 """The Llama in NumPy that the book asks about our sentence."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -42,5 +40,4 @@ def test_the_head_that_takes_the_most_from_a_noun_is_found():
 
 
 def test_the_page_shows_the_first_block_of_the_file():
-    (typed,) = re.findall(r'bytes.fromhex\("([^"]*)"\)', (SRC / "step_26.md").read_text())
-    assert typed.replace(" ", "") == smollm2.RECORDED["block"]
+    assert f'"{smollm2.RECORDED["block"]}"' in (SRC / "step_26.md").read_text()
