@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
-from play.beginning import in_utf8, prepared
+from play.beginning import in_utf8, prepared, usable_kernels
 from play.ending import stopping
 from play.own_steps import is_refusal
 from play.smollm2 import SMOLLM2, is_llama, llama_file
@@ -53,13 +53,14 @@ def chat(
     started = time.perf_counter()
     with prepared(tell, [*LLAMA, CHAT], **own_steps):
         file = model_file(model, tell)
+        kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device != "cpu")
         from numpy.random import default_rng
 
         from play.talker import Talker
         from solutions.solution_27 import NucleusSampling
 
         seed = secrets.randbelow(2**31) if seed is None else seed
-        sampling, talker = NucleusSampling(temperature, top_p=top_p), Talker(file, device, context)
+        sampling, talker = NucleusSampling(temperature, top_p=top_p), Talker(file, device, context, kernels=kernels)
     conversation = Conversation(talker, sampling, default_rng(seed), max_new_tokens)
     if system is not None:
         conversation.messages.append(("system", system))

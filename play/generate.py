@@ -117,14 +117,17 @@ def llama_writer(
     Raises:
         ValueError: an option is for a GPT-2 alone, or what :func:`generate` says.
     """
-    given = {"--no-cache": no_cache, "--kernels": kernels, "--quantize": quantize, "--dtype": dtype != "float32"}
+    given = {"--no-cache": no_cache, "--quantize": quantize, "--dtype": dtype != "float32"}
     if options := [option for option, is_given in given.items() if is_given]:
-        raise ValueError(f"{model} is a Llama, which has its cache, no kernels, and float32; leave {options[0]} away")
+        raise ValueError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
     with prepared(tell, [*LLAMA, CHAT], **own_steps):
         file = llama_file(model, tell)
+        kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device != "cpu")
+        if own_steps["mine"] and kernels:
+            tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.talker import LlamaWriter
 
-        return LlamaWriter(file, device, CONTEXT)
+        return LlamaWriter(file, device, CONTEXT, kernels=kernels)
 
 
 def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None:

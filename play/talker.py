@@ -12,6 +12,7 @@ from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
 from checker.max_adapter.runtime import open_device
+from play.kernels.modules import compile_llama_with_kernels
 from play.tokens import encode, end_of_text
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama import compile_llama
@@ -32,12 +33,14 @@ class LlamaWriter:
         file: the GGUF file.
         device: ``cpu`` or ``gpu``.
         context: the most tokens that a text may have; a file that says less has the last word.
+        kernels: run attention and linear layers by the kernels of ``play.kernels``, where
+            :func:`play.beginning.usable_kernels` says that they run; the text is the same.
 
     Raises:
         ValueError: the file cannot be read, or there is no such device.
     """
 
-    def __init__(self, file: Path, device: str, context: int) -> None:
+    def __init__(self, file: Path, device: str, context: int, *, kernels: bool = False) -> None:
         target = open_device(device)
         model, fields = load_llama(file, context)
         self.tokenizer = tokenizer_of(fields)
@@ -45,8 +48,10 @@ class LlamaWriter:
         self.config = model.config.cache_config
         self.context = model.config.max_position_embeddings
         self.cut_after: int | None = None  # tokens of the last text, if that is not where the model ended it
-        with compiling(f"the model for {device} (minutes, once)"):
-            self.model = compile_llama(model, target)
+        compile_it = compile_llama_with_kernels if kernels else compile_llama
+        with_kernels = " with the kernels of play/kernels, 2 of 2" if kernels else ""
+        with compiling(f"the model for {device}{with_kernels} (minutes, once)"):
+            self.model = compile_it(model, target)
 
     def token_at_the_end(self, file: Path) -> int:
         """Return the token that ends a turn or, if the model knows none, a text."""

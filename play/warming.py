@@ -3,7 +3,7 @@
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
 with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the
 process that runs a served model, on the CPU; the last one compiles SmolLM2, which has been fetched, for ``chat`` on the
-CPU. ``… open gpu`` fails where there is none.
+CPU, with the kernels and without. ``… open gpu`` fails where there is none.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def main() -> None:
             from play.talker import Talker
 
             install_hooks()
-            Talker(cached_file(), "cpu", CONTEXT)
+            for kernels in (True, False):
+                Talker(cached_file(), "cpu", CONTEXT, kernels=kernels)
         case ["gpu"]:
             from play.engine import Writer
 

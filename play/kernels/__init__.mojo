@@ -20,25 +20,19 @@ def heads_of(tensor: ManagedTensorSlice[dtype=DType.float32, rank=4, ...]) -> He
 
 
 @always_inline
-def third[depth: Int](
-    joined: ManagedTensorSlice[dtype=DType.float32, rank=3, ...], which: Int
-) -> Heads:  # [batch, token, 3 * head * depth]
-    """Return the queries, the keys or the values of what ``c_attn`` returns, where they are."""
+def heads_from[depth: Int](
+    joined: ManagedTensorSlice[dtype=DType.float32, rank=3, ...], first: Int
+) -> Heads:  # [batch, token, head * depth]
+    """Return the heads from the first that is wanted, of tokens whose heads stand side by side."""
     var strides = joined.strides()
     var data = joined.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin]()
-    return Heads(data.unsafe_offset(which * (joined.shape()[2] // 3)), strides[0], depth, strides[1])
-
-
-@always_inline
-def merged[depth: Int](output: OutputTensor[dtype=DType.float32, rank=3, ...]) -> Heads:  # [batch, token, head * depth]
-    """Return a view of the result, in which the heads of a token stand side by side."""
-    var strides = output.strides()
-    return Heads(output.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](), strides[0], depth, strides[1])
+    return Heads(data.unsafe_offset(first * depth), strides[0], depth, strides[1])
 
 
 @register("causal_attention_cached")
 struct CachedCausalAttention:
-    """[batch, seq, 3 * head * depth], twice [batch, head, slots, depth], [batch], [1] -> [batch, seq, head * depth].
+    """[batch, seq, (head + 2 * kv_head) * depth], twice [batch, kv_head, slots, depth], [batch], [1] ->
+    [batch, seq, head * depth].
     """
 
     @staticmethod
@@ -55,18 +49,20 @@ struct CachedCausalAttention:
     ) raises:
         var batch = output.shape()[0]
         var heads = output.shape()[2] // depth
+        var kv_heads = keys.shape()[1]
         var seq = output.shape()[1]
         var before = Int(past.unsafe_ptr().unsafe_load(0))
-        store[depth](third[depth](joined, 1), heads_of(keys), batch, heads, seq, before)
-        store[depth](third[depth](joined, 2), heads_of(values), batch, heads, seq, before)
+        store[depth](heads_from[depth](joined, heads), heads_of(keys), batch, kv_heads, seq, before)
+        store[depth](heads_from[depth](joined, heads + kv_heads), heads_of(values), batch, kv_heads, seq, before)
         attend[depth](
-            third[depth](joined, 0),
+            heads_from[depth](joined, 0),
             heads_of(keys),
             heads_of(values),
             starts.unsafe_ptr().unsafe_origin_cast[MutUntrackedOrigin](),
-            merged[depth](output),
+            heads_from[depth](output, 0),
             batch,
             heads,
+            kv_heads,
             seq,
             before + seq,
             parallelism_level(None),

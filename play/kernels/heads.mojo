@@ -40,14 +40,17 @@ def attend[depth: Int](
     output: Heads,
     batch: Int,
     heads: Int,
+    kv_heads: Int,
     seq: Int,
     total: Int,
     workers: Int,
-):  # [batch, head, seq, depth], twice [batch, head, total, depth], [batch] -> [batch, head, seq, depth]
+):  # [batch, head, seq, depth], twice [batch, kv_head, total, depth], [batch] -> [batch, head, seq, depth]
     """Let the last ``seq`` of ``total`` tokens attend to all before them, and to themselves.
 
-    The keys of a head lie side by side, as a cache has them, and so do its values.
+    The keys of a head lie side by side, as a cache has them, and so do its values. Heads of queries that lie next to
+    each other share a head of keys and values if there are fewer of these.
     """
+    var group = heads // kv_heads
     var blocks = (seq + BLOCK - 1) // BLOCK
     var size = (seq + blocks * WIDTH - 1) // (blocks * WIDTH) * WIDTH  # of a block: all alike, and of whole registers
     blocks = (seq + size - 1) // size
@@ -62,8 +65,8 @@ def attend[depth: Int](
             for i in range(seq):
                 attend_row[depth](
                     query.of(row, head).unsafe_offset(i * query.row),
-                    key.of(row, head),
-                    value.of(row, head),
+                    key.of(row, head // group),
+                    value.of(row, head // group),
                     start,
                     total - seq + i + 1,
                     output.of(row, head).unsafe_offset(i * output.row),
@@ -79,8 +82,8 @@ def attend[depth: Int](
                         query.row,
                         rows,
                         total - seq + first,
-                        key.of(row, head),
-                        value.of(row, head),
+                        key.of(row, head // group),
+                        value.of(row, head // group),
                         start,
                         output.of(row, head).unsafe_offset(first * output.row),
                         output.row,

@@ -1,13 +1,14 @@
-"""Step 07's attention, step 14's cache and linear layers with the kernels in the place of MAX's operations."""
+"""The attention of steps 07 and 25, step 14's cache and linear layers with the kernels for MAX's operations."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from max.driver import CPU, Buffer, Device
 from max.dtype import DType
+from max.experimental import functional as F
 from max.experimental.compilation import CompiledCallable
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor
@@ -15,10 +16,14 @@ from max.graph import DeviceRef, TensorType
 
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
 from solutions.caching import PADDING, CachedGraph, KVCache, cache_type
+from solutions.llama import LlamaForCausalLM
+from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_14 import CachedModel
+from solutions.solution_24 import rotary_angles, rotate
+from solutions.solution_25 import LlamaAttention
 
 LAST = slice(-1, None)  # the token after which a text goes on
 
@@ -88,22 +93,70 @@ class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
         return self.model.lm_head(transformer.ln_f(hidden_states[:, self.wanted]))
 
 
+def attend_in_groups(
+    attention: LlamaAttention,
+    keys: Tensor,
+    values: Tensor,
+    starts: Tensor,
+    past: Tensor,
+    angles: Tensor,
+    hidden_states: Tensor,
+) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    """Run step 25's attention, of which all between the rotation and the last projection is one operation."""
+    batch, seq, _ = hidden_states.shape
+    query, key, value = attention._qkv(hidden_states)
+    heads = F.concat([rotate(query, angles), rotate(key, angles), value], axis=1)  # [batch, …, seq, head_dim]
+    joined = heads.transpose(1, 2).reshape([batch, seq, -1])
+    return attention.o_proj(cached_attention(joined, keys, values, starts, past, attention.num_heads))
+
+
+class KernelLlama(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
+    """``LlamaForCausalLM`` with the kernels. It has the weights of that model, whose linear layers it makes its own."""
+
+    def __init__(self, model: LlamaForCausalLM) -> None:
+        self.model = model
+        with_linear(model)
+
+    def forward(
+        self, input_ids: Tensor, positions: Tensor, starts: Tensor, past: Tensor, cache: KVCache
+    ) -> Tensor:  # [batch, seq], [batch, seq], [batch], [1] -> [batch, 1, vocab]
+        """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
+        llama = self.model.model
+        angles = rotary_angles(positions, llama.config)
+        hidden_states = llama.embed_tokens(input_ids)
+        for layer, (keys, values) in zip(llama.layers, cache, strict=True):
+            attention = cast(LlamaAttention, layer.self_attn)
+            sublayer = partial(attend_in_groups, attention, keys, values, starts, past, angles)
+            hidden_states = pre_norm_residual(hidden_states, layer.input_layernorm, sublayer)
+            hidden_states = pre_norm_residual(hidden_states, layer.post_attention_layernorm, layer.mlp)
+        return self.model.lm_head(llama.norm(hidden_states[:, -1:]))
+
+
 def compile_with_kernels(
     model: MaxGPT2LMHeadModel, device: Device, wanted: slice = LAST, bfloat16: bool = False
 ) -> CachedModel:
     """Move the model to a device and compile it with a cache and with the kernels, for the prompt and every token."""
+    return compiled(KernelGPT2(model, wanted, bfloat16), model.config, device)
+
+
+def compile_llama_with_kernels(model: LlamaForCausalLM, device: Device) -> CachedModel:
+    """Do the same with a Llama."""
+    return compiled(KernelLlama(model), model.config.cache_config, device)
+
+
+def compiled(model: KernelGPT2 | KernelLlama, cached: GPT2Config, device: Device) -> CachedModel:
+    """Move a model with the kernels to a device and compile it; ``cached`` has the sizes of its cache."""
     model.to(device)
     ref = DeviceRef.from_device(device)
     ids = TensorType(DType.int64, ["batch", "seq"], ref)
     starts, past = TensorType(DType.int32, ["batch"], ref), TensorType(DType.int32, [1], ref)
     with loaded():
-        cache = cache_type(model.config, device)
-        compiled = KernelGPT2(model, wanted, bfloat16).compile(ids, ids, starts, past, cache)
-    return CachedModel(as_step_14(compiled, device), model.config, device)
+        graph = model.compile(ids, ids, starts, past, cache_type(cached, device))
+    return CachedModel(as_step_14(graph, device), cached, device)
 
 
-def as_step_14(compiled: CompiledCallable[..., Tensor], device: Device) -> CachedGraph:
-    """Make a compiled ``KernelGPT2`` a function of what step 14's ``CachedModel`` gives."""
+def as_step_14(graph: CompiledCallable[..., Tensor], device: Device) -> CachedGraph:
+    """Make a compiled ``KernelGPT2`` or ``KernelLlama`` a function of what step 14's ``CachedModel`` gives."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
         starts = (input_ids == PADDING).sum(axis=-1, dtype=np.int32)  # padding stands in front
@@ -112,7 +165,7 @@ def as_step_14(compiled: CompiledCallable[..., Tensor], device: Device) -> Cache
         arrays = map(np.ascontiguousarray, (*new, starts, np.array([past], np.int32)))
         inputs = (Buffer.from_dlpack(array).to(device) for array in arrays)
         # Called as a function, MAX would check every tensor of the cache for each token, which takes a millisecond.
-        (logits,) = compiled.execute_raw(*inputs, *(half.driver_tensor for block in cache for half in block))
+        (logits,) = graph.execute_raw(*inputs, *(half.driver_tensor for block in cache for half in block))
         return np.from_dlpack(logits.to(CPU()))
 
     return run

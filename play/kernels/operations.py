@@ -66,23 +66,24 @@ def package() -> Path:
 
 def cached_attention(
     joined: Tensor, keys: Tensor, values: Tensor, starts: Tensor, past: Tensor, n_head: int
-) -> Tensor:  # [batch, seq, 3 * embd], twice [batch, head, n_positions, head_dim], [batch], [1] -> [batch, seq, embd]
+) -> Tensor:  # [batch, seq, …], twice [batch, kv_head, n_positions, head_dim], [batch], [1] -> [batch, seq, embd]
     """Write the keys and values of new tokens into the buffers of step 14, and attend to all tokens there.
 
     Args:
-        joined: what ``c_attn`` returns, which is read where it is.
+        joined: the heads of queries, those of keys and those of values side by side, as ``c_attn`` returns them; they
+            are read where they are.
         keys: the buffer of a block's keys.
         values: that of its values.
         starts: int32, where each row of the batch begins; the keys before are padding, and not looked at. A query
             that has no key left gets zeros.
         past: int32, how many tokens the buffers hold already.
-        n_head: number of heads; heads come out merged.
+        n_head: number of heads of queries, a multiple of those in the buffers; they come out merged.
     """
-    batch, seq, width = joined.shape
-    embd = int(width) // 3
+    batch, seq, _ = joined.shape
+    depth = int(keys.shape[-1])
     buffers = [keys.__buffervalue__(), values.__buffervalue__()]  # written to, which MAX asks to be said
-    output = [TensorType(DType.float32, [batch, seq, embd], device=CPU)]
-    parameters = {"depth": embd // n_head}
+    output = [TensorType(DType.float32, [batch, seq, n_head * depth], device=CPU)]
+    parameters = {"depth": depth}
     inputs = [joined, *buffers, starts, past]
     return F.inplace_custom("causal_attention_cached", CPU, inputs, output, parameters=parameters)[0]
 

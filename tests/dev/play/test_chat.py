@@ -149,7 +149,7 @@ def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_ful
         talker.write("Who?", greedy)
 
 
-@pytest.mark.parametrize("option", ["--no-cache", "--kernels", "--quantize Q8_0", "--dtype bfloat16"])
+@pytest.mark.parametrize("option", ["--no-cache", "--quantize Q8_0", "--dtype bfloat16"])
 def test_generate_refuses_what_only_a_gpt2_has(option):
     refused = python(ROOT, "-m", "cli", "generate", "Hi", "--model", "smollm2", *option.split(), status=2).stderr
     assert refused.endswith(f"; leave {option.split()[0]} away\n")
@@ -173,8 +173,8 @@ def test_smollm2_answers(smollm2_file):
     assert python(ROOT, *command, status=0, timeout=1800).stdout == "The capital of France is Paris.\n"
 
 
-@pytest.fixture(scope="module")
-def both(smollm2_file):
+@pytest.fixture(scope="module", params=[True, False], ids=["kernels", "no kernels"])
+def both(request, smollm2_file):
     """SmolLM2 as it talks here, compiled, and the same weights in transformers."""
     from checker.max_adapter.hooks import install_hooks
 
@@ -185,7 +185,7 @@ def both(smollm2_file):
     config, weights, _ = read_llama(smollm2_file)
     theirs = hugging_face_llama(**vars(config))
     load(theirs, weights)
-    return Talker(smollm2_file, "cpu", CONTEXT), theirs
+    return Talker(smollm2_file, "cpu", CONTEXT, kernels=request.param), theirs
 
 
 @pytest.mark.nightly

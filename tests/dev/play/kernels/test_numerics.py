@@ -19,7 +19,13 @@ pytestmark = pytest.mark.slow
 KERNELS = ROOT / "play" / "kernels"
 AVX2 = ("--target-cpu", "x86-64-v3")
 ARM = ("--target-triple", "aarch64-unknown-linux-gnu", "--target-cpu", "neoverse-n1")
-SHAPES = {(12, 64): "GPT-2's heads", (3, 5): "heads that no register divides", (2, 24): "whole registers and a rest"}
+SHAPES = {
+    (12, 12, 64): "GPT-2's heads",
+    (9, 3, 64): "SmolLM2's, three to a head of keys",
+    (3, 3, 5): "heads that no register divides",
+    (4, 2, 24): "whole registers and a rest, in pairs",
+}
+DEPTHS = {depth for _, _, depth in SHAPES}
 
 CALLS = """
 from heads import Heads, attend, store
@@ -31,23 +37,24 @@ def floats(address: Int) -> Floats:
 
 def run[depth: Int](joined: Int, keys: Int, values: Int, starts: Int, output: Int, sizes: Int):
     var size = Pointer[Int64, MutUntrackedOrigin](unsafe_from_address=sizes)
-    var batch, heads, seq, past, slots = (
+    var batch, heads, kv_heads, seq, past, slots = (
         Int(size.unsafe_load(0)), Int(size.unsafe_load(1)), Int(size.unsafe_load(2)), Int(size.unsafe_load(3)),
-        Int(size.unsafe_load(4)),
+        Int(size.unsafe_load(4)), Int(size.unsafe_load(5)),
     )
     var width = heads * depth
+    var all = (heads + 2 * kv_heads) * depth
 
-    def third(which: Int) {imm} -> Heads:
-        return Heads(floats(joined + 4 * which * width), seq * 3 * width, depth, 3 * width)
+    def heads_from(head: Int) {imm} -> Heads:
+        return Heads(floats(joined + 4 * head * depth), seq * all, depth, all)
 
     def cache(address: Int) {imm} -> Heads:
-        return Heads(floats(address), slots * width, slots * depth, depth)
+        return Heads(floats(address), slots * kv_heads * depth, slots * depth, depth)
 
     var first = Pointer[Int32, MutUntrackedOrigin](unsafe_from_address=starts)
-    store[depth](third(1), cache(keys), batch, heads, seq, past)
-    store[depth](third(2), cache(values), batch, heads, seq, past)
+    store[depth](heads_from(heads), cache(keys), batch, kv_heads, seq, past)
+    store[depth](heads_from(heads + kv_heads), cache(values), batch, kv_heads, seq, past)
     var result = Heads(floats(output), seq * width, depth, width)
-    attend[depth](third(0), cache(keys), cache(values), first, result, batch, heads, seq, past + seq, 2)
+    attend[depth](heads_from(0), cache(keys), cache(values), first, result, batch, heads, kv_heads, seq, past + seq, 2)
 
 @export("linear")
 def linear(x: Int, weight: Int, rows: Int, size: Int, count: Int, output: Int) abi("C"):
@@ -59,7 +66,7 @@ def linear(x: Int, weight: Int, rows: Int, size: Int, count: Int, output: Int) a
 def c_attend_{depth}(joined: Int, keys: Int, values: Int, starts: Int, output: Int, sizes: Int) abi("C"):
     run[{depth}](joined, keys, values, starts, output, sizes)
 """
-    for _, depth in SHAPES
+    for depth in DEPTHS
 )
 
 IN_BFLOAT16 = """
@@ -134,6 +141,7 @@ def merged(heads):  # [batch, head, seq, depth] -> [batch, seq, head * depth]
 
 def expected_attention(query, key, value, starts):
     """Compute attention as the formula says; a query with no key to look at gets zeros."""
+    key, value = (array.repeat(query.shape[1] // array.shape[1], axis=1) for array in (key, value))
     query, key, value = (array.astype(np.float64) for array in (query, key, value))
     seq = query.shape[2]
     visible = np.tril(np.ones((seq, seq), bool)) & (np.arange(seq) >= np.array(starts)[:, None, None, None])
@@ -145,19 +153,20 @@ def expected_attention(query, key, value, starts):
 
 def attend(kernels, arrays, starts, past=0, cache=None):
     """Let tokens attend, whose queries, keys and values lie side by side as ``c_attn`` returns them."""
-    batch, heads, seq, depth = arrays[0].shape
-    cache = cache or [np.full((batch, heads, seq, depth), np.nan, np.float32) for _ in range(2)]
+    (batch, heads, seq, depth), kv_heads = arrays[0].shape, arrays[1].shape[1]
+    cache = cache or [np.full((batch, kv_heads, seq, depth), np.nan, np.float32) for _ in range(2)]
     joined = np.concatenate([merged(array) for array in arrays], axis=-1)
     output = np.full((batch, seq, heads * depth), np.nan, np.float32)
-    sizes = np.array([batch, heads, seq, past, cache[0].shape[2]], np.int64)
+    sizes = np.array([batch, heads, kv_heads, seq, past, cache[0].shape[2]], np.int64)
     getattr(kernels, f"attend_{depth}")(joined, *cache, np.array(starts, np.int32), output, sizes)
     return output
 
 
 def drawn(batch, shape, seq):
-    """Queries, keys and values, three times [batch, head, seq, depth]."""
-    generator, (head, depth) = np.random.default_rng(seq), shape
-    return [generator.standard_normal((batch, head, seq, depth)).astype(np.float32) for _ in range(3)]
+    """Queries [batch, head, seq, depth], keys and values, twice [batch, kv_head, seq, depth]."""
+    generator, (head, kv_head, depth) = np.random.default_rng(seq), shape
+    shapes = [(batch, each, seq, depth) for each in (head, kv_head, kv_head)]
+    return [generator.standard_normal(each).astype(np.float32) for each in shapes]
 
 
 def check(kernels, arrays, starts, atol=2e-6):
@@ -168,7 +177,7 @@ def check(kernels, arrays, starts, atol=2e-6):
 
 def test_attention_of_every_length_and_large_scores_are_no_trouble(kernels):
     for length in (1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 97, 128, 200, 333, 513, 1024):
-        query, key, value = drawn(1, (12, 64), length)
+        query, key, value = drawn(1, (12, 12, 64), length)
         check(kernels, (query, key, value), [0])
         check(kernels, (30 * query, 30 * key, value), [0], atol=5e-3)  # scores of thousands: 4 digits left
 
@@ -184,9 +193,9 @@ def test_a_batch_with_padding_in_which_a_query_that_may_look_at_no_key_gets_zero
 @pytest.mark.parametrize("starts", [(7,), (0, 5, 60)], ids=["cores that share a head", "a core per head"])
 def test_a_text_in_pieces_is_the_text_at_once(kernels, shape, starts):
     pieces, past, outputs = (9, 1, 1, 40, 130, 8, 11), 0, []
-    (head, depth), length = shape, sum(pieces)
+    (_, kv_head, depth), length = shape, sum(pieces)
     arrays = drawn(len(starts), shape, length)
-    cache = [np.full((len(starts), head, length + 20, depth), np.nan, np.float32) for _ in range(2)]
+    cache = [np.full((len(starts), kv_head, length + 20, depth), np.nan, np.float32) for _ in range(2)]
     for seq in pieces:
         outputs.append(attend(kernels, [array[:, :, past : past + seq] for array in arrays], starts, past, cache))
         past += seq
