@@ -6,7 +6,7 @@ and in an environment that lacks torch or a browser.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -25,9 +25,9 @@ def timed(rounds: int) -> Callable[[Command], Command]:
     return lambda command: how_often(out(command))
 
 
-def some_of(option: str, *names: str, more: str = "") -> Callable[[Command], Command]:
+def some_of(option: str, *names: str, more: Sequence[str] = ()) -> Callable[[Command], Command]:
     """Give a benchmark command an option that takes some names, with commas between them; by default ``names``."""
-    choices = [*names, more] if more else names
+    choices = [*names, *more]
     about = f"Some of {', '.join(choices)}."
     return click.option(option, type=Several(click.Choice(choices)), default=names, metavar="NAME,…", help=about)
 
@@ -41,14 +41,15 @@ def main() -> None:
 
 
 @main.command()
-@some_of("--only", "forward", "generation", more="gpu")
+@some_of("--only", "forward", "generation", more=("gpu", "smollm2"))
 @click.option("--quick", is_flag=True, help="Run a model of one layer in a few short cases, to see that all works.")
 @timed(rounds=3)
 def bench(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
     """Time the model beside Hugging Face's: --only forward, --quick; --help lists the rest
 
     A model of random weights is put under .peers/, once: 0.5 GB. --out adds to a file what was measured on this
-    processor. --only gpu, alone, runs both on a GPU, and files that under the GPU's name.
+    processor. --only gpu, alone, runs both on a GPU, and files that under the GPU's name. --only smollm2 runs the Llama
+    that chat fetches.
     """
     from tools.benchmarks.bench import run
 

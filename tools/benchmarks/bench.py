@@ -1,4 +1,4 @@
-"""Time this course's model beside Hugging Face's: the same weights and prompts, in turns.
+"""Time this course's models beside Hugging Face's: the same weights and prompts, in turns.
 
 Outputs are compared with those of Hugging Face's model in float32, and a way that computes something else is not timed.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
+from play.smollm2 import SMOLLM2, smollm2
 from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
 from tools.benchmarks.turns import COURSE, HUGGING_FACE, Answer, Way, compare, reference
@@ -34,11 +35,14 @@ GPU_WAYS = (
     Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=TF32_TOLERANCE),
     Way("Hugging Face, bfloat16", HUGGING_FACE, BFLOAT16, GPU, tolerance=0.05),
 )
+LLAMA_WAYS = WAYS[:3]
 HEADS = {  # of the table of each part, and how its figures are printed
     "forward": ("milliseconds, by sequences x tokens", ".1f"),
     "generation": ("tokens per second, by sequences", ".1f"),
     "gpu": ("milliseconds", ".1f"),
+    SMOLLM2: ("SmolLM2, milliseconds", ".1f"),
 }
+SINGLE = ("gpu", SMOLLM2)  # parts in which one text is written, and the time of each token is shown
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,7 @@ class Plan:
     Args:
         lengths: tokens of a prompt whose forward pass is timed.
         prompts: tokens of a prompt after which text is written.
+        llama_prompts: the same for SmolLM2.
         batches: how many sequences at once.
         new_tokens: how many tokens are written; the first is the prompt's, the others are timed.
         turn: seconds for which calls are repeated.
@@ -55,6 +60,7 @@ class Plan:
 
     lengths: tuple[int, ...] = (1, 8, 64, 128, 512, 1024)
     prompts: tuple[int, ...] = (16, 512)
+    llama_prompts: tuple[int, ...] = (256, 512)
     batches: tuple[int, ...] = (1, 8)
     new_tokens: int = 33
     turn: float = 0.3
@@ -64,12 +70,18 @@ class Plan:
         if part == "forward":
             shapes = [(batch, length) for batch in self.batches for length in self.lengths]
             return [Workload(FORWARD, *shape) for shape in shapes if math.prod(shape) <= MOST_TOKENS]
-        batches = (1,) if part == "gpu" else self.batches
-        texts = [Workload(TEXT, batch, prompt, self.new_tokens) for batch in batches for prompt in self.prompts]
+        batches = (1,) if part in SINGLE else self.batches
+        prompts = self.llama_prompts if part == SMOLLM2 else self.prompts
+        texts = [Workload(TEXT, batch, prompt, self.new_tokens) for batch in batches for prompt in prompts]
         return [replace(text, new_tokens=count) for text in texts for count in (1, self.new_tokens)]
 
 
-QUICK = Plan(lengths=(8,), prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # one layer
+QUICK = Plan(lengths=(8,), prompts=(8,), llama_prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # one layer
+
+
+def ways_of(part: str) -> Sequence[Way]:
+    """Return what takes turns in a part."""
+    return {"gpu": GPU_WAYS, SMOLLM2: LLAMA_WAYS}.get(part, WAYS)
 
 
 def figures(part: str, answer: Answer) -> dict[str, float]:
@@ -81,12 +93,12 @@ def figures(part: str, answer: Answer) -> dict[str, float]:
     for text in (work for work in seconds if work.new_tokens > 1):
         first = seconds[replace(text, new_tokens=1)]
         later = (seconds[text] - first) / (text.new_tokens - 1)
-        if part == "gpu":
+        if part in SINGLE:
             times = {"first": 1000 * first, "later": 1000 * later}
             shown |= {f"{which} token after {text.length}": time for which, time in times.items()}
         else:
             shown[f"{text.batch}, after {text.length}"] = text.batch / later
-    return shown if part == "gpu" else shown | {"most memory, MB": answer.bytes / 1e6}
+    return shown if part in SINGLE else shown | {"most memory, MB": answer.bytes / 1e6}
 
 
 def medians(part: str, answers: Mapping[Way, Sequence[Answer]]) -> dict[str, dict[str, float]]:
@@ -123,7 +135,7 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
 
     Args:
         parts: some of ``HEADS``.
-        quick: run a model of one layer in a few short cases instead of GPT-2 small.
+        quick: run a model of one layer in a few short cases instead of GPT-2 small; of SmolLM2, the cases are short.
         rounds: how often each way is timed.
         out: the file of figures, by processor or GPU; those of this one are replaced.
 
@@ -133,12 +145,13 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
     """
     if "gpu" in parts and len(parts) > 1:
         raise UserError("figures of a GPU are filed under its name; run `./run bench --only gpu` by itself")
-    plan, checkpoint = (QUICK, checkpoint_of("one-layer")) if quick else (Plan(), checkpoint_of())
+    plan, size = (QUICK, "one-layer") if quick else (Plan(), "gpt2")
     result = conditions(rounds) | {"parts": {}, "versions": {}, "failed": {}}
     for part in parts:
         say(part)
+        checkpoint = smollm2(say) if part == SMOLLM2 else checkpoint_of(size)
         right = reference(REFERENCE, plan.workloads(part), checkpoint)
-        answers, failed = compare(GPU_WAYS if part == "gpu" else WAYS, right, checkpoint, rounds, plan.turn)
+        answers, failed = compare(ways_of(part), right, checkpoint, rounds, plan.turn)
         result["parts"][part] = medians(part, answers)
         result["versions"] |= {way.library: some[0].version for way, some in answers.items()}
         result["failed"] |= failed

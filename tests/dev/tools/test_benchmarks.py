@@ -143,7 +143,8 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
     answers = {OURS: [Answer({}, {first: 0.5, text: 0.5 + later}, 3_000_000, "") for later in (0.4, 0.8, 2.0)]}
     generation = {"most memory, MB": {OURS.title: 3.0}, "2, after 16": {OURS.title: 10.0}}  # 2 texts, 0.2 s a token
     assert bench.medians("generation", answers) == generation
-    assert bench.medians("gpu", answers)["later token after 16"] == {OURS.title: 200.0}
+    for part in bench.SINGLE:
+        assert bench.medians(part, answers)["later token after 16"] == {OURS.title: 200.0}
     parts = {"forward": {"1 x 8": {OURS.title: 5.04, Q4_0.title: 2.0}, "1 x 64": {Q4_0.title: 7.0}}}
     printed = bench.as_markdown({"One": {"date": "2026-11-26", "parts": parts}})
     assert printed.startswith("**One**, 2026-11-26\n\n")
@@ -187,11 +188,20 @@ def test_every_way_runs_a_tiny_model(tmp_path):
     pytest.importorskip("torch")
     printed, written = printed_and_written(tmp_path / "figures.json", "bench", "--quick")
     (result,) = written.values()  # of this processor
-    assert result["parts"].keys() == bench.HEADS.keys() - {"gpu"}
+    assert result["parts"].keys() == bench.HEADS.keys() - {*bench.SINGLE}
     lacking = set() if "AVX-512 BF16" in instruction_sets() else {"this course, bfloat16"}
     for by_column in result["parts"].values():
         assert all(by_way.keys() == {way.title for way in bench.WAYS} - lacking for by_way in by_column.values())
     assert printed.startswith(f"**{harness.machine()}**")
+
+
+@pytest.mark.nightly
+def test_smollm2_is_hugging_faces(smollm2_file, tmp_path):
+    pytest.importorskip("torch")
+    _, written = printed_and_written(tmp_path / "figures.json", "bench", "--quick", "--only", "smollm2")
+    (result,) = written.values()
+    titles = {way.title for way in bench.LLAMA_WAYS}
+    assert all(by_way.keys() == titles for by_way in result["parts"]["smollm2"].values())
 
 
 @pytest.mark.nightly

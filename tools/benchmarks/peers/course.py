@@ -18,6 +18,8 @@ from checker.max_adapter.hooks import install_hooks
 from play.beginning import check_bfloat16
 from play.engine import Writer, load_quantized
 from play.kernels.modules import compile_with_kernels
+from play.smollm2 import CONTEXT, is_llama
+from play.talker import LlamaWriter
 from solutions.checkpoint import read_config
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
@@ -26,12 +28,13 @@ from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS,
 
 def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     """Return a workload as a function, compiled and with its input in place, and how to read what it returns."""
-    ids = workload.token_ids(read_config(checkpoint).vocab_size)
     if workload.part == FORWARD:
+        ids = workload.token_ids(read_config(checkpoint).vocab_size)
         model = whole(checkpoint, workload.how, workload.dtype)
         return lambda: model(ids), lambda logits: logits[:, -1]
     on_gpu, again = workload.how in (GPU, GPU_AGAIN), workload.how == GPU_AGAIN
     model = with_cache(checkpoint, GPU if on_gpu else workload.how, workload.dtype)
+    ids = workload.token_ids(model.config.vocab_size)
 
     def write() -> np.ndarray:
         # Nothing computed by an earlier run helps this one; with as many rows as before, its buffers do.
@@ -46,6 +49,8 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model with its cache, as ``./run generate`` runs it."""
     device = "gpu" if how == GPU else "cpu"
+    if is_llama(checkpoint):
+        return LlamaWriter(checkpoint, device, CONTEXT, kernels=how == KERNELS).model
     kind: Any = {"dtype" if dtype in ("float32", BFLOAT16) else "quantize": dtype}
     return Writer(checkpoint, device, kernels=how == KERNELS, **kind).model
 

@@ -1,4 +1,4 @@
-"""Hugging Face's GPT-2 on torch, as its users run it: one thread per physical core."""
+"""Hugging Face's GPT-2 and Llama on torch, as its users run it: one thread per physical core."""
 
 from __future__ import annotations
 
@@ -32,8 +32,11 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 
 @cache
 def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
-    """Return the model as a way runs it."""
-    model = transformers.GPT2LMHeadModel.from_pretrained(checkpoint, attn_implementation="sdpa", dtype=dtype).eval()
+    """Return the model as a way runs it: a GPT-2 from its folder, a Llama from its GGUF file."""
+    options: dict[str, Any] = {"attn_implementation": "sdpa", "dtype": dtype}
+    if checkpoint.is_file():
+        checkpoint, options["gguf_file"] = checkpoint.parent, checkpoint.name
+    model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, **options).eval()
     return model.to("cuda") if how == GPU else model
 
 
