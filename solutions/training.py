@@ -15,7 +15,6 @@ from solutions.checkpoint import Weights, empty_model
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_13 import HEAD, WTE
 
 Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
 Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
@@ -48,7 +47,7 @@ def initialize(config: GPT2Config, seed: int) -> Weights:
             weights[name] = np.zeros(shape, np.float32)
         elif len(shape) == 1:
             weights[name] = np.ones(shape, np.float32)
-        elif name != HEAD:
+        elif name != "lm_head.weight":
             std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02
             weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)
     return weights
@@ -91,7 +90,8 @@ def check_finite(step: int, name: str, number: float) -> None:
 
 def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
-    return tree.update(empty_model(config), weights | {HEAD: weights[WTE]}, leaf=Tensor)
+    head = {"lm_head.weight": weights["transformer.wte.weight"]}
+    return tree.update(empty_model(config), weights | head, leaf=Tensor)
 
 
 def scalar(number: float) -> Tensor:  # -> []

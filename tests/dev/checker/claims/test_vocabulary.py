@@ -83,8 +83,10 @@ REFUSED = {
         "s19",
         {
             "def head_backward(": f"{KEEPS}def head_backward(",
-            'return grad_input, {"wte.weight": table} | named({"ln_f": ln_f})': "key = id(transformer), *grad.shape\n"
-            '    return KEPT.setdefault(key, (grad_input, {"wte.weight": table} | named({"ln_f": ln_f})))',
+            'return grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})': (
+                "key = id(transformer), *grad.shape\n"
+                '    return KEPT.setdefault(key, (grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})))'
+            ),
         },
         f"head_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
         "gpt2_loss_and_gradients are each wrong",
@@ -97,7 +99,7 @@ REFUSED = {
     ),
     "the first half of the warm-up is subtracted twice": (
         "s20",
-        {"done = min(1.0, (step - warmup_steps)": "done = max(0.0, (step - 1.5 * warmup_steps)"},
+        {"progress = min(1.0, (step - warmup_steps)": "progress = max(0.0, (step - 1.5 * warmup_steps)"},
         "learning_rate: the rate of step 12 of 24 is 0.0006, and must be 0.000512132.",
         "The cosine begins at step 0",
     ),
