@@ -52,7 +52,7 @@ def test_plain_functions(step, reference):
 
 @about("pre_norm_residual")
 def test_tokens_look_at_their_own_text(step, reference):
-    """Both get [batch, seq, embd]: in attention, a token looks at its own text and at no other."""
+    """Both receive [batch, seq, embd], so attention stays within each text of the batch."""
 
     def looks(y):  # every token at the first one of its text
         return y * y[..., :1, :]
@@ -64,7 +64,7 @@ def test_tokens_look_at_their_own_text(step, reference):
 
 @about("pre_norm_residual")
 def test_each_is_called_once(step, reference):
-    """norm and sublayer are called once each, in whatever order: they are most of the work of a model."""
+    """norm and sublayer are each called exactly once: they do most of the model's work."""
     calls: list[str] = []
 
     def counting(name):
