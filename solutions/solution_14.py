@@ -29,13 +29,13 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 
 
 def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [batch, total] -> [batch, 1, seq, total]
-    """Return the mask of the last ``sequence_length`` of ``total`` tokens, which may look at those before them too.
+    """Return the mask of the last ``sequence_length`` of ``total`` tokens: each may look at itself and those before it.
 
     ``padding_mask`` is 0 for a token and a large negative number for padding; a row of nothing but -inf would be NaN.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # The causal mask gets its two new axes one at a time, since MAX 26.7 may lose it otherwise.
+    # One new axis at a time: if a single sum adds both, MAX 26.7 may drop the causal mask.
     # Keep the rows of the new tokens, and hide from them what padding_mask hides. (3 lines)
     mask = causal[total - sequence_length :]  # [seq, total]
     mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
@@ -57,10 +57,10 @@ def cached_attention(
 
 
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """GPT-2 that is shown only the new tokens. It has no weights of its own, but those of the model without a cache.
+    """GPT-2 that is shown only the new tokens. It has no weights of its own; it uses those of the model.
 
     Hugging Face's ``GPT2LMHeadModel`` takes the same: the ids and the positions of the new tokens, a mask over all
-    tokens, which is added here, and the cache.
+    tokens (added to the scores here), and the cache.
     """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
@@ -81,11 +81,11 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
 
 
 def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int:  # [batch, past], [batch, total] -> past
-    """Count the leading tokens whose keys and values the cache holds; in a batch, only as far as every row agrees.
+    """Count the leading tokens whose keys and values the cache holds; in a batch, only those that every row has.
 
     The last token is never among them: it has to run, for its logits.
     """
-    # Compare what both have, column by column, up to the first that differs. (3 lines)
+    # Compare the two over their common length, column by column, and stop at the first difference. (3 lines)
     length = min(cached_ids.shape[-1], input_ids.shape[-1] - 1)
     same = (cached_ids[:, :length] == input_ids[:, :length]).all(axis=0)  # [length]
     return int(same.cumprod().sum())
@@ -102,15 +102,15 @@ class CachedModel:
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
-        A text slides when the context is full, which moves every token to another position: what the cache holds no
-        longer agrees, and nearly all of it runs again, as without a cache.
+        When the context is full, the text slides: every token gets a new position, the cache no longer matches, and
+        nearly all of the text runs again, as without a cache.
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):
             self.cache = empty_cache(self.config, len(input_ids), device=self.device)
             self.cached_ids = input_ids[:, :0]
         past = cached_prefix_length(self.cached_ids, input_ids)
-        self.cached_ids = input_ids[:, :past].copy()  # all that can be relied on if the run below is broken off
+        self.cached_ids = input_ids[:, :past].copy()  # all that is still valid if the run below is interrupted
         logits = self.graph(input_ids, past, self.cache)
         self.cached_ids = input_ids.copy()
         return logits

@@ -226,9 +226,8 @@ def masked(logits, right, what):
         equal(logits, right, LOGITS, what=what)
     except Refusal as refusal:
         sentence = (
-            "The mask was right before MAX compiled the graph, and MAX 26.7 may have lost it: cut the new tokens' rows "
-            "out of step 02's causal_mask, and give the causal mask its two new axes one at a time, as the comment "
-            "in cache_mask says."
+            "The mask was right before MAX compiled the graph, and MAX 26.7 may have dropped it: cut the new tokens' "
+            "rows out of step 02's causal_mask, and add one new axis at a time, as the comment in cache_mask says."
         )
         raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared, foreseen=True) from None
 

@@ -66,7 +66,7 @@ def attend(
 
 
 class KernelGPT2(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own, but those of step 11's model.
+    """Step 14's ``CachedGPT2`` with the kernels. It has no weights of its own; it uses those of step 11's model.
 
     The model's linear layers are the kernel's from then on.
 
