@@ -11,7 +11,7 @@ from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
 BLOCK = 32  # weights that share a scale
-OUTPUT_MULTIPLE = 32  # MAX computes so many outputs at a time, so a quantized layer is padded to a multiple
+OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes: ``scale`` is its ``d``, with an axis to broadcast; ``steps`` its ``qs``.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
@@ -74,9 +74,9 @@ def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> float
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
-    """A linear layer that multiplies by 4-bit blocks without making float32 of them: a fraction of the bytes is read.
+    """A linear layer that multiplies by 4-bit blocks without expanding them to float32, so it reads far fewer bytes.
 
-    Compiled, MAX also rounds the inputs to 8 bits, in blocks of their own: then the products are of whole numbers.
+    In a compiled graph, MAX also rounds the inputs to 8 bits, in blocks of their own, so it multiplies integers.
 
     Args:
         blocks: the weights, ``[out, in / 32]`` of ``Q4_0``.
