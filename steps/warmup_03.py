@@ -9,9 +9,9 @@ from solutions.warmup_02 import project, scaled_scores
 
 
 def causal_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
-    """Return where a token may look: True at [i, j] where token i may attend to token j, itself or before it.
+    """Return a matrix that is True at [i, j] if token i may attend to token j, that is, if j <= i.
 
-    Step 02's mask of this name says the same in numbers to add: 0 for True, -inf for False.
+    Step 02's mask of this name says the same in numbers to add to the scores: 0 for True, -inf for False.
     """
     # TODO: Keep the lower left triangle, diagonal included, of a square of True. (1 line)
     raise NotImplementedError
@@ -25,10 +25,10 @@ def attention_weights(
     The mask is True where a query may attend to a key; None allows everything.
 
     Raises:
-        TypeError: the mask is not of bool; one of 0 and -inf would be read the wrong way around.
+        TypeError: the mask's dtype is not bool; a mask of 0 and -inf would be read backward.
     """
     if mask is not None and mask.dtype != bool:
-        raise TypeError(f"mask is of {mask.dtype}; give bool, True where a query may attend")
+        raise TypeError(f"the mask has dtype {mask.dtype}; it must be bool, True where a query may attend")
     # TODO: Take the scaled scores, put -inf where the mask forbids, then take the softmax. (4 lines)
     raise NotImplementedError
 
@@ -37,5 +37,5 @@ def causal_attention(
     x: np.ndarray, W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> np.ndarray:  # [..., seq, d_in], 3 x [d_in, d_out] -> [..., seq, d_out]
     """Attend to the token itself and to earlier tokens only."""
-    # TODO: Project, take the weights under the causal mask, gather the values. (3 lines)
+    # TODO: Project, compute the weights under the causal mask, gather the values. (3 lines)
     raise NotImplementedError

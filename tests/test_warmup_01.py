@@ -66,7 +66,7 @@ def test_softmax(step):
 
 @about("softmax")
 def test_large_scores(step):
-    """Scores of a thousand are no harder than scores of one, in each row by itself."""
+    """Scores near 1000 work as well as scores near 1, in each row by itself."""
     scores = drawn("scores", 3, LENGTH)
     expected = naive.softmax(scores)
     away = np.array([[1000.0], [0.0], [-1000.0]])
@@ -79,7 +79,7 @@ def test_large_scores(step):
 
 @about("softmax")
 def test_blocked_scores(step):
-    """A score of -inf, as warm-up 03's mask makes them, gets no weight, even beside -1,000,000."""
+    """A score of -inf, the kind that warm-up 03's mask produces, gets no weight, even beside -1,000,000."""
     scores = drawn("scores", 2, LENGTH).copy()
     scores[0, 2:] = scores[1, 3] = -np.inf
     scores[1] -= 1e6
@@ -136,7 +136,7 @@ def test_simple_self_attention(step):
 
 @about("simple_self_attention")
 def test_long_vectors(step):
-    """Words as long as untrained embeddings can be, whose scores are 900 here, overflow nothing."""
+    """Words as long as untrained embeddings can be, whose scores are 900 here, do not overflow."""
     x = np.array([[30.0, 0], [-30, 1], [0, 1]])
     expected = naive.product(naive.weights(x, x), x)
     with np.errstate(all="ignore"):

@@ -104,7 +104,7 @@ def test_one_token(step, x):
 
 @about("self_attention")
 def test_far_apart(step):
-    """Scores of 900, as a large query makes them, overflow nothing, and each row is right beside the others."""
+    """Scores of 900, as a large query makes them, do not overflow, and each row is right beside the others."""
     value = drawn("W_value", 3, 3)
     expected = naive.attention(naive.FAR_APART, np.eye(3), value)
     with np.errstate(all="ignore"):

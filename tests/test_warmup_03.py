@@ -46,7 +46,7 @@ def test_weights_without_a_mask(step):
 
 @about("attention_weights")
 def test_weights_under_a_mask(step):
-    """Under a mask the allowed keys share the whole weight, as if the others were not there."""
+    """Under a mask the allowed keys share all the weight, as if the others were not there."""
     query, key = query_and_key()
     ragged = drawn("mask", LENGTH, LENGTH) > 0
     np.fill_diagonal(ragged, True)
@@ -57,7 +57,7 @@ def test_weights_under_a_mask(step):
 
 @about("attention_weights")
 def test_far_apart(step):
-    """Scores of 900 overflow nothing, and a hidden score counts for nothing, even if it is the largest by far."""
+    """Scores of 900 do not overflow, and a hidden score counts for nothing, even if it is the largest by far."""
     for mask in (naive.looks_back(3), None):
         with np.errstate(all="ignore"):
             weights = step.attention_weights(naive.FAR_APART, np.eye(3), mask)
@@ -97,7 +97,7 @@ def test_one_sequence(step, x, matrices):
 
 @about("causal_attention")
 def test_attention_far_apart(step):
-    """Scores of 900, as a large query makes them, overflow nothing, whatever the scores that are hidden."""
+    """Scores of 900, as a large query makes them, do not overflow, whatever the scores that are hidden."""
     matrices = [naive.FAR_APART, np.eye(3), drawn("W_value", 3, 3)]
     with np.errstate(all="ignore"):
         result = step.causal_attention(np.eye(3), *matrices)

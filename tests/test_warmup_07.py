@@ -195,7 +195,7 @@ def test_free_slots_never_matter(step, buffers):
 
 @about("attend_to_cache")
 def test_far_apart(step):
-    """Scores of 900, as a large query makes them, overflow nothing, whatever the scores that are hidden."""
+    """Scores of 900, as a large query makes them, do not overflow, whatever the scores that are hidden."""
     keys, values = np.eye(3)[None, None], drawn("value", 1, 1, 3, 3)
     with np.errstate(all="ignore"):
         output = step.attend_to_cache(naive.FAR_APART[None, None], step.Cache(keys.copy(), values.copy(), 3))
@@ -245,7 +245,7 @@ def test_all_at_once(step, x, W_qkv, W_o):
 
 @about("cached_attention")
 def test_text_far_apart(step):
-    """Scores of 900, as a large query makes them, overflow nothing, in one piece and in several."""
+    """Scores of 900, as a large query makes them, do not overflow, in one piece and in several."""
     x, value = np.eye(3), drawn("W_value", 3, 3)
     W_qkv = np.concatenate([naive.FAR_APART, x, value], axis=-1)
     whole = naive.attention(naive.FAR_APART, x, value, naive.looks_back(3))[None]
