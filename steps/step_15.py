@@ -1,4 +1,4 @@
-"""Step 15: serving, the tokens of many requests in one row over a paged KV cache."""
+"""Step 15: serving, the tokens of many requests in one sequence over a paged KV cache."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class PagedCache(Protocol):
     ``row_offsets``, uint32 [batch + 1], says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up
     to ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
     Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
-    for the pages; Yu et al., "Orca" (2022), for requests in one row, which attention alone takes apart.
+    for the pages; Yu et al., "Orca" (2022), for one sequence of all requests, which only attention takes apart.
     """
 
     past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Write the new tokens' keys and values, both [head, tokens, head_dim], behind those of their requests."""
+        """Append the new tokens' keys and values, both [head, tokens, head_dim], each to its own request's."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
-        """Attend from every new token to what is stored of its own request, up to itself.
+        """Let each new token attend to its own request's stored tokens, up to and including itself.
 
         ``query`` is [head, tokens, head_dim], and so is the result; the scores are multiplied by ``scale``.
         """
@@ -78,7 +78,7 @@ def paged_attention(
 
 
 class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
-    """GPT-2 for a server, which has no batch axis. It has step 11's modules, under their names."""
+    """GPT-2 for a server: the model has no batch axis. It has step 11's modules, under the same names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.transformer, self.lm_head = model.transformer, model.lm_head

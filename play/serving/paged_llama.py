@@ -36,7 +36,7 @@ def paged_attention(
 
 
 class ServedLlama(Module[[Tensor, Tensor, PagedCache], Tensor]):
-    """A Llama for a server, with step 25's modules, under their names.
+    """A Llama for a server, with step 25's modules, under the same names.
 
     The tokens of all requests are the one row of a batch: its modules have that axis, and the cache has not.
     """
