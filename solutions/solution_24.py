@@ -12,8 +12,8 @@ from solutions.llama_config import LlamaConfig
 def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
     """Return the angle, in radians, by which each pair of a head's channels is turned at each position.
 
-    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, every
-    other more slowly than the one before. Source: Su et al., "RoFormer" (2021), section 3.2.2.
+    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, each
+    later one more slowly. Source: Su et al., "RoFormer" (2021), section 3.2.2.
     """
     # List the speeds of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
     speeds = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
@@ -28,7 +28,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim]
     depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the paper's
     are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # Give cosine and sine an axis for the heads; cut x in halves, the two coordinates; turn; join. (4 lines)
+    # Give cosine and sine an axis for the heads; cut x in half, the two coordinates; turn; join. (4 lines)
     cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]
     first, second = F.chunk(x, 2, axis=-1)  # 2 x [batch, head, seq, head_dim / 2]
     turned = [first * cos - second * sin, first * sin + second * cos]

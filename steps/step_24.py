@@ -12,8 +12,8 @@ from solutions.llama_config import LlamaConfig
 def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
     """Return the angle, in radians, by which each pair of a head's channels is turned at each position.
 
-    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, every
-    other more slowly than the one before. Source: Su et al., "RoFormer" (2021), section 3.2.2.
+    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, each
+    later one more slowly. Source: Su et al., "RoFormer" (2021), section 3.2.2.
     """
     # TODO: List the speeds of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
     raise NotImplementedError
@@ -26,5 +26,5 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim]
     depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the paper's
     are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # TODO: Give cosine and sine an axis for the heads; cut x in halves, the two coordinates; turn; join. (4 lines)
+    # TODO: Give cosine and sine an axis for the heads; cut x in half, the two coordinates; turn; join. (4 lines)
     raise NotImplementedError

@@ -66,7 +66,7 @@ def test_rotate(step, config, reference):
 
 @about("rotate")
 def test_one_head_of_one_token(step, config, reference):
-    """One head of one token of one text is turned as among the others."""
+    """A single head, token or text is turned as it is in a batch."""
     x, positions = reference["query"][1:, 2:3, 4:5], reference["positions"][1:, 4:5]
     equal(turned(step, config, x, positions), reference["rotated_query"][1:, 2:3, 4:5], what="rotate of one token")
 

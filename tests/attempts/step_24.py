@@ -62,7 +62,7 @@ MISTAKES = {
         HALVES: NEIGHBORS,
         JOINED: AS_NEIGHBORS,
     },
-    "Neighbors are taken apart, and put back as halves: cut x in halves, first and second.": {HALVES: NEIGHBORS},
+    "Neighbors are taken apart, and put back as halves: cut x in half, first and second.": {HALVES: NEIGHBORS},
     "Halves are cut apart, and put back as neighbors: join them as halves.": {JOINED: AS_NEIGHBORS},
     "It turns the other way: the signs of both sines are swapped.": turned(
         "first * cos + second * sin, second * cos - first * sin"
