@@ -19,8 +19,8 @@ class LlamaConfig:
     hidden_size: int = 576  # numbers that describe one token: the width
     intermediate_size: int = 1536  # width of the feed-forward network
     num_hidden_layers: int = 30  # blocks on top of each other: the depth
-    num_attention_heads: int = 9  # heads of queries
-    num_key_value_heads: int = 3  # heads of keys and values; each serves a group of the others
+    num_attention_heads: int = 9  # query heads
+    num_key_value_heads: int = 3  # key-value heads; each serves a group of query heads
     head_dim: int = 64  # width of one head
     rms_norm_eps: float = 1e-5  # keeps an RMS norm from dividing by zero
     rope_theta: float = 100_000.0  # how slowly the slowest pair of channels turns

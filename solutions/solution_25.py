@@ -1,4 +1,4 @@
-"""Step 25: grouped-query attention, in which several heads of queries share one head of keys and values."""
+"""Step 25: grouped-query attention, in which several query heads share one key-value head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from solutions.solution_24 import rotate
 
 
 class LlamaAttention(GPT2MultiHeadAttention):
-    """Causal self-attention with fewer heads of keys and values than of queries, with Hugging Face's names for Llama.
+    """Causal self-attention with fewer key-value heads than query heads, and Hugging Face's names for Llama.
 
     It has step 07's ``_attn`` and ``_merge_heads``, and keeps its keys and values in step 14's cache.
     Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models" (2023).
@@ -22,7 +22,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
     def __init__(self, config: LlamaConfig) -> None:
         self.num_heads = config.num_attention_heads
         self.num_kv_heads = config.num_key_value_heads
-        self.group = self.num_heads // self.num_kv_heads  # heads of queries that share a head of keys and values
+        self.group = self.num_heads // self.num_kv_heads  # query heads that share a key-value head
         self.head_dim = config.head_dim
         self.embed_dim = self.num_heads * self.head_dim  # all heads side by side, as _merge_heads puts them
         kv_dim = self.num_kv_heads * self.head_dim
@@ -47,14 +47,14 @@ class LlamaAttention(GPT2MultiHeadAttention):
     def _grouped_attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
     ) -> Tensor:  # [batch, head, seq, …], 2 x [batch, kv_head, total, …], [batch, 1, seq, total] -> as query
-        """Attend with every head of queries to the keys and values of its group.
+        """Let every query head attend to the keys and values of its group.
 
-        The heads of a group lie next to each other, so their queries can line up as if they were more tokens of one
-        head. Then there are as many heads of queries as of keys and values, and none of these is copied.
+        The heads of a group are neighbors along the head axis, so their queries can line up as if they were more
+        tokens of one head. Then there are as many query heads as key-value heads, and no key or value is copied.
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group * sequence_length, mask.shape[-1]
-        # Line up the queries of each group, and the mask as often; _attn; part the heads again. (4 lines)
+        # Line up the queries of each group, and repeat the mask as often; _attn; separate the heads. (4 lines)
         query = query.reshape([batch, self.num_kv_heads, rows, head_dim])
         mask = F.broadcast_to(mask, [batch, self.group, sequence_length, total]).reshape([batch, 1, rows, total])
         attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group * seq, head_dim]

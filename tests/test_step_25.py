@@ -1,7 +1,7 @@
 """Step 25, grouped-query attention: what is claimed.
 
-Hugging Face's numbers were recorded with its own cache: 12 heads of queries over 4 of keys and values, each 10 wide, in
-a model 36 wide. The given model around the learner's attention is checked as well.
+Hugging Face's numbers were recorded with its own cache: 12 query heads over 4 key-value heads, each 10 wide, in a
+model 36 wide. The given model around the learner's attention is checked as well.
 """
 
 import functools
@@ -110,7 +110,7 @@ def test_qkv(attention, reference):
 
 
 def grouped(query, key, value, mask):
-    """What every head of queries makes of the keys and values of its group, in double precision."""
+    """What every query head makes of the keys and values of its group, in double precision."""
     key, value = (part.repeat(HEADS // KV_HEADS, axis=1).astype(np.float64) for part in (key, value))
     scores = query @ key.swapaxes(-2, -1) / np.sqrt(HEAD_DIM) + mask
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
@@ -119,7 +119,7 @@ def grouped(query, key, value, mask):
 
 @about("_grouped_attn")
 def test_grouped_attn(bare):
-    """Heads 0 to 2 of the queries share head 0 of keys and values, heads 3 to 5 share head 1, and so on."""
+    """Query heads 0 to 2 share key-value head 0, query heads 3 to 5 share key-value head 1, and so on."""
 
     def right(first):
         query, mask = QUERY[:, :, first:], causal(7, first)

@@ -39,7 +39,7 @@ REPEATED = (
 )
 
 MISTAKES = {
-    "The first head of keys serves heads 0, 4 and 8, as if copied in turn; the heads of a group are neighbors.": copies(
+    "Key-value head 0 serves query heads 0, 4 and 8, as if copied in turn; the heads of a group are neighbors.": copies(
         "F.concat([x] * self.group, axis=1)"
     ),
     "Keys are copied next to each other, values in turn; both belong to the same group.": {
@@ -49,8 +49,8 @@ MISTAKES = {
             "return self._attn(query, key, value, mask)",
         ),
     },
-    "All heads of queries look at the first head of keys and values.": copies("x[:, :1]"),
-    "Heads 0, 4 and 8 of the queries line up for the first head of keys; the heads of a group are neighbors.": {
+    "All query heads look at the first key-value head.": copies("x[:, :1]"),
+    "Query heads 0, 4 and 8 line up for key-value head 0; the heads of a group are neighbors.": {
         LINED_UP: "query = query.reshape([batch, self.group, self.num_kv_heads, sequence_length, head_dim])\n"
         "        query = query.transpose(1, 2).reshape([batch, self.num_kv_heads, rows, head_dim])"
     },
@@ -189,5 +189,5 @@ HABITS = {
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "the group is a number": {MASK: MASK.replace("self.group", "3")},
-    "the heads of keys are a number": {LINED_UP: LINED_UP.replace("self.num_kv_heads", "4")},
+    "the key-value heads are a number": {LINED_UP: LINED_UP.replace("self.num_kv_heads", "4")},
 }

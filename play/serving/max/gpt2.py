@@ -20,7 +20,7 @@ from solutions.solution_15 import ServedGPT2
 
 
 class GPT2ConfigOfMax(ServedConfig):
-    """The sizes of a GPT-2, which has as many heads of keys and values as of queries, and names of its own for them."""
+    """The sizes of a GPT-2, which has as many key-value heads as query heads, and names of its own for them."""
 
     @classmethod
     def construct_kv_params(
