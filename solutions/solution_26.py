@@ -11,7 +11,7 @@ from solutions.solution_22 import BLOCK
 
 EMBEDDINGS, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 
-#: The blocks of llama.cpp's Q4_1, of 20 bytes: step 0 is the minimum of the block. The extra axes let both broadcast.
+#: The 20-byte blocks of llama.cpp's Q4_1: step 0 is the minimum of the block. The extra axes let both broadcast.
 Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
 
 #: What llama.cpp calls the layers of a model, and their names in Hugging Face's ``LlamaForCausalLM``.
@@ -32,7 +32,7 @@ BLOCK_LAYERS = {
 
 
 def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> [..., 32]
-    """Return the numbers that blocks stand for, as float32: each is the minimum of its block and 0 to 15 scales.
+    """Return the numbers that blocks stand for, as float32: the minimum of the block plus 0 to 15 times its scale.
 
     As in Q4_0, the first 16 steps are the low halves of the 16 bytes, and the last 16 the high halves.
     """
@@ -43,7 +43,7 @@ def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> [...,
 
 
 def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are
-    """Return the numbers of a weight, whether it is in blocks of Q4_1, in others, or not."""
+    """Return the numbers of a weight, whether it is in blocks of Q4_1, in other blocks, or in none."""
     if weight.dtype == Q4_1:
         return dequantize_q4_1(weight).reshape(len(weight), -1)
     return quantized.dequantize(weight)
@@ -52,8 +52,8 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
 def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
     """Bring the rows of each head of ``q_proj`` or ``k_proj`` back into Hugging Face's order.
 
-    Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. llama.cpp turns neighbors, so its converter
-    has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
+    Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp turns neighbors, so
+    its converter has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
     """
     # In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
     pairs = weight.reshape(heads, -1, 2, weight.shape[-1])  # [heads, head_dim / 2, 2, in]
@@ -64,8 +64,8 @@ def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_di
 def hugging_face_name(name: str) -> str:
     """Return Hugging Face's name of a weight.
 
-    That of ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``. A weight outside the blocks has two
-    parts: ``output_norm.weight`` is ``model.norm.weight``.
+    That of ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``. The name of a weight outside the
+    blocks has two parts: ``output_norm.weight`` is ``model.norm.weight``.
     """
     # Cut at the dots; look up the layer. A block's weight also has its number in the name. (4 lines)
     *block, layer, kind = name.split(".")
