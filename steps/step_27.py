@@ -32,7 +32,7 @@ def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
 def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> [1, seq]
     """Return a conversation, of one message at least, as tokens up to where the assistant's answer begins.
 
-    Unless it begins with a message of the system, the one that the model was trained with comes first.
+    Unless it begins with a system message, the one that the model was trained with comes first.
     """
     # TODO: SYSTEM first, if needed; every message; then START and "assistant\n", which the answer follows. (5 lines)
     raise NotImplementedError
@@ -43,10 +43,10 @@ class NucleusSampling(Sampling):
     """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``.
 
     Raises:
-        ValueError: ``top_p`` is not above 0 and at most 1, or another setting is impossible; the message names it.
+        ValueError: ``top_p`` is outside (0, 1], or another setting is impossible; the message names it.
     """
 
-    top_p: float = 1.0  # 1: all tokens
+    top_p: float = 1.0  # 1: all tokens, except any lost to rounding
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,13 +54,13 @@ class NucleusSampling(Sampling):
             raise ValueError(f"top_p = {self.top_p} is impossible; give a number above 0 and at most 1")
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-        """Return the probability of each token to be drawn; the likeliest token is always among them.
+        """Return the probability of each token to be drawn; the most likely one is always among them.
 
         The temperature and ``top_k`` come first. Source: Holtzman et al., "The Curious Case of Neural Text
         Degeneration" (2020), section 3.1.
         """
         p = super().probabilities(logits)
-        # TODO: Sort each row, likely first. A token stays if those before it have less than top_p. Normalize. (5 lines)
+        # TODO: Sort each row, likeliest first. A token stays if those before have less than top_p. Normalize. (5 lines)
         raise NotImplementedError
 
 
@@ -75,7 +75,7 @@ def answer(
         sampling: how a token is chosen.
         rng: what it is drawn with.
         end: the id of END.
-        max_new_tokens: where to stop if the model does not end its turn.
+        max_new_tokens: how many tokens at most, if the model does not end its turn.
     """
     # TODO: max_new_tokens times: choose by the last logits; return at end; yield the token, then append it. (6 lines)
     raise NotImplementedError

@@ -142,14 +142,14 @@ def test_a_conversation(step, tokenizer, chatml):
 
 @about("chat_ids")
 def test_the_usual_system(step, tokenizer, chatml):
-    """Without a message of the system, the one that the model was trained with comes first."""
+    """Without a system message, the one that the model was trained with comes first."""
     for length in (1, 3):
         is_conversation(step, tokenizer, chatml, TALK[:length], [SYSTEM, *TALK[:length]])
 
 
 @about("chat_ids")
 def test_another_system(step, tokenizer, chatml):
-    """A message of the system that is there stays alone, whatever it says."""
+    """A system message that is there stays alone, whatever it says."""
     for says in ("Be brief.", ""):
         is_conversation(step, tokenizer, chatml, [("system", says), *TALK], [("system", says), *TALK])
 

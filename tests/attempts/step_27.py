@@ -56,8 +56,8 @@ MISTAKES = {
         TEXT: 'text = tokenizer.encode(f"{role}\\n").ids + tokenizer.encode(content).ids'
     },
     "Every message is the user's; write its own role.": {TEXT: TEXT.replace("{role}", "user")},
-    "The message of the system is missing where there is none: SYSTEM comes first then.": {SYSTEM_FIRST: "if False:"},
-    "SYSTEM comes first even where there is a message of the system.": {SYSTEM_FIRST: "if True:"},
+    "SYSTEM is missing where the conversation has no system message; it comes first then.": {SYSTEM_FIRST: "if False:"},
+    "SYSTEM comes first even where there is a system message.": {SYSTEM_FIRST: "if True:"},
     "SYSTEM comes last; it comes first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
     "SYSTEM replaces the first message; put it in front of all.": {
         PUT_FIRST: 'messages = [("system", SYSTEM), *messages[1:]]'
