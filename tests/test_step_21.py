@@ -52,7 +52,7 @@ def test_first_scores_of_a_row(step):
 
 @about("online_softmax")
 def test_more_scores_of_a_row(step):
-    """More scores bring maximum and row_sum up to date; the factor does that for what was added up before."""
+    """More scores update maximum and row_sum; the factor rescales what was added before."""
 
     def right(case):
         scores, before, sum_before = case
@@ -69,7 +69,7 @@ def test_more_scores_of_a_row(step):
 
 @about("online_softmax")
 def test_large_scores_do_not_overflow(step):
-    """Scores of 1000 and -1000 overflow nothing: no power is taken of a number above 0."""
+    """Scores of 1000 and -1000 do not overflow: exp never gets a number above 0."""
     weights, _, row_sum, factor = step.online_softmax(single([1000, 999, -1000]), 998, 1)
     equal(weights, single([1, np.exp(-1), 0]), ("score",), what="the weights", whose=NUMPY)
     equal(single(row_sum), single(1 + np.exp(-1) + np.exp(-2)), what="row_sum", whose=NUMPY)
@@ -110,7 +110,7 @@ def test_block_after_block(step):
 
 @about("attend_block")
 def test_scores_far_below_0(step):
-    """Scores of about -200 share the weight as any others do: only how far they lie from the largest matters."""
+    """Scores around -200 get the same weights as scores around 0: only the distance from the largest matters."""
     query, keys, values = numbers(31, D), numbers(32, 9, D), numbers(33, 9, D)
     keys -= 200 * np.sqrt(single(D)) * query / (query @ query)
     output, _, row_sum = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
@@ -152,7 +152,7 @@ def test_a_tile_further_on(step):
 
 @about("attend_tile")
 def test_a_row_alone(step):
-    """A single row looks at its own key too, also where a block begins with it; alone at the start, at no other."""
+    """A single row looks at its own key too, even if a block begins with it; at the very start, at no other."""
     tiles(step, 2 * numbers(37, 1, D), numbers(38, 70, D), numbers(39, 70, D), [(0, 0), (32, 0), (64, 0), (40, 8)])
 
 
@@ -220,7 +220,7 @@ def test_the_future_cannot_change_the_past(step, reference):
 
 @about("attend_tile")
 def test_large_queries_do_not_overflow(step, reference):
-    """Scores of some hundreds overflow nothing: every row is finite, and right."""
+    """Scores of several hundred do not overflow: every row is finite, and right."""
     query, key, value = 80 * numbers(19, 1, 1, 70, D), 4 * numbers(20, 1, 1, 70, D), numbers(21, 1, 1, 70, D)
     expected = tile(query[0, 0], key[0, 0], value[0, 0], 0, 0)[None]
     equal(step.causal_attention(query, key, value, [0]), expected, what="causal_attention(80 * query, …)", whose=NUMPY)

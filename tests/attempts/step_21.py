@@ -32,7 +32,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"row_sum *= factor": "row_sum = 0"},
         {"row_sum * factor + weights": "weights"},
     ),
-    "The maximum is not brought up to date: the next block needs the new one.": (
+    "The maximum is not updated: the next block needs the new one.": (
         {"    maximum = new_maximum  # m\n": ""},
         {"return weights, new_maximum, row_sum": "return weights, np.float32(maximum), row_sum"},
     ),
@@ -126,7 +126,7 @@ TILE = """\
 """
 
 ALTERNATIVES = {
-    "the weights are added up by themselves, and the sum is brought up to date at the end": {
+    "the weights are added up by themselves, and the sum is updated at the end": {
         LOOP_OF_WEIGHTS: """\
     var added = Float32(0)
     for i in range(len(scores)):
