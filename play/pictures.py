@@ -33,7 +33,7 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
     names = [visible(token) for token in attention.tokens]
     width = max(map(len, names))
-    console.print(f"layer {layer}, head {head}: each row is a token, and how much it takes from those before it\n")
+    console.print(f"layer {layer}, head {head}: each row is how much a token takes from itself and those before it\n")
     for name, row in zip(names, attention.weights[layer, head], strict=True):
         cells = [SHADES[min(int(weight * len(SHADES)), len(SHADES) - 1)] for weight in row]
         console.print(Text(f"{name:>{width}} |{''.join(2 * cell for cell in cells)}|"))
