@@ -43,7 +43,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         self, query: Tensor, key: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
         """Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq."""
-        # TODO: Scale the scores, mask them, and make weights of them. (2 lines)
+        # TODO: Scale the scores, mask them, and turn them into weights. (2 lines)
         raise NotImplementedError
 
     def _attn(

@@ -87,7 +87,7 @@ def test_dtype_and_device(step):
 
 @about("causal_mask")
 def test_no_nan(step):
-    """It has no NaN, which would spread to everything that it is added to."""
+    """It has no NaN, which would spread to everything it is added to."""
     for length in LENGTHS:
         wrong = int(np.isnan(np.from_dlpack(mask_of(step, length))).sum())
         sentence = f"The mask of {length} tokens has {wrong} values of {length * length} that are NaN."
@@ -108,7 +108,7 @@ def test_no_token_sees_the_future(step):
 
 @about("causal_mask")
 def test_counts(step):
-    """Rows and columns are counted in whole numbers: bfloat16, which scores may have on a GPU, cannot hold 257."""
+    """Row and column indices are integers: bfloat16, which the scores may use on a GPU, cannot represent 257."""
 
     class Masked(Module):
         def forward(self, scores):
@@ -126,7 +126,7 @@ def test_counts(step):
 
 @about("causal_mask")
 def test_large_scores(step):
-    """A blocked token has no weight even if its score is 1,000 larger, as outliers in a trained model can make it."""
+    """A blocked token has no weight even if its score is 1,000 larger, as outliers in a trained model can be."""
     values = scores(5) + np.triu(np.full((5, 5), 1000), 1)
     weights = softmax(values.astype(np.float64) + np.from_dlpack(mask_of(step, 5)))
     shares = softmax(np.where(np.tri(5, dtype=bool), values, -np.inf))

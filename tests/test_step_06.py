@@ -35,7 +35,7 @@ def test_positions(step):
 
 @about("position_ids")
 def test_whole_numbers(step):
-    """Positions are counted in whole numbers: bfloat16, the default type on a GPU, cannot hold 257."""
+    """Positions are integers: bfloat16, the default type on a GPU, cannot represent 257."""
 
     class Counted(Module):
         def forward(self, tokens):

@@ -1,6 +1,6 @@
 """Step 07, multi-head attention: what is claimed.
 
-Recorded on an awkward configuration (batch 2, length 7, width 15, 3 heads of 5) from Hugging Face's
+Recorded on an awkward configuration (batch 2, length 7, width 15, 3 heads of width 5) from Hugging Face's
 ``GPT2Attention``, whose weights are copied into the learner's module by name.
 """
 
