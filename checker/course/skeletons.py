@@ -1,7 +1,7 @@
 """Generate ``steps/`` from ``solutions/``.
 
-A file with a blank filled in is never overwritten. One that differs from git's version in any other way is first copied
-beside itself.
+A file with a blank filled in is never overwritten. Any other is first copied beside itself, but for a skeleton that git
+has.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ def expected(step: Step) -> str:
     return skeleton(step.solution_file.read_text(), step.language)
 
 
-def committed(step: Step) -> str:
-    """Return the learner's file as it was at git's last commit; nothing if it was not there."""
-    git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.learner_file.relative_to(ROOT)}"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout
-
-
 def is_untouched(step: Step) -> bool:
     """Return whether the learner's file is the skeleton, to the letter."""
     with suppress(Unreadable):
         return read_text(step.learner_file) == expected(step)
+    return False
+
+
+def is_committed_skeleton(step: Step) -> bool:
+    """Return whether the learner's file is the skeleton, to the letter, of the solution at git's last commit."""
+    git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.solution_file.relative_to(ROOT)}"]
+    solution = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    with suppress(Unreadable, ValueError):
+        return read_text(step.learner_file) == skeleton(solution, step.language)
     return False
 
 
@@ -64,10 +67,10 @@ def write_all() -> int:
         path = step.learner_file
         if is_untouched(step):
             continue
-        if path.exists() and is_begun(step):
-            print(f"{relative_path(path)} is left alone: it has your work in it")
-            continue
-        if path.exists() and read_text(path) != committed(step):
+        if path.exists() and not is_committed_skeleton(step):
+            if is_begun(step):
+                print(f"{relative_path(path)} is left alone: it has your work in it")
+                continue
             print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
         path.write_text(expected(step))
         print(f"{relative_path(path)} written")
