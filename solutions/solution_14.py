@@ -85,7 +85,7 @@ def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int: 
 
     The last token is never among them: it has to run, for its logits.
     """
-    # Compare the two over their common length, column by column, and stop at the first difference. (3 lines)
+    # Compare the two over their common length, column by column; count up to the first difference. (3 lines)
     length = min(cached_ids.shape[-1], input_ids.shape[-1] - 1)
     same = (cached_ids[:, :length] == input_ids[:, :length]).all(axis=0)  # [length]
     return int(same.cumprod().sum())

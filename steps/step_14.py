@@ -75,7 +75,7 @@ def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int: 
 
     The last token is never among them: it has to run, for its logits.
     """
-    # TODO: Compare the two over their common length, column by column, and stop at the first difference. (3 lines)
+    # TODO: Compare the two over their common length, column by column; count up to the first difference. (3 lines)
     raise NotImplementedError
 
 

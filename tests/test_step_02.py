@@ -90,7 +90,7 @@ def test_no_nan(step):
     """It has no NaN, which would spread to everything it is added to."""
     for length in LENGTHS:
         wrong = int(np.isnan(np.from_dlpack(mask_of(step, length))).sum())
-        sentence = f"The mask of {length} tokens has {wrong} values of {length * length} that are NaN."
+        sentence = f"In the mask of {length} tokens, {wrong} of {length * length} values are NaN."
         require(not wrong, sentence)
 
 

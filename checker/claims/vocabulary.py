@@ -177,8 +177,8 @@ def equal(
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         other = wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected)
         first = place(np.unravel_index(int(other.argmax()), other.shape), axes)
-        odd = f"{int(wrong.sum())} of {array.size} values that are NaN or infinite, the first at {first}"
-        raise Refusal(f"{what} has {odd}.", array, compared=compared)
+        odd = f"{int(wrong.sum())} of {array.size} values are NaN or infinite, the first at {first}"
+        raise Refusal(f"In {what}, {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
         raise Refusal(f"{compared.pattern()} {compared.difference()}".strip(), array, compared=compared)
 

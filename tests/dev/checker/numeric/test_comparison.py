@@ -38,7 +38,7 @@ SAID = {
     "at batch 1, token 2, channel 4: yours": changed(np.s_[1, 2, 4:]),
     "the shape [2, 3], and must have [batch 2, token 3, channel 5]": RIGHT[..., 0],
     "is float64, and must be float32": RIGHT.astype(np.float64),
-    "2 of 30 values that are NaN or infinite, the first at batch 0, token 1, channel 0": np.where(
+    "2 of 30 values are NaN or infinite, the first at batch 0, token 1, channel 0": np.where(
         np.isin(np.arange(30).reshape(RIGHT.shape), [5, 7]), np.float32(np.nan), RIGHT
     ),
     "is None: is there a `return`?": None,
