@@ -65,7 +65,7 @@ class Sampling:
 def generate_next_token(
     model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
-    """Return the token that comes next in every row; the model sees the whole prompt."""
+    """Return the token that comes next in every row; the model sees all of ``input_ids``."""
     if input_ids.shape[-1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     rng = rng or default_rng()

@@ -37,10 +37,9 @@ def stream_text(
     decoder = DecodeStream(skip_special_tokens=True)
     for _ in range(max_new_tokens):
         input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=n_positions)
-        token = int(input_ids[0, -1])
-        if token == end:
+        if input_ids[0, -1] == end:
             break
-        if piece := decoder.step(tokenizer, token):
+        if piece := decoder.step(tokenizer, int(input_ids[0, -1])):
             yield piece
 
 
@@ -61,17 +60,18 @@ def main() -> None:
         parser.error(f"--max-new-tokens {options.max_new_tokens} is negative; give 0 or more")
     try:
         sampling, rng = Sampling(options.temperature, options.top_k or None), default_rng(options.seed)
+        device = Accelerator() if options.device == "gpu" else CPU()
         folder = checkpoint_folder(options.model)
-        model = load_pretrained(folder)
         if not (folder / "tokenizer.json").is_file():
             raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         input_ids = np.array([tokenizer.encode(options.prompt or "<|endoftext|>").ids], dtype=np.int64)
+        model = load_pretrained(folder)
         check_token_ids(input_ids, model.config)
-        compile_it = compile_model if options.no_cache else compile_cached
-        compiled = compile_it(model, Accelerator() if options.device == "gpu" else CPU())
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
+    compile_it = compile_model if options.no_cache else compile_cached
+    compiled = compile_it(model, device)
     print(options.prompt, end="", flush=True)
     text = stream_text(compiled, tokenizer, input_ids, options.max_new_tokens, sampling, rng, model.config.n_positions)
     for piece in text:
