@@ -66,7 +66,7 @@ def cross_entropy_backward(
 
 
 def perplexity(loss: float) -> float:
-    """Return the number of equally likely tokens among which a guess costs ``loss`` nats; above 709.78, OverflowError."""
+    """Return among how many equally likely tokens a guess costs ``loss`` nats; above 709.78, OverflowError."""
     # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)
 
