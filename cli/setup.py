@@ -66,7 +66,10 @@ def fault() -> str:
         return ""
     if not PYTHON.exists():
         return "its Python is gone"
-    asked = heard([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
+    try:
+        asked = heard([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
+    except OSError as error:  # nobody may run it, say
+        return f"its Python does not start ({error.strerror})"
     if asked.returncode:
         return f"its Python does not start ({last_line(asked)})"
     made, now = [path.name for path in (VENV / "lib").glob("python*")], asked.stdout.strip()

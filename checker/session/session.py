@@ -129,10 +129,11 @@ class Session:
             effects += self._keep(kept)
             effects.remove(kept)
         while effects:
-            item = effects.pop(0)
+            item = effects[0]
             assert not isinstance(item, Kept)
-            self.items.append(item)
             self.view.show(item)
+            self.items.append(item)
+            effects.pop(0)  # now, so that Ctrl-C loses nothing
 
     def _may_come_from_another_max(self, event: Event) -> bool:
         """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.

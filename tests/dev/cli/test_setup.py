@@ -87,7 +87,14 @@ def dangling(path):
     path.symlink_to("/no/such/python")
 
 
+def no_program(path):
+    """Put a file that nobody may run in its place, as a copy to a disk without such rights leaves it."""
+    path.unlink()
+    path.touch(0o644)
+
+
 FAULTS = {
+    "its Python does not start (": lambda venv: no_program(venv / "bin" / "python"),
     "its Python is gone": lambda venv: dangling(venv / "bin" / "python"),
     "it was made with python2.7, and its Python is": lambda venv: rename(venv / LIBRARY, "python2.7"),
     "click cannot be found": lambda venv: (venv / LIBRARY / "site-packages" / "click.py").unlink(),
