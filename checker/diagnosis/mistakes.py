@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -32,6 +33,8 @@ from checker.diagnosis.outcomes import Observed, Outcome, Outcomes, Raised, Said
 from checker.events import WAITS
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
+
+ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several that no row has, that which a thread comes upon first
 
 Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
 
@@ -161,7 +164,12 @@ def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
 def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` raises the same errors, with the same sizes."""
     pairs = [(outcome, answers[claim]) for claim, outcome in outcomes.items() if agrees(outcome, answers.get(claim))]
-    return all(outcome.words == answer.words for outcome, answer in pairs if outcome.is_error)
+    return all(_letters(outcome) == _letters(answer) for outcome, answer in pairs if outcome.is_error)
+
+
+def _letters(outcome: Outcome) -> str:
+    """Return the words of an error but for what another call may say otherwise."""
+    return ANY_INDEX.sub("", outcome.words)
 
 
 def read_answers(step: Step) -> Answers | None:

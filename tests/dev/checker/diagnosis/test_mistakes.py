@@ -20,6 +20,8 @@ NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))
     [
         (error("[2, 3] is not [2]"), error("[2, 3] is not [2]"), False, True),
         (error("[2, 3] is not [2]"), error("[4, 3] is not [4]"), False, False),
+        (error("gather index 33 is not below 15"), error("gather index 20 is not below 15"), False, True),
+        (error("gather index 33 is not below 15"), error("gather index 33 is not below 16"), False, False),
         (NUMBERS, NUMBERS, True, True),
         (NUMBERS, error("[4, 3] is not [4]"), False, True),  # they do not agree
     ],
