@@ -76,9 +76,10 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
     assert (cached.returncode, whole.returncode) == (0, 0), cached.stderr + whole.stderr
     written = python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
     assert cached.stdout == whole.stdout == written
+    untold = shutil.copytree(SMALL_MODEL, tmp_path / "untold", ignore=lambda *_: ["config.json"])
     without = shutil.copytree(SMALL_MODEL, tmp_path / "without", ignore=lambda *_: ["tokenizer.json"])
     for options, reason in {
-        ("--model", ROOT): "has no readable config.json",
+        ("--model", untold): "has no readable config.json",
         ("--model", without): "has no tokenizer.json",
         ("--model", ROOT, "--temperature", "-1"): "temperature = -1.0 is impossible",
         ("--model", ROOT, "--max-new-tokens", "-1"): "--max-new-tokens -1 is negative",
