@@ -37,7 +37,7 @@ LIMITS = {
     "classroom": Words(600, 2_000, 2_600, 1_500),
 }
 #: All pages together: their source in view without and with tables and code, and what is rendered, folds included.
-BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED = 45_950, 75_000, 140_000
+BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED = 46_200, 75_000, 140_000
 
 
 def count(chapter: str, source: str, rendered: str) -> Words:
