@@ -22,5 +22,7 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # Apply the formula above: written out, or by MAX's operation for all of it, F.layer_norm. (1 line)
-        return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)
+        # Apply the formula above to every token. (3 lines)
+        centered = x - F.mean(x, axis=-1)
+        variance = F.mean(centered * centered, axis=-1)
+        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias

@@ -21,5 +21,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # TODO: Apply the formula above: written out, or by MAX's operation for all of it, F.layer_norm. (1 line)
+        # TODO: Apply the formula above to every token. (3 lines)
         raise NotImplementedError

@@ -2,45 +2,32 @@
 
 WIDTH = 15  # of the norm that the claims are about
 
-FORWARD = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
 CENTERED = "centered = x - F.mean(x, axis=-1)\n        "
 VARIANCE = "variance = F.mean(centered * centered, axis=-1)\n        "
-BY_HAND = CENTERED + VARIANCE + "return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
-
-
-def by_hand(old="", new=""):
-    """The formula written out, with one part of it changed."""
-    assert BY_HAND.count(old) == 1 or not old
-    return {FORWARD: BY_HAND.replace(old, new) if old else BY_HAND}
-
+FORWARD = CENTERED + VARIANCE + "return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
 
 MISTAKES = {
-    "The gain is not applied: multiply by weight.": by_hand(" * self.weight", ""),
-    "The shift is not applied: add bias.": by_hand(" + self.bias", ""),
-    "Gain and shift are swapped.": {
-        FORWARD: FORWARD.replace("gamma=self.weight, beta=self.bias", "gamma=self.bias, beta=self.weight")
+    "The gain is not applied: multiply by weight.": {" * self.weight": ""},
+    "The shift is not applied: add bias.": {" + self.bias": ""},
+    "Gain and shift are swapped.": {"* self.weight + self.bias": "* self.bias + self.weight"},
+    "eps is not used: without it, a token that hardly varies is blown up.": {"variance + self.eps": "variance"},
+    "eps is always 1e-5; use the one that was given.": {"variance + self.eps": "variance + 1e-5"},
+    "An eps below 1e-5 is not used; take self.eps as it is.": {"variance + self.eps": "variance + max(self.eps, 1e-5)"},
+    "eps is added to the standard deviation; it belongs under the root, next to the variance.": {
+        "F.rsqrt(variance + self.eps)": "(1 / (F.sqrt(variance) + self.eps))"
     },
-    "eps is not used: without it, a token that hardly varies is blown up.": by_hand("variance + self.eps", "variance"),
-    "eps is always 1e-5; use the one that was given.": {FORWARD: FORWARD.replace("self.eps", "1e-5")},
-    "An eps below 1e-5 is not used; take self.eps as it is.": {
-        FORWARD: FORWARD.replace("self.eps", "max(self.eps, 1e-5)")
+    "The variance is divided by dim - 1; layer normalization divides by dim.": {
+        "F.mean(centered * centered, axis=-1)": f"F.mean(centered * centered, axis=-1) * {WIDTH} / ({WIDTH} - 1)"
     },
-    "eps is added to the standard deviation; it belongs under the root, next to the variance.": by_hand(
-        "F.rsqrt(variance + self.eps)", "(1 / (F.sqrt(variance) + self.eps))"
-    ),
-    "The variance is divided by dim - 1; layer normalization divides by dim.": by_hand(
-        "F.mean(centered * centered, axis=-1)", f"F.mean(centered * centered, axis=-1) * {WIDTH} / ({WIDTH} - 1)"
-    ),
-    "The mean is not subtracted: that is RMS normalization.": by_hand("x - F.mean(x, axis=-1)", "x"),
-    "It divides by the variance; divide by its square root.": by_hand(
-        "F.rsqrt(variance + self.eps)", "(1 / (variance + self.eps))"
-    ),
+    "The mean is not subtracted: that is RMS normalization.": {"x - F.mean(x, axis=-1)": "x"},
+    "It divides by the variance; divide by its square root.": {
+        "F.rsqrt(variance + self.eps)": "(1 / (variance + self.eps))"
+    },
     "It normalizes over the tokens; each token is normalized over its own channels, the last axis.": {
-        FORWARD: "centered = x - F.mean(x, axis=-2)\n        variance = F.mean(centered * centered, axis=-2)\n"
-        "        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
+        FORWARD: FORWARD.replace("axis=-1", "axis=-2")
     },
     "The axis is counted from the front, which fits [batch, seq, dim] alone; the last axis is -1 for every rank.": {
-        FORWARD: BY_HAND.replace("axis=-1", "axis=2")
+        FORWARD: FORWARD.replace("axis=-1", "axis=2")
     },
     "The variance is the mean square less the squared mean, which cancels: near 1,000, float32 keeps no digit of it. "
     "Subtract the mean first, then square.": {
@@ -53,9 +40,9 @@ MISTAKES = {
         "            self.variance = F.mean((x - self.mean) ** 2, axis=-1)\n"
         "        return (x - self.mean) * F.rsqrt(self.variance + self.eps) * self.weight + self.bias"
     },
-    "The shift is added before the gain is applied: x * weight + bias, in this order.": by_hand(
-        " * self.weight + self.bias", " * self.weight + self.bias * self.weight"
-    ),
+    "The shift is added before the gain is applied: x * weight + bias, in this order.": {
+        " * self.weight + self.bias": " * self.weight + self.bias * self.weight"
+    },
     "weight starts as zeros: a new LayerNorm would return nothing but its bias.": {
         "self.weight = Tensor.ones([dim])": "self.weight = Tensor.zeros([dim])"
     },
@@ -63,9 +50,11 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the formula": by_hand(),
-    "divided by the root": by_hand(" * F.rsqrt(variance + self.eps)", " / F.sqrt(variance + self.eps)"),
-    "the power of minus one half": by_hand("F.rsqrt(variance + self.eps)", "(variance + self.eps) ** -0.5"),
+    "MAX's operation for all of it": {
+        FORWARD: "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
+    },
+    "divided by the root": {" * F.rsqrt(variance + self.eps)": " / F.sqrt(variance + self.eps)"},
+    "the power of minus one half": {"F.rsqrt(variance + self.eps)": "(variance + self.eps) ** -0.5"},
     "methods of the tensor": {
         FORWARD: "centered = x - x.mean(axis=-1)\n        variance = (centered * centered).mean(axis=-1)\n"
         "        return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
@@ -73,7 +62,6 @@ ALTERNATIVES = {
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
-NORM = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
 IMPORT = "from max.experimental import functional as F\n"
 WRITTEN_OUT = """mean = x.mean(-1)
         variance = ((x - mean) ** 2).mean(-1)
@@ -84,46 +72,34 @@ HABITS = {
     "zeros of a number": {"Tensor.zeros([dim])": "Tensor.zeros(dim)"},
     "nn.Parameter": {"Tensor.ones([dim])": "nn.Parameter(Tensor.ones([dim]))"},
     "torch.ones": {"Tensor.ones([dim])": "torch.ones(dim)"},
-    "layer_norm with a shape": {
-        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
-            "F.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)"
-        )
-    },
+    "layer_norm with a shape": {FORWARD: "return F.layer_norm(x, x.shape[-1:], self.weight, self.bias, self.eps)"},
     "layer_norm by PyTorch's words": {
-        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
-            "F.layer_norm(x, x.shape[-1:], weight=self.weight, bias=self.bias, eps=self.eps)"
-        )
+        FORWARD: "return F.layer_norm(x, x.shape[-1:], weight=self.weight, bias=self.bias, eps=self.eps)"
     },
-    "layer_norm with eps": {
-        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
-            "F.layer_norm(x, self.weight, self.bias, eps=self.eps)"
-        )
-    },
+    "layer_norm with eps": {FORWARD: "return F.layer_norm(x, self.weight, self.bias, eps=self.eps)"},
     "layer_norm with weight and bias": {
-        "F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)": (
-            "F.layer_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)"
-        )
+        FORWARD: "return F.layer_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)"
     },
-    "mean with a dim": {NORM: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(dim=-1, keepdim=True)")},
-    "mean with keepdim": {NORM: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(-1, keepdim=True)")},
+    "mean with a dim": {FORWARD: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(dim=-1, keepdim=True)")},
+    "mean with keepdim": {FORWARD: WRITTEN_OUT.replace("x.mean(-1)", "x.mean(-1, keepdim=True)")},
     "var": {
-        NORM: WRITTEN_OUT.replace("((x - mean) ** 2).mean(-1)", "x.var(-1, unbiased=False, keepdim=True)"),
+        FORWARD: WRITTEN_OUT.replace("((x - mean) ** 2).mean(-1)", "x.var(-1, unbiased=False, keepdim=True)"),
     },
-    "pow": {NORM: WRITTEN_OUT.replace("((x - mean) ** 2)", "(x - mean).pow(2)")},
-    "torch.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "torch.sqrt(")},
-    "sqrt as a method": {NORM: WRITTEN_OUT.replace("F.sqrt(variance + self.eps)", "(variance + self.eps).sqrt()")},
-    "np.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "np.sqrt("), IMPORT: f"import numpy as np\n{IMPORT}"},
-    "math.sqrt": {NORM: WRITTEN_OUT.replace("F.sqrt(", "math.sqrt("), IMPORT: f"import math\n\n{IMPORT}"},
-    "sqrt without its module": {NORM: WRITTEN_OUT.replace("F.sqrt(", "sqrt(")},
+    "pow": {FORWARD: WRITTEN_OUT.replace("((x - mean) ** 2)", "(x - mean).pow(2)")},
+    "torch.sqrt": {FORWARD: WRITTEN_OUT.replace("F.sqrt(", "torch.sqrt(")},
+    "sqrt as a method": {FORWARD: WRITTEN_OUT.replace("F.sqrt(variance + self.eps)", "(variance + self.eps).sqrt()")},
+    "np.sqrt": {FORWARD: WRITTEN_OUT.replace("F.sqrt(", "np.sqrt("), IMPORT: f"import numpy as np\n{IMPORT}"},
+    "math.sqrt": {FORWARD: WRITTEN_OUT.replace("F.sqrt(", "math.sqrt("), IMPORT: f"import math\n\n{IMPORT}"},
+    "sqrt without its module": {FORWARD: WRITTEN_OUT.replace("F.sqrt(", "sqrt(")},
     "rsqrt as a method": {
-        NORM: WRITTEN_OUT.replace("/ F.sqrt(variance + self.eps)", "* (variance + self.eps).rsqrt()"),
+        FORWARD: WRITTEN_OUT.replace("/ F.sqrt(variance + self.eps)", "* (variance + self.eps).rsqrt()"),
     },
-    "div and mul": {NORM: WRITTEN_OUT.replace("(x - mean) /", "x.sub(mean) /")},
+    "div and mul": {FORWARD: WRITTEN_OUT.replace("(x - mean) /", "x.sub(mean) /")},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the width is a number in forward": by_hand(
-        "F.mean(centered * centered, axis=-1)", f"F.sum(centered * centered, axis=-1) / {WIDTH}"
-    ),
+    "the width is a number in forward": {
+        "F.mean(centered * centered, axis=-1)": f"F.sum(centered * centered, axis=-1) / {WIDTH}"
+    },
 }

@@ -12,7 +12,7 @@ from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 
-ONE_LINE = "return F.layer_norm(x, gamma=self.weight, beta=self.bias, epsilon=self.eps)"
+LAST_LINE = "return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias"
 #: Right for the sizes of an array, and another function for those of a graph.
 WRONG_WHEN_COMPILED = "return {right} if str(x.shape[0]).isdigit() else x"
 MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
@@ -21,7 +21,7 @@ MAY_GO_ON = "You may go on: Ctrl-C keeps the pass."
 @pytest.fixture
 def in_ones_own_way():
     """Step 03's answer and next to nothing, which no machine has compiled before."""
-    return {ONE_LINE: f"{ONE_LINE} + {random.random()} * 1e-9"}
+    return {LAST_LINE: f"{LAST_LINE} + {random.random()} * 1e-9"}
 
 
 @pytest.fixture
@@ -44,8 +44,8 @@ def test_ctrl_c_while_max_compiles_keeps_the_pass(course, in_ones_own_way, kept)
 
 def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept):
     """Watch goes on meanwhile; the command that it names finds the same, and compiles nothing once more."""
-    right = ONE_LINE.removeprefix("return ")
-    course.write("s03", edits={ONE_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
+    right = LAST_LINE.removeprefix("return ")
+    course.write("s03", edits={LAST_LINE: f"{WRONG_WHEN_COMPILED.format(right=right)} + {random.random()} * 1e-9"})
     with Terminal(course.root, "-m", "cli", "watch", "s03") as terminal:
         assert "s03 is done. Press n for s04" in terminal.expect("q quit")
         terminal.send("n")
@@ -64,7 +64,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
 @pytest.mark.parametrize(
     ("step", "edits", "words"),
     [
-        ("s03", {ONE_LINE: "x = x + 0 * int(x.shape[0])\n        " + ONE_LINE}, "this size is a symbol"),
+        ("s03", {LAST_LINE: "x = x + 0 * int(x.shape[0])\n        " + LAST_LINE}, "this size is a symbol"),
         (
             "s07",
             {"F.softmax(scores + mask)": "F.softmax((scores + mask).T, axis=-2).T"},
@@ -92,7 +92,7 @@ def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, i
     terminal.expect("q quit")
     compiling = workers_below(terminal.pid)
     assert any(os.getpriority(os.PRIO_PROCESS, pid) > 0 for pid in compiling)
-    course.write("s03", edits={ONE_LINE: "return x"})
+    course.write("s03", edits={LAST_LINE: "return x"})
     assert "  fail      forward" in terminal.expect("q quit")
     left = workers_below(terminal.pid)
     assert len(compiling - left) == 2  # it, and the one that was ready
