@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from checker.errors import UserError
@@ -18,8 +19,25 @@ def open_in_editor(file: Path) -> None:
     Raises:
         UserError: there is no such editor.
     """
-    editor = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "code")
+    editor = command_of(os.environ)
     try:
-        subprocess.run([*(word for word in editor if word not in WAIT), file], check=False)
+        subprocess.run([*editor, file], check=False)
     except OSError as error:
         raise UserError(f"{editor[0]} cannot be started; set VISUAL or EDITOR to your editor") from error
+
+
+def command_of(environment: Mapping[str, str]) -> list[str]:
+    """Return what starts the editor.
+
+    Raises:
+        UserError: a quote in a variable is not closed, say.
+    """
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = [word for word in shlex.split(environment.get(name, "")) if word not in WAIT]
+        except ValueError as error:
+            why = f"{name} is {environment[name]}, which no shell can read ({error})"
+            raise UserError(f"{why}; set it to your editor") from error
+        if any(command):
+            return command
+    return ["code"]
