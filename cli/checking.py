@@ -104,6 +104,7 @@ class Check(threading.Thread):
                 self._take_in(event)
             came = Came.OVER
         except Exception:
+            self.session.view.close()  # a line that moves would go on below what is printed
             traceback.print_exc()
             came = Came.BROKEN
         if self.was_ended.is_set():

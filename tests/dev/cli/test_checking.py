@@ -2,6 +2,7 @@
 
 import contextlib
 import queue
+import sys
 
 from checker.course.steps import find_step
 from checker.events import Ended
@@ -16,8 +17,12 @@ def test_a_check_that_breaks_says_so(monkeypatch, capsys):
     monkeypatch.setattr(Session, "hear", lambda self, event: 1 / 0)
     monkeypatch.setattr(Session, "open", lambda self: None)
     monkeypatch.setattr(Check, "_events", lambda self: iter([Ended()]))
+    view = View()
+    monkeypatch.setattr(view, "close", lambda: print("closed", file=sys.stderr))
     with contextlib.closing(ReadyChild()) as ready:
         monkeypatch.setattr(ready, "start_spare", lambda step: None)
-        Check(Session(find_step("s07"), View()), ready, lambda check, what: came.put(what)).join()
+        Check(Session(find_step("s07"), view), ready, lambda check, what: came.put(what)).join()
     assert [*came.queue] == [Came.BROKEN]
-    assert "ZeroDivisionError" in capsys.readouterr().err
+    printed = capsys.readouterr().err
+    assert printed.startswith("closed\n"), "no line moves below what is printed"
+    assert "ZeroDivisionError" in printed
