@@ -48,15 +48,18 @@ export function makeEditor(box, label, hears) {
         document.execCommand(text ? 'insertText' : 'delete', false, text);
     }
 
-    /** Change the indent of the lines that are selected. */
+    /** Change the indent of the lines that are selected, from their beginning to their end. */
     function shift(change) {
         const { value, selectionStart, selectionEnd } = field;
         const from = value.lastIndexOf('\n', selectionStart - 1) + 1;
-        const before = value.slice(from, selectionEnd);
-        const after = before.split('\n').map(change).join('\n');
+        const last = selectionEnd - (selectionEnd > selectionStart && value[selectionEnd - 1] == '\n');
+        const to = (value + '\n').indexOf('\n', last);
+        const before = value.slice(from, to), after = before.split('\n').map(change).join('\n');
         if (after == before) return;
-        type(after, from, selectionEnd);
-        field.setSelectionRange(before.includes('\n') ? from : from + after.length, from + after.length);
+        type(after, from, to);
+        const moved = place => Math.max(from, place + after.length - before.length);
+        if (before.includes('\n')) field.setSelectionRange(from, moved(selectionEnd));
+        else field.setSelectionRange(moved(selectionStart), moved(selectionEnd));
     }
 
     const keys = {

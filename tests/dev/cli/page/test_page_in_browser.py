@@ -321,6 +321,18 @@ def test_keys_are_the_editors(window, site):
     assert field.input_value().startswith("def f(x):\n    if x:\n        return 1\n    y = 2")
     field.press("Control+z")
     assert field.input_value().startswith("    def")
+    put(window, "        first()\n        second()\n    third()\n")
+    for begin, end, shifted in (
+        (4, 4, "    first()\n        second()\n    third()\n"),  # where the caret stands in the line does not matter
+        (0, 0, "first()\n        second()\n    third()\n"),
+        (2, 12, "first()\n    second()\n    third()\n"),
+        (3, 21, "first()\nsecond()\n    third()\n"),  # the end of a selection is the beginning of the third line
+    ):
+        field.evaluate("(field, [begin, end]) => field.setSelectionRange(begin, end)", [begin, end])
+        field.press("Shift+Tab")
+        assert field.input_value() == shifted
+    field.press_sequentially("4")
+    assert field.input_value() == "4    third()\n", "what is selected are the lines that were shifted"
     put(window, "")
     window.keyboard.type("s/?")  # for mdBook they search and help, and an arrow turns the page
     window.keyboard.press("ArrowLeft")
