@@ -6,6 +6,7 @@ Standard output gets only the answers, as they come; everything else goes to sta
 from __future__ import annotations
 
 import secrets
+import shlex
 import sys
 import time
 from collections.abc import Callable
@@ -81,8 +82,8 @@ def model_file(model: str, tell: Callable[[str], None]) -> Path:
     """
     if not is_llama(model):
         raise ValueError(
-            f"{model} is no GGUF file, so it does not answer; `./run generate --model {model}` continues texts with a "
-            f"GPT-2, and `./run chat --model {SMOLLM2}` answers"
+            f"{model} is no GGUF file, so it does not answer; `./run generate --model {shlex.quote(model)}` continues "
+            f"texts with a GPT-2, and `./run chat --model {SMOLLM2}` answers"
         )
     return llama_file(model, tell)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pydoc
+import shlex
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -47,12 +48,13 @@ def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: 
     own = Chosen() if solution else mine([step.name for step in steps], fill_in=fill_in, anyway=anyway)
     for sentence in own.sentences:
         tell(sentence)
-    program = merge(sources(steps, own.steps), are_same)
-    if file.exists() and file.read_bytes() != program.encode():
+    text = merge(sources(steps, own.steps), are_same)
+    if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(keep(file))}")
-    write(file, program.encode())
-    tell(f"{file} has {len(program.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
-    tell(f'{relative_path(Path(sys.executable))} {file} "The whale" --model {relative_path(SMALL_MODEL)}')
+    write(file, text.encode())
+    tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
+    python, program = relative_path(Path(sys.executable)), shlex.quote(str(file))
+    tell(f'{python} {program} "The whale" --model {relative_path(SMALL_MODEL)}')
 
 
 def are_same(one: str, other: str) -> bool:

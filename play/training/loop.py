@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -44,7 +45,8 @@ def show_for_now(text: str) -> None:
 
 def resuming(folder: Folder, history: History) -> str:
     """Return the command that continues the training in a folder, with the code that it was begun with."""
-    return f"./run train --resume {folder.path}" + (" --mine" if history.facts.get("code") == "steps" else "")
+    mine = " --mine" if history.facts.get("code") == "steps" else ""
+    return f"./run train --resume {shlex.quote(str(folder.path))}{mine}"
 
 
 @dataclass

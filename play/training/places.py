@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -40,9 +41,11 @@ def require_new(path: Path) -> None:
         ValueError: the folder holds files, is not a folder, or cannot be made.
     """
     if path.is_mount():
-        raise ValueError(f"{path} is a mount point, which cannot be made anew; give --out a folder in it: {path / OUT}")
+        inside = shlex.quote(str(path / OUT))
+        raise ValueError(f"{path} is a mount point, which cannot be made anew; give --out a folder in it: {inside}")
     if (path / STATE).is_file():
-        raise ValueError(f"{path} holds a training already. Add --resume {path} to continue it, or give another --out")
+        resume = f"--resume {shlex.quote(str(path))}"
+        raise ValueError(f"{path} holds a training already. Add {resume} to continue it, or give another --out")
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise ValueError(f"{path} is not empty; give --out a new folder")
     above = nearest_existing(path.resolve())

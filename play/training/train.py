@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -170,4 +171,5 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
 
 def advice(folder: Folder, plan: Plan) -> str:
     """Return how to use what was trained."""
-    return f'To write with it: `./run generate "{plan.prompt}" --model {folder.path / "best"}`'
+    prompt, model = shlex.quote(plan.prompt), shlex.quote(str(folder.path / "best"))
+    return f"To write with it: `./run generate {prompt} --model {model}`"

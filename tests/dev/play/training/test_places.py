@@ -45,8 +45,9 @@ def test_a_folder_has_one_training_and_is_whole_or_not_there(tokenizer, tmp_path
 
 
 def test_a_folder_that_holds_something_is_refused_by_name(begin):
-    with pytest.raises(ValueError, match=r"holds a training already\. Add --resume"):
-        places.require_new(begin().folder.path)
+    path = begin("a b").folder.path
+    with pytest.raises(ValueError, match=rf"holds a training already\. Add --resume '{path}' to continue it"):
+        places.require_new(path)
     for path in (ROOT / "README.md", ROOT / "README.md" / "in"):
         with pytest.raises(ValueError, match=r"is not empty|cannot be written"):
             places.require_new(path)

@@ -120,7 +120,7 @@ MOMENTS = {
 def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
     trainer, drawn_up, monkeypatch, tmp_path, moment, number
 ):
-    came, said, path, saved = [], [], tmp_path / "in" / "training", MOMENTS[moment]
+    came, said, path, saved = [], [], tmp_path / "in" / "a training", MOMENTS[moment]
     there = [places.unfinished(path)] if "was there" in moment else []
     for folder in there:
         folder.mkdir()
@@ -154,7 +154,7 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
     if saved is None:
         assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], there)
         return
-    resume = f"`./run train --resume {path}` continues it"
+    resume = f"`./run train --resume '{path}'` continues it"
     assert said == [f"stopped after step {saved} of 6, which is saved; {resume}"]
     with places.resumed(path):
         assert Folder(path).load()[0].step == saved
