@@ -30,18 +30,31 @@ def reset(steps: Sequence[Step], *, sure: bool) -> None:
         printer.line("Nothing was changed.")
         return
     for step in steps:
-        file = relative_path(step.learner_file)
-        try:
-            copy = begin_again(step)
-        except OSError as error:
-            raise UserError(f"{error}. Is the folder of the course writable?") from error
-        if step in changed:
-            printer.line(f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.")
-            printer.line(f"{file} is the skeleton again.")
-        elif len(steps) == 1:
-            printer.line(f"{file} is untouched.")
+        words = start_over(step)
+        if step in changed or len(steps) == 1:
+            for line in words:
+                printer.line(line)
     if len(steps) > 1:
         printer.line(f"All {len(steps)} files in steps/ are skeletons.")
+
+
+def start_over(step: Step) -> list[str]:
+    """Begin a step again; return what was done, a sentence a line.
+
+    Raises:
+        UserError: a file cannot be kept or written.
+    """
+    file, was_untouched = relative_path(step.learner_file), is_untouched(step)
+    try:
+        copy = begin_again(step)
+    except OSError as error:
+        raise UserError(f"{error}. Is the folder of the course writable?") from error
+    if was_untouched:
+        return [f"{file} is untouched."]
+    return [
+        f"Your {file} is kept as {relative_path(copy)}." if copy else f"{file} was missing.",
+        f"{file} is the skeleton again.",
+    ]
 
 
 def begin_again(step: Step) -> Path | None:

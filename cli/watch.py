@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,19 +28,37 @@ from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.editor import open_in_editor
 from cli.keyboard import BACKSPACE, ESC, keys_of_terminal
-from cli.reset import reset
+from cli.reset import start_over
 from cli.saves import Saves
 from cli.status import is_sought, list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
+NONE_LEFT = "No other step is left to do."
 SEEK = "Type a part of a title. Esc leaves, Enter goes to the first step: "
 
 
 class AtSave(Offers):
-    """What a learner can do next while ``watch`` looks at the file."""
+    """What a learner can do next while ``watch`` looks at the file, without a terminal."""
 
     again = "save"
+    going_on = "You may go on: the pass is kept."
+
+
+class ByKeys(AtSave):
+    """What a learner can do next at a terminal, where the keys are."""
+
+    anew = "x"
+
+    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
+        """Return what draws the same numbers again; the key does so only if there are wrong numbers to show."""
+        if has_wrong_numbers:
+            return "s draws these again."
+        return super().draws_again(task, seed, has_wrong_numbers=has_wrong_numbers)
+
+    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
+        """Return what shows the numbers of a function."""
+        return f"Press s for the numbers of {about} side by side."
 
 
 @dataclass(frozen=True)
@@ -107,7 +125,7 @@ class Watch:
         self.printer = Printer()
         self.running: Check | None = None  # the check whose verdict is awaited
         self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
-        self.to_show = ""  # the function whose numbers the key s would show
+        self.to_show = Options()  # with which the key s would check
         self.is_over = False
 
     def follow(self) -> int:
@@ -151,21 +169,28 @@ class Watch:
 
     # ------------------------------------------------------------ checks
 
-    def check(self, show: str = "") -> None:
-        """Check the file as it is now, and nothing else any more; ``show`` the numbers of a function."""
+    def check(self, options: Options | None = None, words: Sequence[str] = ()) -> None:
+        """Check the file as it is now, and nothing else any more.
+
+        Args:
+            options: how.
+            words: what was done to the file before.
+        """
         started = time.perf_counter()
         for before in (self.running, self.compiling.pop(self.step, None)):
             if before:  # a pass stays, not compiled
                 before.end()
                 before.join()
         self.saves.settle(self.step)
-        self.mode, self.to_show = Watching(), ""
+        self.mode, self.to_show = Watching(), Options()
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
-        self.printer.offers = AtSave()
+        self.printer.offers = ByKeys() if self.read_keys else AtSave()
         if self.read_keys:
             self.printer.console.clear()
-        session = Session(self.step, self.printer, Options(show=show), started)
+        for line in words:
+            self.printer.line(line)
+        session = Session(self.step, self.printer, options, started)
         self.running = Check(session, self.ready, self.note)
 
     def note(self, check: Check, came: Came) -> None:
@@ -183,7 +208,8 @@ class Watch:
             self.go_on(has_passed=True)
         elif verdict and check is self.running:
             self.running = None
-            self.to_show = next((why.about for why in verdict.explanations if why.numbers), "")
+            about = next((why.about for why in verdict.explanations if why.numbers), "")
+            self.to_show = Options(show=about, seed=check.session.seed if check.session.state.drawn_failed else None)
             self.go_on(has_passed=verdict.status == PASSED)
         elif came is Came.BROKEN and check is self.running:
             self.running = None
@@ -201,10 +227,17 @@ class Watch:
         if not isinstance(self.mode, Seeking):
             self.mode = Watching()
         if has_passed:
-            coming = self.step_after()
-            on = f"Press n for {coming.task}, {coming.title}." if coming else "No other step is left to do."
-            self.printer.line(f"\n{self.step.task} is done. {on}")
+            self.printer.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()
+
+    def how_to_go_on(self) -> str:
+        """Return how to get to the next step that is not done."""
+        coming = self.step_after()
+        if not coming:
+            return NONE_LEFT
+        if self.read_keys:
+            return f"Press n for {coming.task}, {coming.title}."
+        return f"Save {relative_path(coming.learner_file)} to go on with {coming.task}, {coming.title}."
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
@@ -235,7 +268,7 @@ class Watch:
     def go_to(self, step: Step | None) -> None:
         """Go to another step, if there is one."""
         if step is None:
-            return self.printer.line("\nNo other step is left to do.")
+            return self.printer.line(f"\n{NONE_LEFT}")
         self.step = step
         self.check()
 
@@ -320,8 +353,7 @@ class Watch:
 
     def reset(self) -> None:
         """Start the step over, and check it."""
-        reset([self.step], sure=True)
-        self.check()
+        self.check(words=start_over(self.step))
 
     def hint(self) -> None:
         """Give the next hint; offer the last one first."""

@@ -167,10 +167,9 @@ def _ticked(state: State, tick: events.Tick) -> Advanced:
     """Say that the learner may go on, if the file has passed and MAX compiles for long."""
     if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING or state.has_failed:
         return state, []
-    again = f"You may go on: {state.plan.offers.stop} keeps the pass."
     return replace(state, phase=Phase.GOING_ON), [
         said("Shape check passed: this step is complete.", aside=True),
-        said(f"MAX now compiles your module for this machine. {again}", aside=True),
+        said(f"MAX now compiles your module for this machine. {state.plan.offers.going_on}", aside=True),
     ]
 
 

@@ -91,14 +91,14 @@ class Offers:
 
     Attributes:
         again: gets another verdict.
-        stop: ends a check that goes on.
+        going_on: what may be done while MAX compiles what has passed.
         anew: writes another file in place of one that cannot be read.
         not_begun: what to do if a check cannot begin.
         not_compiled: what to do if MAX compiles for too long.
     """
 
     again = "run this again"
-    stop = "Ctrl-C"
+    going_on = "You may go on: Ctrl-C keeps the pass."
     anew = "`./run skeletons`"
     not_begun = "`./run doctor` says more."
     not_compiled = "Check it again when the machine has less to do; `./run warm` has no limit."

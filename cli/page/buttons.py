@@ -12,7 +12,8 @@ ANEW = "Reset"  # writes another file in place of one that cannot be read
 class Buttons(Offers):
     """What a learner can do next on the page."""
 
-    again, stop, anew = "check again", "Stop", ANEW
+    again, anew = "check again", ANEW
+    going_on = "You may go on: Stop keeps the pass."
     not_begun = "Check again when the machine has less to do."
     not_compiled = "Check it again when the machine has less to do."
 

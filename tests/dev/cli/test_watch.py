@@ -9,7 +9,8 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
-from cli.watch import KEYS
+from cli.checking import ReadyChild
+from cli.watch import KEYS, AtSave, ByKeys, Watch
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -88,7 +89,9 @@ def test_keys(course, watching, monkeypatch):
     course.write("w01", edits=WRONG)
     course.write("w02")
     course.check("w02")
-    terminal, _ = watching("w01")
+    terminal, shown = watching("w01")
+    assert "Press s for the numbers of attention_scores side by side." in shown
+    assert "./run" not in shown
 
     def press(key, words=READY):
         """Press a key, and return what is shown up to some words."""
@@ -112,8 +115,10 @@ def test_keys(course, watching, monkeypatch):
     assert "return 2 * query @ np.swapaxes(key, -2, -1)" in press("y", "written differently")
     terminal.expect(READY)
     press("x", "Press y to do so.")
-    assert "todo      attention_scores" in press("y")
+    shown = press("y")
+    assert "todo      attention_scores" in shown
     (kept,) = (course.root / "steps").glob("warmup_01.kept-*.py")
+    assert shown.lstrip().startswith(f"Your steps/warmup_01.py is kept as steps/{kept.name}."), "it is not cleared away"
     assert "2 * query" in kept.read_text()
     assert re.search(r"^> w01  untouched ", press("l", ENTER), re.MULTILINE)
     assert press("\n").lstrip().startswith("Watching steps/warmup_01.py")
@@ -131,6 +136,20 @@ def test_keys(course, watching, monkeypatch):
     press("q", "")
     terminal.rest()
     assert terminal.exitstatus == 0
+
+
+@pytest.mark.parametrize(
+    ("read_keys", "words"),
+    [(str, "Press n for w02, "), (None, "Save steps/warmup_02.py to go on with w02, ")],
+    ids=["at a terminal", "without one"],
+)
+def test_what_comes_next_is_a_key_only_where_there_are_keys(monkeypatch, read_keys, words):
+    monkeypatch.setattr(Watch, "step_after", lambda self: find_step("w02"))
+    assert Watch(find_step("w01"), ReadyChild(), read_keys).how_to_go_on().startswith(words)
+
+
+def test_what_is_offered_while_max_compiles_does_not_end_it():
+    assert {offers.going_on for offers in (AtSave(), ByKeys())} == {"You may go on: the pass is kept."}
 
 
 ENDS = {
