@@ -79,7 +79,7 @@ def verdict_record(session: Session) -> Record:
         "task": session.step.task,
         "file": plan.file,
         "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
-        "complete": status == PASSED and plan.is_complete,
+        "complete": session.state.is_complete,
         "seconds": round(session.seconds(), 3),
         "seed": session.seed,
         "rows": [as_record(item) for item in session.items if isinstance(item, Row)],

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import ClassVar
 
 from checker.course.languages import Language, Location
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Event, Explanation, Options, Shown
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Event, Explanation, Interrupted, Options, Shown
 
 PASSED, FAILED = 0, 1  # exit statuses
 
@@ -224,6 +224,12 @@ class State:
         if self.verdict:
             return self.verdict.status == PASSED
         return self.phase in WAS_PASSED and not self.has_failed
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the verdict is a pass, and no part was left out: by an option, or by Ctrl-C while MAX compiled."""
+        passed = self.verdict is not None and self.verdict.status == PASSED
+        return passed and self.plan.is_complete and not isinstance(self.end, Interrupted)
 
     @property
     def numbers_are_right(self) -> bool:

@@ -18,8 +18,8 @@ from tests.dev.checker.session.test_advance import CHECKS, PLAN
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 
 
-@pytest.mark.parametrize("events", [events for events, _ in CHECKS.values()], ids=CHECKS)
-def test_a_verdict_is_an_object_that_the_schema_describes(events, monkeypatch):
+@pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
+def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeypatch):
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: None)
     session = Session(find_step("s07"), View())
@@ -30,6 +30,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, monkeypatch):
         record = json.loads(json.dumps(verdict_record(session)))
         jsonschema.validate(record, SCHEMA)
         assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(session.verdict.status, "interrupted")
+        assert record["complete"] == ("kept: pass, compiled" in lines)
 
 
 def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):
