@@ -213,9 +213,13 @@ class Tick:
 
 @dataclass(frozen=True)
 class Died:
-    """The child has ended before it had said everything; ``doing`` is what it was at (``checker.session.limits``)."""
+    """The child has ended before it had said everything.
+
+    ``doing`` is what it was at (``checker.session.limits``); the ``signal`` that has ended it is nothing if it exited.
+    """
 
     doing: str = "computing"
+    signal: str = ""
 
 
 @dataclass(frozen=True)

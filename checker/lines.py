@@ -64,13 +64,36 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended. One that has is not reaped here: its number has to stay its own until it is."""
-        if not LOOKS_WITHOUT_REAPING:
-            return self.process.poll() is None
-        ended = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        with contextlib.suppress(ChildProcessError):  # it has been reaped
-            return os.waitid(os.P_PID, self.process.pid, ended) is None
-        return False
+        """Whether it has not ended."""
+        return self.status is None
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, or minus the number of the signal that has ended it; None while it is alive.
+
+        One that has ended is not reaped here: its number has to stay its own until it is.
+        """
+        if not LOOKS_WITHOUT_REAPING or self.process.returncode is not None:
+            return self.process.poll()
+        try:
+            ended = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:  # another thread has just reaped it
+            return 0
+        if ended is None:
+            return None
+        return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+
+    def ended_by(self, seconds: float) -> str:
+        """Return the name of the signal that has ended it; nothing if it exited, or is alive after so many seconds."""
+        deadline = time.monotonic() + seconds
+        while self.is_alive and time.monotonic() < deadline:
+            time.sleep(0.01)
+        number = -(self.status or 0)
+        if number <= 0:
+            return ""
+        with contextlib.suppress(ValueError):
+            return signal.Signals(number).name
+        return f"signal {number}"  # one of those that have no name
 
     def tell(self, message: Mapping[str, Any]) -> None:
         """Give it a message; whether it is there to hear it will show in what it says."""

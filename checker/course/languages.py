@@ -180,8 +180,8 @@ class Python:
         suffix: of its files.
         stop: the statement that marks a blank.
         loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
-        look_for_loop: what to look for in a file that never ends.
-        look_for_end: what to look for in a file that ends its process.
+        look_for_loop, look_for_wait: what to look for in a file that never ends, and computes or only waits.
+        look_for_exit, look_for_crash: what to look for in a file whose process has exited, or was ended by a signal.
     """
 
     name = "Python"
@@ -190,7 +190,9 @@ class Python:
     stop = "raise NotImplementedError"
     loads = "The file can be imported."
     look_for_loop = "Look for a loop that never ends."
-    look_for_end = "Look for os._exit, a kill, or a crash."
+    look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer
+    look_for_exit = "Look for os._exit, or an exit in C code."
+    look_for_crash = "Look for os.abort, or an index outside of its table, at which MAX may crash."
 
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
@@ -230,10 +232,7 @@ class Python:
         return ast.get_docstring(ast.parse(source)) or ""
 
     def crash(self, printed: str) -> tuple[int, str] | None:
-        """Return the line of the file and the reason, if a printed line tells why the process is about to end.
-
-        None does in Python: an exception is told otherwise.
-        """
+        """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
         return None
 
     def meaning(self, source: str) -> str:
@@ -279,7 +278,9 @@ class Mojo:
     look_for_loop = (
         "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance."
     )
-    look_for_end = "Look for an index outside of its array: a pointer does not know where its numbers end."
+    look_for_wait = "Look for input(), sleep, or a lock."
+    look_for_exit = "Look for an exit."
+    look_for_crash = "Look for an index outside of its array: a pointer does not know where its numbers end."
 
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text cannot be a source file at all."""

@@ -30,6 +30,7 @@ PRINTED_LINES = 200  # of the learner's own output
 PRINTED_BYTES = 10_000  # of one such line
 MOST_READS = 16  # of what it has printed when it ends: more than a pipe holds
 ANSWER_SECONDS = 2  # for the child to say where it is
+END_SECONDS = 1  # for the child to end once it says nothing more; one that has only closed its pipes never does
 LOOK_SECONDS = 2  # without an event until it is measured what a child computes; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
 
@@ -92,7 +93,7 @@ class Child:
                     return
                 yield pace.tick()
         yield from printed.rest()
-        yield Died(pace.doing)
+        yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.course.languages import Location
+from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, STARTING, WAITING
@@ -93,7 +93,7 @@ def _why_stopped(state: State, end: Late | Died) -> Explanation:
     if end.doing == STARTING:
         return Explanation(f"No verdict: {happened} before it could begin. {state.plan.offers.not_begun}")
     if not state.crash:
-        return _no_verdict(state, happened, _of_a_solution(state) or language.look_for_end)
+        return _no_verdict(state, happened, _of_a_solution(state) or _look_for(language, end.signal))
     line, _ = state.crash
     lines = state.source.splitlines()
     location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
@@ -103,7 +103,9 @@ def _why_stopped(state: State, end: Late | Died) -> Explanation:
 def _what_happened(state: State, end: Late | Died) -> str:
     """Return what has ended a check too early, as the middle of a sentence."""
     if isinstance(end, Died):
-        return f"{state.plan.language.name} stopped ({state.crash[1]})" if state.crash else "the process ended"
+        if state.crash:
+            return f"{state.plan.language.name} stopped ({state.crash[1]})"
+        return f"the process was ended by {end.signal}" if end.signal else "the process ended"
     seconds = f"{end.seconds:.0f} s"
     if end.limit == STARTING:
         return f"it could not begin within {seconds}"
@@ -114,6 +116,13 @@ def _what_happened(state: State, end: Late | Died) -> str:
     return f"timed out after {seconds}"
 
 
+def _look_for(language: Language, signal: str) -> str:
+    """Return what to look for in a file whose process a signal has ended, or it has exited if there is none."""
+    if signal == "SIGKILL":
+        return "Look for a kill, or for more than fits into memory."
+    return language.look_for_crash if signal else language.look_for_exit
+
+
 def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why there is no verdict, when a child has reached a limit."""
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
@@ -122,7 +131,7 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
         advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
         return Explanation(" ".join(f"No verdict: {happened}. {crowd} {advice}".split()))
     if late.limit == WAITING:
-        advice = "Look for input(), sleep, or a lock."
+        advice = state.plan.language.look_for_wait
     else:
         advice = state.plan.language.look_for_loop if late.location else ""
     return _no_verdict(state, happened, f"{_of_a_solution(state) or advice} {crowd}".strip(), late.location)
@@ -136,7 +145,7 @@ def _of_a_solution(state: State) -> str:
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
     """Return the explanation of a check that did not finish."""
-    if state.end == Died(COMPILING):
+    if isinstance(state.end, Died) and state.end.doing == COMPILING:
         during = "while MAX was compiling."
     elif state.running:
         during = f"during this claim: {state.running}"

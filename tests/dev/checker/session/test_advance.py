@@ -235,11 +235,25 @@ CHECKS = {
     ),
     "it dies": (
         [OPENED, Started("One is right."), Died()],
-        ["No verdict: the process ended during this claim: One is right. Look for os._exit, a kill, or a crash."],
+        ["No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code."],
+    ),
+    "it is killed": (
+        [OPENED, Started("One is right."), Died(signal="SIGKILL")],
+        [
+            "No verdict: the process was ended by SIGKILL during this claim: One is right. "
+            "Look for a kill, or for more than fits into memory."
+        ],
+    ),
+    "it crashes": (
+        [OPENED, Started("One is right."), Died(signal="SIGABRT")],
+        [
+            "No verdict: the process was ended by SIGABRT during this claim: One is right. "
+            "Look for os.abort, or an index outside of its table, at which MAX may crash."
+        ],
     ),
     "it dies after a claim": (
         [OPENED, Started("One is right."), ONE, Died()],
-        [ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, a kill, or a crash."],
+        [ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
     ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
@@ -264,7 +278,7 @@ CHECKS = {
         [*TO_COMPILE, Died(COMPILING)],
         [
             *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
-            "No verdict: the process ended while MAX was compiling. Look for os._exit, a kill, or a crash.",
+            "No verdict: the process ended while MAX was compiling. Look for os._exit, or an exit in C code.",
         ],
     ),
     "it ends without a claim": (

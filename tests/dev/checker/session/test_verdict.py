@@ -38,7 +38,7 @@ def test_a_kernel_that_stops_says_where():
 LIMITS = {
     "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
     "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
-    "a wait": (Late(WAITING, 60, Location(3, "input()")), "after 60 s, it still waits for something", "or a lock."),
+    "a wait": (Late(WAITING, 60, Location(3, "f()")), "after 60 s, it still waits for something", "call that waits."),
     "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
     "the compiler": (
         Late(COMPILING, 900, compiling="your module"),
