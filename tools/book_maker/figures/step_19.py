@@ -1,10 +1,10 @@
-"""Figures of step 19: the way back through the model, and what the residual does for the gradient."""
+"""Figures of step 19: backward through the model, and what the residual does for the gradient."""
 
 from tools.book_maker.drawing.svg import Box, Drawing
 
 
 def chain(draw: Drawing) -> None:
-    """A model of two blocks: each way back takes the gradient from above and the state that its part took."""
+    """A model of two blocks: each backward function takes the gradient from above and the state that was its input."""
     rows = (
         ("cross_entropy", "cross_entropy_backward", ""),
         ("ln_f, head", "head_backward", "ln_f, wte"),

@@ -82,8 +82,6 @@ def descent(draw: Drawing) -> None:
         plot.curve(steps, experiment.best(way), kind)
         rate = f"{way}, learning rate {experiment.best_rate(way):g}"
         draw.text(400, 62 + 24 * at, rate, "end", kind=kind, size="normal")
-    plot.curve(steps, experiment.trained("AdamW", experiment.FASTER)[0], "good", dashed=True)
-    draw.text(400, 110, f"dashed: AdamW, {experiment.FASTER:g}", "end", kind="good", size="normal")
 
 
 def decay(draw: Drawing) -> None:

@@ -13,7 +13,6 @@ from solutions.solution_20 import AdamW
 from solutions.warmup_01 import softmax
 
 STEPS, BATCH, EVERY = 200, 512, 5  # steps; letters of a batch; steps between two losses
-FASTER = 0.1  # a rate at which AdamW is ahead sooner
 RATES = {"descent": (3.0, 10.0, 20.0, 30.0, 50.0, 100.0), "AdamW": (0.01, 0.03, 0.1, 0.3, 1.0)}
 
 TEXT = (SMALL_MODEL / "moby_dick.txt").read_text(encoding="utf-8")[:40_000]
@@ -58,10 +57,9 @@ def best(way: str) -> list[float]:
     return trained(way, best_rate(way))[0]
 
 
-def crossing(rate: float | None = None) -> int:
-    """Return the step from which on AdamW's loss is lower than the best descent's, at a rate or at its best one."""
-    losses = trained("AdamW", rate or best_rate("AdamW"))[0]
-    ahead = [adam < plain for plain, adam in zip(best("descent"), losses, strict=True)]
+def crossing() -> int:
+    """Return the step from which on AdamW's loss is lower than descent's, each at its best rate."""
+    ahead = [adam < plain for plain, adam in zip(best("descent"), best("AdamW"), strict=True)]
     return EVERY * (max(at for at, is_ahead in enumerate(ahead) if not is_ahead) + 1)
 
 
