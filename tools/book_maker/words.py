@@ -34,6 +34,7 @@ LIMIT = Words(1_200, 2_000, 2_600, 1_500)
 LIMITS = {
     **dict.fromkeys(("cheat_sheet", "glossary", "troubleshooting"), Words(2_000, 2_000, 2_600, 1_500)),
     "setup": Words(400, 2_000, 2_600, 1_500),
+    "speed": Words(1_200, 2_000, 2_600, 1_800),
     "classroom": Words(600, 2_000, 2_600, 1_500),
 }
 #: All pages together: their source in view without and with tables and code, and what is rendered, folds included.
