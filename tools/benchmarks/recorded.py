@@ -6,6 +6,7 @@ A file says on which day and on which processor it was measured, and which commi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
 from tools.benchmarks.harness import Result
 
@@ -13,10 +14,7 @@ from tools.benchmarks.harness import Result
 def origin(figures: Result) -> str:
     """Return the line that says where figures are from: date, machine and commit."""
     machine = f" on {figures['machine']}" if "machine" in figures else ""
-    return (
-        f"Measured on {figures['date']}{machine}, by a tool that is no longer part of this course; it is in commit "
-        f"`{figures['commit']}`."
-    )
+    return f"Measured on {figures['date']}{machine}, by the tool of commit `{figures['commit']}`."
 
 
 def table(figures: Result, name: str) -> str:
@@ -28,21 +26,20 @@ def table(figures: Result, name: str) -> str:
 def by_processor(results: Mapping[str, Result], name: str) -> str:
     """Return the recorded tables of a name, ``forward`` and ``forward, 2``, each below the processor and the day.
 
-    If there are several processors, those of the one that was measured last are in view, and the others in a fold.
+    The first one of the processor that was measured last is in view, and all others are in a fold.
     """
-    shown = {
-        processor: "\n\n".join(
+    tables = {
+        processor: [
             f"**{processor}**, {result['date']}\n\n{table(result['recorded'], each)}"
             for each in result["recorded"]["tables"]
             if each.partition(",")[0] == name
-        )
+        ]
         for processor, result in results.items()
     }
-    made = {processor: tables for processor, tables in shown.items() if tables}
-    newest = max(made, key=lambda processor: results[processor]["date"])
-    others = "\n\n".join(tables for processor, tables in made.items() if processor != newest)
-    fold = f"\n\n<details><summary>Other processors</summary>\n\n{others}\n\n</details>" if others else ""
-    return made[newest] + fold
+    newest = max((processor for processor in tables if tables[processor]), key=lambda each: results[each]["date"])
+    first, *others = [*tables.pop(newest), *chain.from_iterable(tables.values())]
+    folded = "\n\n".join(others)
+    return first + (f"\n\n<details><summary>More tables</summary>\n\n{folded}\n\n</details>" if others else "")
 
 
 def notes(results: Mapping[str, Result]) -> str:

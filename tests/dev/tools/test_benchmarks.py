@@ -162,9 +162,9 @@ def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view()
     one, two, three = (
         f"**{name}**, {results[name]['date']}\n\n| way | ms |\n| --- | --: |\n| a | 1 |" for name in results
     )
-    assert recorded.by_processor(results, "core") == f"{one}\n\n{one}"
-    fold = f"<details><summary>Other processors</summary>\n\n{one}\n\n{three}\n\n</details>"
-    assert recorded.by_processor(results, "x") == f"{two}\n\n{fold}"
+    fold = "<details><summary>More tables</summary>\n\n{}\n\n</details>"
+    assert recorded.by_processor(results, "core") == f"{one}\n\n" + fold.format(one)
+    assert recorded.by_processor(results, "x") == f"{two}\n\n" + fold.format(f"{one}\n\n{three}")
 
 
 def test_a_note_that_several_processors_share_is_shown_once():
