@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pathlib import Path
 from checker.course.languages import MOJO, PYTHON, Language
 
 UNFINISHED = ".unfinished"  # ends the name of what is being written
+UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ROOT / "steps"
@@ -214,3 +216,20 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def is_kept(file: Path) -> bool:
+    """Return whether something compiled is there, and note that it is used now."""
+    if not file.is_file():
+        return False
+    with suppress(OSError):  # where nothing may be written, nothing is removed either
+        os.utime(file)
+    return True
+
+
+def remove_unused(folder: Path, names: str) -> None:
+    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time."""
+    for file in folder.glob(names):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
+                file.unlink()

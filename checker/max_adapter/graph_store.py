@@ -28,8 +28,8 @@ from max.driver import DeviceSpec, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
-from checker.course.steps import replacing
-from checker.max_adapter.runtime import cache_path, digest
+from checker.course.steps import is_kept, remove_unused, replacing
+from checker.max_adapter.runtime import ALL_KEPT, cache_path, digest
 from checker.max_adapter.tracing import Mode, leave, mode
 
 SETS = ("solutions", "play")
@@ -136,7 +136,7 @@ def _read_index(of: str) -> Index | None:
         index = json.loads(file.read_text()) if file else {"file": ""}
     except (OSError, ValueError):
         return None
-    return index if Path(index["file"]).is_file() else None
+    return index if is_kept(Path(index["file"])) else None
 
 
 def compile_set(of: str, graphs: Iterable[Graph]) -> None:
@@ -175,6 +175,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
         compiled.export_mef(unfinished)
     with replacing(index) as unfinished:
         unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "weights": weights}))
+    remove_unused(file.parent, ALL_KEPT)
 
 
 def _weights(operation: Any) -> Iterator[Any]:

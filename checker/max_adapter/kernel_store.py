@@ -18,8 +18,8 @@ from max.driver import CPU
 from max.graph import Graph, Module
 
 from checker.compiling import compiling
-from checker.course.steps import MODEL, RECORDED_KERNELS, replacing
-from checker.max_adapter.runtime import cache_path
+from checker.course.steps import MODEL, RECORDED_KERNELS, is_kept, remove_unused, replacing
+from checker.max_adapter.runtime import ALL_KEPT, cache_path
 
 
 def recorded_kernels() -> dict[str, list[str]]:
@@ -69,7 +69,7 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
 
     session = gc_compile.session_for(CPU())
     path = cache_path("kernels", *sorted(names), suffix=".mef")
-    if path and path.is_file():
+    if path and is_kept(path):
         try:
             return session.load_all(str(path), weights_registry={})
         except RuntimeError:
@@ -79,6 +79,7 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
     if path:
         with replacing(path) as unfinished:
             compiled.export_mef(unfinished)
+        remove_unused(path.parent, ALL_KEPT)
     return session.init_all(compiled, weights_registry={})
 
 

@@ -16,6 +16,8 @@ from max.experimental.tensor import Tensor
 
 from checker.course.machine import instructions
 
+ALL_KEPT = "gpt2-in-max-*.mef"  # what is kept compiled, also for another MAX or by an older version of the course
+
 _eagerly = ContextVar("_eagerly", default=False)
 
 

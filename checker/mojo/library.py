@@ -20,13 +20,13 @@ from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
 from checker.course.machine import instructions, why_mojo_cannot_link
 from checker.course.progress import digest
-from checker.course.steps import ROOT, Step, replacing
+from checker.course.steps import ROOT, Step, is_kept, remove_unused, replacing
 from checker.errors import UserError
 from checker.events import THE_KERNEL
 from checker.mojo.messages import in_words, of_the_machine
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
-KEPT = ROOT / ".course" / "mojo"  # ten kilobytes for each text that was compiled
+KEPT = ROOT / ".course" / "mojo"  # 70 kilobytes for each text that was compiled
 
 
 class CompilationError(Exception):
@@ -42,7 +42,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
     """
     key = digest(installed_version(), instructions(), main, *(part for item in sorted(texts.items()) for part in item))
     library = KEPT / f"{key}.so"
-    if library.is_file():
+    if is_kept(library):
         return library
     try:
         if why := why_mojo_cannot_link():
@@ -55,6 +55,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
             KEPT.mkdir(parents=True, exist_ok=True)
             with replacing(library) as unfinished:
                 shutil.copy(made, unfinished)
+            remove_unused(KEPT, "*.so")
     except OSError as error:
         raise UserError(of_the_machine(str(error))) from error
     return library

@@ -1,9 +1,23 @@
 """How a person may name a step."""
 
-from checker.course.steps import all_steps, find_step
+import os
+import time
+
+from checker.course.steps import UNUSED_SECONDS, all_steps, find_step, is_kept, remove_unused
 
 
 def test_an_unknown_step_lists_those_there_are(course):
     assert {find_step(text).name for text in ("07", "7", "s07", "step_07")} == {"step_07"}
     run = course.check("s99", status=2)
     assert [step.task for step in all_steps() if step.task not in run.stderr] == []
+
+
+def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
+    used, unused, other = (tmp_path / name for name in ("used.so", "unused.so", "other.txt"))
+    for file in (used, unused, other):
+        file.touch()
+        os.utime(file, (0, time.time() - UNUSED_SECONDS - 60))
+    assert is_kept(used)
+    assert not is_kept(tmp_path / "missing.so")
+    remove_unused(tmp_path, "*.so")
+    assert sorted(tmp_path.iterdir()) == [other, used]

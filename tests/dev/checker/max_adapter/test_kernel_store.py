@@ -1,5 +1,10 @@
 """The kernels that are kept."""
 
+import os
+from types import SimpleNamespace
+
+from max._interpreter_ops import gc_compile
+
 from checker.max_adapter import kernel_store
 
 
@@ -7,3 +12,18 @@ def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one(
     recorded, groups = kernel_store.recorded_kernels(), kernel_store.kernel_groups()
     assert sorted(kernel for group in groups.values() for kernel in group) == sorted(set().union(*recorded.values()))
     assert all(groups["model"] >= set(recorded[f"step_{number:02}"]) for number in (2, 7, 11, 13))
+
+
+def test_what_was_compiled_long_ago_and_is_unused_is_removed_when_something_else_is_kept(tmp_path, monkeypatch):
+    kept, unused = (tmp_path / f"gpt2-in-max-{name}.mef" for name in ("kernels-1", "graphs-play-0"))
+    unused.touch()
+    os.utime(unused, (0, 0))
+    session = SimpleNamespace(
+        compile=lambda module: SimpleNamespace(export_mef=lambda path: path.touch()),
+        init_all=lambda compiled, weights_registry: {},
+    )
+    monkeypatch.setattr(gc_compile, "session_for", lambda device: session)
+    monkeypatch.setattr(kernel_store, "_module", lambda names: None)
+    monkeypatch.setattr(kernel_store, "cache_path", lambda *made_for, suffix: kept)
+    kernel_store.load_kernels({"add"})
+    assert [*tmp_path.iterdir()] == [kept]
