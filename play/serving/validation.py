@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 LONGEST_VALUE = 80  # characters of a value that a message repeats
 MOST_CHOICES = 128  # texts that one request may ask for
 TOKENS = 16  # that continue a prompt if a request does not say how many, as at OpenAI
+ROOM = 1  # token that has to fit if a request does not say how many; MAX ends a text whose context is full
 MOST_STOPS = 16  # MAX looks for each of them after every token
 LONGEST_STOP = 128  # characters; a text keeps its stops while it waits, and many may wait
 MOST_STOP_TOKENS = 128
@@ -208,7 +209,7 @@ def valid_completion(body: bytes, limits: ModelLimits) -> ValidRequest:
         InvalidRequest: the model cannot answer the request as asked.
     """
     request = _fields(body, completion_request(limits), limits)
-    count, wanted = request.pop("n", 1), request.get("max_tokens", 1)
+    count, wanted = request.pop("n", 1), request.get("max_tokens", ROOM)
     _check_choices(count, len(request["prompt"]), request.get("stream"), limits.most_choices)
     tokens = [_tokens(prompt, wanted, limits) for prompt in request["prompt"]]
     prompts = [ids for ids in tokens for _ in range(count)]
@@ -229,7 +230,7 @@ def valid_chat(body: bytes, limits: ModelLimits) -> ValidRequest:
     request = _fields(body, chat_request(limits), limits)
     messages = [_message(**message) for message in request["messages"]]
     _check_size(sum(len(text.encode()) for _, text in messages), limits)
-    wanted = request.get("max_completion_tokens", request.get("max_tokens", 1))
+    wanted = request.get("max_completion_tokens", request.get("max_tokens", ROOM))
     ids = _that_fit(limits.encode_chat(messages), wanted, limits)
     return ValidRequest({"temperature": 0} | request | {"messages": UNREAD, "prompt_tokens": ids})
 
