@@ -45,15 +45,12 @@ SLIDING_WINDOW: dict[str, Edits] = {
     },
 }
 
-GEMMA: dict[str, Edits] = {
+GEMMA: dict[str, Edits] = {  # the docstrings stay Llama's, so that its diff shows only what runs
     "solution_23": {
-        "mean(x * x) + eps) * weight``": "mean(x * x) + eps) * (1 + weight)``",
         "    return x * F.rsqrt(mean_square + eps) * weight\n": (
             "    return x * F.rsqrt(mean_square + eps) * (1 + weight)\n"
         ),
         "Tensor.ones([dim])": "Tensor.zeros([dim])",
-        "Its activation is ``silu(x) = x * sigmoid(x)``.": "Its activation is step 04's GELU.",
-        "which calls this SwiGLU": "which calls this GEGLU",
         "Make the gate with gate_proj and SiLU": "Make the gate with gate_proj and GELU",
         "F.silu(self.gate_proj(hidden_states))": 'F.gelu(self.gate_proj(hidden_states), approximate="tanh")',
     },
