@@ -1,6 +1,8 @@
-"""Figures of the page on heads: what those of the small model look at, and one of SmolLM2's."""
+"""Figures of the page on heads: what those of the small model look at, and two of SmolLM2's."""
 
 from functools import partial
+
+import numpy as np
 
 from play.pictures import visible
 from tools.book_maker.drawing.svg import Drawing
@@ -23,3 +25,12 @@ def smollm2(draw: Drawing) -> None:
     """How much the token it takes from each token of our sentence: the most from the ship."""
     tokens, weights = recorded.RECORDED["tokens"], recorded.look(" ship")["weights"]
     draw.bars(0, 0, 300, list(zip(map(visible, tokens), weights, strict=True)), labels=70)
+
+
+def twice(draw: Drawing) -> None:
+    """What the clearest induction head takes from each token, where our sentence is read a second time."""
+    read = recorded.RECORDED["heads"][recorded.TWICE]
+    tokens = [visible(token) for token in read["tokens"]]
+    half = len(tokens) // 2
+    weights = 100 * np.array(read["weights"])[half:, : half + 1]  # to the first token that comes again
+    draw.matrix(0, 0, weights, rows=tokens[half:], columns=tokens[: half + 1], cell=(50, 24), spec=".0f", limit=100)

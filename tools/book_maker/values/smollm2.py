@@ -12,15 +12,18 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import ROOT, SMALL_MODEL
+from play.training.texts import moby_dick
 from play.whale import read
 from solutions.solution_12 import Sampling
 from solutions.solution_27 import END, NucleusSampling, answer, chat_ids
 from solutions.warmup_01 import softmax
+from tools.book_maker.values import heads as of_small
 from tools.book_maker.values.book_values import config as small
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "smollm2.json"
 TEXT = "The whale struck the ship, and it"
-GUESSES = 8  # of what comes next
+SWAPPED = "The ship struck the whale, and it"
+TWICE = f"{TEXT} sank. {TEXT} sank."
 NEW_TOKENS = 14  # after the text
 READS = 1000  # letters of Moby Dick
 PROMPTS, TOP_P = ("The capital of France is", "She opened the"), 0.9  # after the first, few tokens are likely
@@ -63,15 +66,14 @@ def forward(ids: list[int], weights: Weights, config: Any) -> tuple[np.ndarray, 
     return np.array(attention), norm(x, "model.norm") @ weights["model.embed_tokens.weight"].T
 
 
-def measured(tokens: list[str], attention: np.ndarray, chances: np.ndarray, vocabulary: list[str]) -> dict[str, Any]:
-    """Return which head takes the most from the ship and from the whale at the last token, and what may come next."""
+def measured(tokens: list[str], attention: np.ndarray) -> dict[str, Any]:
+    """Return which head takes the most from the ship and from the whale at the last token."""
     looks = {}
     for noun in (" ship", " whale"):
         taken = attention[:, :, -1, tokens.index(noun)]  # [layer, head]
         layer, head = (int(at) for at in np.unravel_index(taken.argmax(), taken.shape))
         looks[noun] = {"layer": layer, "head": head, "weights": attention[layer, head, -1].round(4).tolist()}
-    guesses = [(vocabulary[token], round(float(chances[token]), 4)) for token in chances.argsort()[::-1][:GUESSES]]
-    return {"tokens": tokens, "looks": looks, "guesses": guesses}
+    return {"tokens": tokens, "looks": looks}
 
 
 def read_and_written(weights: Weights, config: Any, tokenizer: Any) -> dict[str, Any]:
@@ -97,6 +99,28 @@ def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampli
     return turns
 
 
+def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any]) -> dict[str, Any]:
+    """Return which heads take the most from each kind of token in chapter 30, and what two heads do in our sentence."""
+    length, ids = of_small.FIGURES["tokens of a stretch"], np.array(tokenizer.encode(moby_dick()[30]).ids)
+    stretches = ids[: len(ids) // length * length].reshape(-1, length)
+    repeated = of_small.repeated(config.vocab_size)
+
+    def attention(windows: np.ndarray) -> np.ndarray:
+        return np.stack([forward(window.tolist(), weights, config)[0] for window in windows])
+
+    shares = of_small.measured(stretches, attention(stretches))
+    shares[of_small.REPEATED] = of_small.measured(repeated, attention(repeated))["the token after an earlier copy"]
+    found: dict[str, Any] = {"highest": {kind: of_small.highest(of_heads) for kind, of_heads in shares.items()}}
+    found["mostly the first token"] = int((shares["the first token"] > 0.5).sum())
+    _, *induction = found["highest"][of_small.REPEATED]
+    for text, (layer, head) in {TWICE: induction, SWAPPED: (look["layer"], look["head"])}.items():
+        ids = tokenizer.encode(text).ids
+        tokens, (weights_of_heads, logits) = [tokenizer.decode([id]) for id in ids], forward(ids, weights, config)
+        found[text] = {"tokens": tokens, "weights": weights_of_heads[layer, head].round(4).tolist()}
+        found[text]["chances"] = softmax(logits)[range(len(ids) - 1), ids[1:]].round(4).tolist()  # of what follows
+    return found
+
+
 def record() -> None:
     """Run the model on our sentence and on others, and write what it does."""
     from play.smollm2 import cached_file
@@ -113,10 +137,10 @@ def record() -> None:
         return softmax(forward(tokenizer.encode(text).ids, weights, config)[1][-1])
 
     ids = tokenizer.encode(TEXT).ids
-    vocabulary = [tokenizer.decode([token]) for token in range(tokenizer.get_vocab_size())]
     nucleus = {text: NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) for text in PROMPTS}
-    found = measured([vocabulary[token] for token in ids], forward(ids, weights, config)[0], chances(TEXT), vocabulary)
+    found = measured([tokenizer.decode([token]) for token in ids], forward(ids, weights, config)[0])
     found |= {
+        "heads": looked_at(weights, config, tokenizer, found["looks"][" ship"]),
         "block": raw["blk.0.attn_q.weight"].tobytes()[:20].hex(),
         "in order": read_and_written(weights, config, tokenizer),
         "forgotten": read_and_written(forgotten, config, tokenizer),
@@ -140,6 +164,18 @@ def taken(noun: str) -> float:
     return look(noun)["weights"][RECORDED["tokens"].index(noun)]
 
 
+def taken_if_swapped(noun: str) -> float:
+    """Return how much the head that takes the most from the ship takes from a noun if the ship struck the whale."""
+    swapped = RECORDED["heads"][SWAPPED]
+    return swapped["weights"][-1][swapped["tokens"].index(noun)]
+
+
+def highest(kind: str) -> str:
+    """Return cells of the page's table of heads: the highest share of a head of SmolLM2, and its head."""
+    share, layer, head = RECORDED["heads"]["highest"][kind]
+    return f"{share:.1%} | layer {layer}, head {head}"
+
+
 def taken_by_the_small_model(noun: str) -> float:
     """Return the most that a head of the small model takes from the noun."""
     whale = read(TEXT)
@@ -147,10 +183,11 @@ def taken_by_the_small_model(noun: str) -> float:
     return float(max(whale[f"h.{layer}.attn.weights"][:, -1, at].max() for layer in range(small.n_layer)))
 
 
-def guess(token: str) -> tuple[int, float]:
-    """Return which guess a token is, from 1, and its probability."""
-    tokens = [name for name, _ in RECORDED["guesses"]]
-    return tokens.index(token) + 1, RECORDED["guesses"][tokens.index(token)][1]
+def chances_of_sank() -> tuple[float, float]:
+    """Return the probability of what follows it, where our sentence is read for the first and for the second time."""
+    twice = RECORDED["heads"][TWICE]
+    first, second = (twice["chances"][at] for at, token in enumerate(twice["tokens"]) if token == " it")
+    return first, second
 
 
 def conversations() -> str:

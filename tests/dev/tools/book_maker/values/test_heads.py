@@ -18,26 +18,53 @@ CHAPTER = 30
 SENTENCE = heads.FIGURES["sentence"]
 
 
-def attention(text, length=None):  # -> [window, layer, head, seq, seq]
-    """The weights of the small model's heads on a text, cut into windows."""
+def windows(text, length=None):  # -> [window, seq]
+    """A text's ids, cut into windows."""
+    (ids,) = encode(load_tokenizer(SMALL_MODEL), text, load_pretrained(SMALL_MODEL).config)
+    length = length or len(ids)
+    return ids[: len(ids) // length * length].reshape(-1, length)
+
+
+def attention(ids):  # [window, seq] -> [window, layer, head, seq, seq]
+    """The weights of the small model's heads."""
     install_hooks()
     model = load_pretrained(SMALL_MODEL)
-    ids = encode(load_tokenizer(SMALL_MODEL), text, model.config)
-    length = length or ids.shape[1]
-    windows = ids[:, : ids.shape[1] // length * length].reshape(-1, 1, length)
-    return np.stack([attention_weights.attention_of(model, window)[0] for window in windows])
+    return np.stack([attention_weights.attention_of(model, window[None])[0] for window in ids])
+
+
+def test_copies_are_found():
+    """Token 3 is a copy of token 0, and token 4 of token 1. One head looks at what came next, the other at itself."""
+    ids, induction = np.array([[5, 6, 7, 5, 6, 8]]), np.eye(6)
+    induction[3], induction[4] = np.eye(6)[1], np.eye(6)[2]
+    shares = heads.measured(ids, np.array([[[induction, np.eye(6)]]]))
+    assert shares["the token after an earlier copy"].tolist() == [[1, 0]]
+    assert shares["an earlier copy of itself"].tolist() == [[0, 0]]
+    assert shares["the last eight"].tolist() == [[1, 1]]
+    assert heads.highest(shares["itself"]) == (1, 0, 1)
 
 
 def test_what_is_recorded_of_the_heads_is_the_models():
-    weights = attention(moby_dick()[CHAPTER], heads.FIGURES["tokens of a stretch"])
-    assert len(weights) == heads.FIGURES["stretches"]
-    for kind, share in attention_weights.shares(weights).items():
-        np.testing.assert_allclose(share.mean(axis=0), heads.shares[kind], atol=1e-4)
+    ids = windows(moby_dick()[CHAPTER], heads.FIGURES["tokens of a stretch"])
+    repeated = heads.repeated(load_pretrained(SMALL_MODEL).config.vocab_size)
+    assert len(ids) == heads.FIGURES["stretches"]
+    measured = heads.measured(ids, attention(ids))
+    measured[heads.REPEATED] = heads.measured(repeated, attention(repeated))["the token after an earlier copy"]
+    assert measured.keys() == heads.shares.keys()
+    for kind, share in measured.items():
+        np.testing.assert_allclose(share, heads.shares[kind], atol=1e-4)
+
+
+def test_even_attention_is_measured_as_a_head_is():
+    length = heads.FIGURES["tokens of a stretch"]
+    even = (np.tri(length) / np.arange(1, length + 1)[:, None])[None, None, None]
+    ids = windows(moby_dick()[CHAPTER], length)
+    for kind, share in heads.measured(ids, np.broadcast_to(even, (len(ids), *even.shape[1:]))).items():
+        assert share.item() == pytest.approx(heads.even_shares[kind], abs=1e-5)
 
 
 def test_the_model_in_numpy_computes_what_the_model_in_max_does():
     """And a short text makes the first token look important, as the page says."""
-    (weights,) = attention(SENTENCE["text"])
+    (weights,) = attention(windows(SENTENCE["text"]))
     assert SENTENCE["tokens"] == weights.shape[-1]
     most = attention_weights.shares(weights)["the first token"].max()
     assert most == pytest.approx(SENTENCE["most to the first token"], abs=1e-4)
