@@ -181,15 +181,6 @@ class Printer(View):
         for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
-    def progress(self, event: Compiling | Tick) -> None:
-        """Import what shows a moving line before anyone is told of Ctrl-C.
-
-        Where it meets an import that makes data classes, Python ends by the signal, although it was handled.
-        """
-        if isinstance(event, Compiling):
-            import rich.progress  # noqa: F401
-        super().progress(event)
-
     def show_compiling(self, what: str, since: float) -> None:
         """Show a moving line."""
         if self.moving_line:

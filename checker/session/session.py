@@ -7,7 +7,10 @@ follows from that.
 from __future__ import annotations
 
 import random
+import signal
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from checker import events
@@ -16,7 +19,7 @@ from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import Claimed, Compiling, Event, Job, Options, Tick
-from checker.session.advance import Advanced, advance
+from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
@@ -35,7 +38,7 @@ class Session:
         started: the time of ``time.perf_counter`` from which the check counts.
 
     Attributes:
-        advanced: everything that is known, and what follows from the last event and is not done yet.
+        state: everything that is known.
         items: everything that the view was told.
     """
 
@@ -43,13 +46,8 @@ class Session:
         self.step, self.view = step, view
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options and options.solution else step.learner_file
-        self.advanced: Advanced = State(plan_of(step, options or Options(), view)), []
+        self.state = State(plan_of(step, options or Options(), view))
         self.items: list[Item] = []
-
-    @property
-    def state(self) -> State:
-        """Everything that is known."""
-        return self.advanced[0]
 
     @property
     def job(self) -> Job | None:
@@ -86,24 +84,22 @@ class Session:
         return self.job
 
     def run(self, child: Child, limits: Limits | None = None) -> Verdict:
-        """Carry the whole check out in a child, to its end or until Ctrl-C."""
+        """Carry the whole check out in a child, to its end or until Ctrl-C, which is heard between two events."""
         try:
-            job = self.open()
-            for event in child.run(job, limits) if job else ():
-                self.hear(event)
-        except KeyboardInterrupt:
-            self.hear(events.Interrupted())
+            with noting_ctrl_c() as has_come:
+                job = self.open()
+                for event in child.run(job, limits) if job else ():
+                    self.hear(event)
+                    if has_come():
+                        self.hear(events.Interrupted())
+                        break
         finally:
             self.view.close()  # also after an error of the check's own
         assert self.verdict
         return self.verdict
 
     def hear(self, event: Event) -> None:
-        """Take in one event, and have what follows from it kept and shown.
-
-        Ctrl-C may come at any time. So an event is taken in by one assignment, and what could not be done after it is
-        done when the next one is heard.
-        """
+        """Take in one event, and have what follows from it kept and shown."""
         if self._may_come_from_another_max(event) and uses_max(self.step):
             from checker.course.installed import why_not_usable  # which a pass does without
 
@@ -111,29 +107,21 @@ class Session:
         if isinstance(event, events.Late | events.Died | events.Interrupted):
             self.view.close()  # nobody will say that something is compiled
         self._take_in(event)
-        self._keep_and_show()
         if isinstance(event, Compiling | Tick):
             self.view.progress(event)
         if self.state.phase is Phase.OVER:
             self.view.unfold()  # nothing will come after the last passes on a GPU
 
     def _take_in(self, event: Event) -> None:
-        _, left = self.advanced
-        state, effects = advance(self.state, event, self.seconds())
-        self.advanced = state, [*left, *effects]
-
-    def _keep_and_show(self) -> None:
         """Do what follows from an event: first what is to be kept, then what is to be shown."""
-        _, effects = self.advanced
-        for kept in [effect for effect in effects if isinstance(effect, Kept)]:
-            effects += self._keep(kept)
-            effects.remove(kept)
-        while effects:
-            item = effects[0]
-            assert not isinstance(item, Kept)
+        self.state, effects = advance(self.state, event, self.seconds())
+        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept)]
+        for effect in effects:
+            if isinstance(effect, Kept):
+                items += self._keep(effect)
+        for item in items:
             self.view.show(item)
             self.items.append(item)
-            effects.pop(0)  # now, so that Ctrl-C loses nothing
 
     def _may_come_from_another_max(self, event: Event) -> bool:
         """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.
@@ -162,6 +150,26 @@ class Session:
         else:
             progress.note_failure(self.step, self.state.source)
         return []
+
+
+@contextmanager
+def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
+    """While this is open, note the first Ctrl-C, which would raise an exception at any line; a second one does.
+
+    Yields:
+        A function that returns whether it has come.
+    """
+    came: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        came.append(number)
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(came)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def plan_of(step: Step, options: Options, view: View) -> Plan:

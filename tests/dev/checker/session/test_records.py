@@ -23,7 +23,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: None)
     session = Session(find_step("s07"), View())
-    session.advanced = State(PLAN), []
+    session.state = State(PLAN)
     for event in events:
         session.hear(event)
     if session.verdict:

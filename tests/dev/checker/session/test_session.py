@@ -1,12 +1,15 @@
 """The edge of a check: what it keeps, and when it asks which MAX is installed."""
 
+import os
+import signal
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from checker.course import installed, progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, FAIL, TRACING, Claimed, Died, Ended, Interrupted, Late, StageEnded
+from checker.events import COMPILED, FAIL, Claimed, Died, Ended, Interrupted, Late, StageEnded
 from checker.session.limits import COMPILING
 from checker.session.printer import View
 from checker.session.session import Session
@@ -17,7 +20,7 @@ from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OT
 def session_with(view):
     """A check of the events of ``test_advance.py``."""
     session = Session(find_step("s07"), view)
-    session.advanced = State(PLAN), []
+    session.state = State(PLAN)
     return session
 
 
@@ -30,39 +33,56 @@ def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
     assert "Pass (" in run.stdout
 
 
-def test_a_pass_is_kept_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
-    class InterruptedView(View):
-        def show(self, item):
-            if "Pass (" in getattr(item, "text", ""):
-                raise KeyboardInterrupt
+class InterruptedView(View):
+    """A view in which Ctrl-C is pressed so many times when words are shown."""
 
-    kept = []
-    monkeypatch.setattr(progress, "note_pass", lambda step, source, compiled: kept.append(compiled))
-    session = session_with(InterruptedView())
-    for event in (*TO_COMPILE, COMPILED_TOO):
-        session.hear(event)
-    assert kept == [False]
-    with pytest.raises(KeyboardInterrupt):
-        session.hear(StageEnded(COMPILED))
-    assert kept == [False, True]
+    def __init__(self, words, times=1):
+        super().__init__()
+        self.words, self.times = words, times
+
+    def show(self, item):
+        if self.words in getattr(item, "text", ""):
+            for _ in range(self.times):
+                os.kill(os.getpid(), signal.SIGINT)
 
 
-def test_a_pass_is_kept_where_ctrl_c_comes_while_it_is_written_down(monkeypatch):
-    kept = []
+def run(monkeypatch, view, while_kept=lambda: None):
+    """Run a check of a right file; return it, and what was kept."""
+    session, kept = session_with(view), []
 
     def note_pass(step, source, compiled):
+        while_kept()
         kept.append(compiled)
-        if len(kept) == 1:
-            raise KeyboardInterrupt
 
     monkeypatch.setattr(progress, "note_pass", note_pass)
-    session = session_with(View())
-    for event in TO_COMPILE[:-2]:
-        session.hear(event)
+    monkeypatch.setattr(session, "open", lambda: "a job")
+    said = [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()]
+    session.run(SimpleNamespace(run=lambda job, limits: iter(said)))
+    return session, kept
+
+
+def test_a_pass_is_kept_and_shown_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
+    session, kept = run(monkeypatch, InterruptedView("Pass ("))
+    assert kept == [False, True]
+    assert session.items[-1].text.startswith("Pass (")
+
+
+def test_ctrl_c_is_heard_when_what_follows_from_an_event_is_done(monkeypatch):
+    session, kept = run(monkeypatch, InterruptedView("Pass: the outputs match"))
+    assert kept == []
+    assert session.items[-1].text.startswith("Interrupted: the outputs match so far.")
+
+
+def test_a_second_ctrl_c_need_not_wait(monkeypatch):
+    before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        session.hear(StageEnded(TRACING))
-    session.hear(Interrupted())
-    assert kept == [False, False]
+        run(monkeypatch, InterruptedView("Pass (", times=2))
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_pass_is_kept_once_where_ctrl_c_comes_while_it_is_written_down(monkeypatch):
+    session, kept = run(monkeypatch, View(), while_kept=lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert kept == [False]
     assert session.verdict.status == PASSED
 
 
