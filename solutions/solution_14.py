@@ -35,15 +35,15 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # One new axis at a time: if a single sum adds both, MAX 26.7 may drop the causal mask.
-    # Keep the rows of the new tokens, and hide from them what padding_mask hides. (3 lines)
+    # Keep the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
     mask = causal[total - sequence_length :]  # [seq, total]
     mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
+    # The axis of the heads comes after the sum: if the sum adds it too, MAX 26.7 may drop the causal mask.
     return mask.unsqueeze(1)
 
 
 def cached_attention(
-    attention: GPT2MultiHeadAttention, hidden_states: Tensor, block_cache: BlockCache, mask: Tensor
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, mask: Tensor, block_cache: BlockCache
 ) -> Tensor:  # [batch, seq, embd], [batch, 1, seq, total] -> [batch, seq, embd]
     """Let each of ``seq`` new tokens gather from all ``total`` tokens up to itself, old and new.
 
@@ -57,7 +57,7 @@ def cached_attention(
 
 
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """GPT-2 that is shown only the new tokens. It has no weights of its own; it uses those of the model.
+    """GPT-2 that is shown only the new tokens. It has no weights of its own: it computes with those of the model.
 
     Hugging Face's ``GPT2LMHeadModel`` takes the same: the ids and the positions of the new tokens, a mask over all
     tokens (added to the scores here), and the cache.
@@ -74,7 +74,7 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
         # Run the model on the new tokens; the head is needed for the last one alone. (6 lines)
         hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)  # [batch, seq, embd]
         for block, block_cache in zip(self.transformer.h, cache, strict=True):
-            attend = partial(cached_attention, block.attn, block_cache=block_cache, mask=mask)
+            attend = partial(cached_attention, block.attn, mask=mask, block_cache=block_cache)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
         return self.lm_head(self.transformer.ln_f(hidden_states[:, -1:]))

@@ -1,6 +1,7 @@
 """Step 14, the KV cache: what is claimed. Hugging Face's numbers were recorded with its own cache."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -113,17 +114,19 @@ def test_a_row_of_padding_stays_finite(step):
     require(bool(np.isfinite(mask.max(axis=-1)).all()), "A row of padding is masked everywhere with minus infinity.")
 
 
+def attended(step, attention, block_cache, hidden_states):
+    """What cached_attention returns for three new tokens; older files take the cache before the mask."""
+    call = partial(step.cached_attention, attention, block_cache=block_cache)
+    return run(lambda mask, hidden_states: call(hidden_states, mask=mask), MASK, hidden_states)
+
+
 @about("cached_attention")
 def test_attention_of_the_last_tokens(step, attention, reference):
     """Shown the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's numbers for them."""
     keys, values = KEYS.copy(), VALUES.copy()
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
-    output = run(
-        lambda mask, hidden_states: step.cached_attention(attention, hidden_states, (keys, values), mask),
-        MASK,
-        reference["hidden_states"][:, 4:],
-    )
+    output = attended(step, attention, (keys, values), reference["hidden_states"][:, 4:])
     equal(output, reference["attention"], what="cached_attention(…)")
 
 
@@ -131,13 +134,7 @@ def test_attention_of_the_last_tokens(step, attention, reference):
 def test_what_is_cached(step, attention, reference):
     """Keys and values of the new tokens are left in the cache, split into heads, behind those before."""
     keys, values = tensor(KEYS), tensor(VALUES)  # other sequences than above: nothing is kept of another call
-    array(
-        run(
-            lambda mask, hidden_states: step.cached_attention(attention, hidden_states, (keys, values), mask),
-            MASK,
-            reference["hidden_states"][::-1, 4:],
-        )
-    )
+    array(attended(step, attention, (keys, values), reference["hidden_states"][::-1, 4:]))
     for name, buffer, before in (("keys", keys, KEYS), ("values", values, VALUES)):
         expected = before.copy()
         expected[:, :, 4:7] = reference[name][::-1, :, 4:]

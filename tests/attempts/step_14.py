@@ -6,7 +6,7 @@ UPDATED = "keys, values = update_cache(block_cache, key, value, mask.shape[-1])"
 ATTENDED = "attn_output = attention._merge_heads(attention._attn(query, keys, values, mask))"
 EMBED = "hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)"
 BLOCK_CACHE = "block_cache=block_cache"
-PARTIAL = f"attend = partial(cached_attention, block.attn, {BLOCK_CACHE}, mask=mask)"
+PARTIAL = f"attend = partial(cached_attention, block.attn, mask=mask, {BLOCK_CACHE})"
 RESIDUAL = "pre_norm_residual(hidden_states, block.ln_1, attend)"
 FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
 HEAD = "return self.lm_head(self.transformer.ln_f(hidden_states[:, -1:]))"
@@ -148,7 +148,7 @@ ALTERNATIVES = {
         "    query, key, value = map(attention._split_heads, F.chunk(qkv, 3, axis=-1))"
     },
     "the residuals by hand": {
-        PARTIAL: "attended = cached_attention(block.attn, block.ln_1(hidden_states), block_cache, mask)",
+        PARTIAL: "attended = cached_attention(block.attn, block.ln_1(hidden_states), mask, block_cache)",
         RESIDUAL: "hidden_states + attended",
         FED: "hidden_states + block.mlp(block.ln_2(hidden_states))",
     },
