@@ -235,7 +235,7 @@ def main() -> None:
         if message is None:
             return  # started ahead, and not needed
         end_with_the_employer(sys.stdin.fileno())
-        sys.stdin.close()
+        sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
         job = Job(**message)
         sys.argv[:] = [job.path]
         step = Step(job.step)

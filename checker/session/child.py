@@ -67,32 +67,32 @@ class Child:
     def _listen(self, limits: Limits) -> Iterator[Event]:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
         assert self.worker.process.stderr is not None
-        said, printed = _Said(self.worker.lines), _Printed(Lines(self.worker.process.stderr.fileno()))
+        messages, output = _Messages(self.worker.lines), _Output(Lines(self.worker.process.stderr.fileno()))
         pace = _Pace(self.pid)
         with selectors.DefaultSelector() as selector:
-            for source in (said, printed):
+            for source in (messages, output):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
-            while said.lines.is_open:
+            while messages.lines.is_open:
                 has_ended = not self.worker.is_alive
                 ready = selector.select(timeout=TICK_SECONDS)
-                if has_ended and not any(key.data is said for key, _ in ready):
+                if has_ended and not any(key.data is messages for key, _ in ready):
                     break  # what it has started may hold the pipe, and print
                 for key, _ in ready:
                     for event in key.data.events():
                         pace.hear(event)
                         if isinstance(event, Ended):
-                            yield from printed.rest()  # what was printed before it
+                            yield from output.rest()  # what was printed before it
                             yield event
                             return
                         yield event
                     if not key.data.lines.is_open:
                         selector.unregister(key.fd)
                 if late := pace.late(limits):
-                    yield from printed.rest()
+                    yield from output.rest()
                     yield late
                     return
                 yield pace.tick()
-        yield from printed.rest()
+        yield from output.rest()
         yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
 
     def _running(self, job: Job) -> Location | None:
@@ -183,7 +183,7 @@ def thread_seconds(pid: int) -> float:
         return 0.0
 
 
-class _Said:
+class _Messages:
     """What the child says, as events."""
 
     def __init__(self, lines: Lines) -> None:
@@ -194,7 +194,7 @@ class _Said:
         return [event for line in self.lines.read() if (event := decode(line))]
 
 
-class _Printed:
+class _Output:
     """What the learner's file prints: so many lines, each no longer than so many bytes, and what was cut."""
 
     def __init__(self, lines: Lines) -> None:
