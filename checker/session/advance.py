@@ -13,7 +13,7 @@ from dataclasses import replace
 from checker import events
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation
-from checker.session.state import PASSED, WAS_PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, said
+from checker.session.state import PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, said
 from checker.session.verdict import decide
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
@@ -116,8 +116,9 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         return state, effects + ([said(only)] if claim.mark == FAIL else [])
     if state.has_failed:
         state = replace(state, held=(*state.held, claim.claim))
-        is_taken_back = claim.mark == FAIL and state.phase in WAS_PASSED
-        return state, [Kept(passed=False)] if is_taken_back else []
+        if state.has_passed:
+            return replace(state, phase=Phase.TAKEN_BACK), [Kept(passed=False)]
+        return state, []
     return _rows(state, [claim])
 
 
@@ -152,20 +153,20 @@ def _held(state: State) -> Advanced:
 def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
-    plan, effects = state.plan, list[Effect]()
+    plan = state.plan
     if stage == DRAWN and plan.compiles and state.numbers_are_right:
-        effects.append(said(f"Pass: the outputs match {plan.recorded_from}'s ({seconds:.1f} s)."))
-    if stage in (TRACING, COMPILED) and TRACED not in state.marks and not state.verdict:
+        return state, [said(f"Pass: the outputs match {plan.recorded_from}'s ({seconds:.1f} s).")]
+    is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
+    if is_compiled and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
     if stage == TRACING and state.numbers_are_right and plan.is_kept:
-        state = replace(state, phase=Phase.COMPILING)
-        effects.append(Kept(passed=True))
-    return state, effects
+        return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
+    return state, []
 
 
 def _ticked(state: State, tick: events.Tick) -> Advanced:
     """Say that the learner may go on, if the file has passed and MAX compiles for long."""
-    if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING or state.has_failed:
+    if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING:
         return state, []
     return replace(state, phase=Phase.GOING_ON), [
         said("Shape check passed: this step is complete.", aside=True),
@@ -206,7 +207,7 @@ def _said_of(state: State, verdict: Verdict) -> list[Effect]:
     """Return what is said of a failure besides its explanations, and the numbers that were asked for."""
     effects = list[Effect]()
     task, options, offers = state.plan.task, state.plan.options, state.plan.offers
-    if state.has_failed and state.phase in WAS_PASSED:
+    if state.phase is Phase.TAKEN_BACK:
         effects.append(said(_taken_back(state)))
     with_numbers = [why.about for why in verdict.explanations if why.numbers and why.about]
     if state.drawn_failed:

@@ -18,13 +18,11 @@ class Phase(Enum):
 
     UNREAD = auto()  # nothing is known of the file
     TRYING = auto()  # claims are tried
-    COMPILING = auto()  # the file has passed, and only MAX's compiler can take that back
+    COMPILING = auto()  # the file has passed, which is kept, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
+    TAKEN_BACK = auto()  # once compiled, a claim does not hold
     AFTER = auto()  # the verdict is out, and the claims on a GPU follow
     OVER = auto()
-
-
-WAS_PASSED = (Phase.COMPILING, Phase.GOING_ON)  # what passed was kept; a claim that fails now takes it back
 
 
 # ---------------------------------------------------------------- what follows from an event
@@ -223,7 +221,7 @@ class State:
         """Whether a pass is kept: as the verdict, or until the compiler takes it back."""
         if self.verdict:
             return self.verdict.status == PASSED
-        return self.phase in WAS_PASSED and not self.has_failed
+        return self.phase in (Phase.COMPILING, Phase.GOING_ON)
 
     @property
     def is_complete(self) -> bool:

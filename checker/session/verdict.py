@@ -10,7 +10,7 @@ from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, STARTING, WAITING
-from checker.session.state import FAILED, PASSED, WAS_PASSED, State, Verdict
+from checker.session.state import FAILED, PASSED, Phase, State, Verdict
 
 
 def decide(state: State) -> Verdict:
@@ -69,7 +69,7 @@ def _interrupted(state: State) -> Verdict:
         kept = "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."
         return Verdict(PASSED, words=(kept,))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
-    if state.phase in WAS_PASSED:
+    if state.phase is Phase.TAKEN_BACK:
         known = "once compiled, a claim does not hold, and the pass is taken back"
     return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))
 

@@ -318,7 +318,8 @@ def test_what_follows_from_events(events, lines):
 def test_a_check_goes_through_its_phases():
     events = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
     phases = [folded(events[:count])[0].phase for count in range(len(events) + 1)]
-    assert list(dict.fromkeys(phases)) == [*Phase]
+    assert list(dict.fromkeys(phases)) == [phase for phase in Phase if phase is not Phase.TAKEN_BACK]
+    assert folded([*TO_COMPILE, LONG, FAILS_COMPILED, LONG])[0].phase is Phase.TAKEN_BACK
 
 
 #: Options -> how a right file is passed with them, and what is kept of it.
