@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from checker.lines import Worker
+from checker.lines import Lines, Worker
 
 ECHO = """
 from checker.lines import Employer
@@ -45,6 +45,19 @@ def test_messages_go_both_ways_and_what_is_printed_is_none():
     worker.stop()
     worker.stop()
     assert not worker.is_alive
+
+
+def test_lines_come_once_they_are_complete_and_at_the_end_also_the_last():
+    reading, writing = os.pipe()
+    lines = Lines(reading)
+    os.write(writing, b"one\ntwo\nthr")
+    assert lines.read() == [b"one", b"two"]
+    os.write(writing, b"ee")
+    assert lines.read() == []
+    os.close(writing)
+    assert lines.read() == [b"three"]
+    assert not lines.is_open
+    os.close(reading)
 
 
 @pytest.mark.parametrize("program", BAD.values(), ids=BAD)

@@ -10,11 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pexpect
 import pytest
 
 from checker.course.steps import ROOT
+from checker.errors import UserError
+from cli import setup
 from cli.setup import FOR_LEARNERS
 
 MODULES = (
@@ -168,6 +171,16 @@ def test_a_setup_that_fails_says_why_and_is_taken_up_again(clone, spoil, others,
     if reason.startswith(".venv is") or (clone / ".venv").is_file():
         (clone / ".venv").unlink()
     assert run(clone).returncode == 0
+
+
+def test_a_full_disk_is_named_where_packages_cannot_be_installed(monkeypatch):
+    monkeypatch.setattr(setup, "installer", lambda lock: [])
+    monkeypatch.setattr(setup, "succeeds", lambda command, lock: False)
+    for free, is_named in ((1.9e9, True), (2.1e9, False)):
+        monkeypatch.setattr(setup.shutil, "disk_usage", lambda path, free=free: SimpleNamespace(free=free))
+        with pytest.raises(UserError) as failed:
+            setup.install_list("learn", 0)
+        assert ("The disk has 1.9 GB left." in str(failed.value)) is is_named
 
 
 def setting_up(clone):

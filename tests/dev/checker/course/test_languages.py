@@ -45,6 +45,12 @@ struct Operation:
 '''
 
 
+def test_a_caret_stands_below_what_is_no_python():
+    with pytest.raises(Unreadable) as refused:
+        PYTHON.refuse("def f():\n    x = 1 +* 2\n", "")
+    assert refused.value.location.as_lines() == ["x = 1 +* 2", "       ^"]
+
+
 def test_the_functions_of_a_file_and_their_lines():
     lines = SOLUTION.splitlines()
     functions = MOJO.functions(SOLUTION).items()

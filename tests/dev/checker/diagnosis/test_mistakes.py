@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from checker.course.steps import find_step
 from checker.diagnosis import mistakes
 from checker.diagnosis.outcomes import Outcome, Raised, sketch
-from checker.events import FAIL
+from checker.events import FAIL, PASS, WAITS
 
 
 def error(text):
@@ -29,3 +30,9 @@ NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))
 def test_a_mistake_is_known_by_numbers_or_by_an_error_to_the_letter(seen, answer, numbers, letter):
     assert mistakes.by_numbers({"claim": seen}, {"claim": answer}) == numbers
     assert mistakes.to_the_letter({"claim": seen}, {"claim": answer}) == letter
+
+
+def test_a_claim_that_waits_for_a_blank_rules_no_mistake_out():
+    known = mistakes.KnownMistakes(find_step("s07"), {"it": {"one": NUMBERS, "other": Outcome(PASS)}})
+    assert known.that_agree({"one": NUMBERS, "other": Outcome(WAITS)}, ["it"]) == ["it"]
+    assert known.that_agree({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []

@@ -1,6 +1,7 @@
 """A check as one object of JSON, which ``verdict.schema.json`` describes, and its parts as they come."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import jsonschema
@@ -8,12 +9,13 @@ import pytest
 
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
+from checker.events import Ended, Options
 from checker.session import records
 from checker.session.printer import View
 from checker.session.records import Records, verdict_record
 from checker.session.session import Session
 from checker.session.state import FAILED, PASSED, State
-from tests.dev.checker.session.test_advance import CHECKS, PLAN
+from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, PLAN
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 
@@ -31,6 +33,17 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
         jsonschema.validate(record, SCHEMA)
         assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(session.verdict.status, "interrupted")
         assert record["complete"] == ("kept: pass, compiled" in lines)
+
+
+@pytest.mark.parametrize(("compiles", "events"), [(True, CHECKS["a pass"][0]), (False, [*NUMBERS_RIGHT, Ended()])])
+def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compiles, events):
+    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
+    session = Session(find_step("s07"), View())
+    session.state = State(replace(PLAN, options=Options(compile=compiles)))
+    for event in events:
+        session.hear(event)
+    record = verdict_record(session)
+    assert (record["verdict"], record["complete"]) == ("pass", compiles)
 
 
 def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):
