@@ -9,7 +9,8 @@ from tools import lock
 
 def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch, tmp_path):
     def uv(folder, command):
-        (folder / "uv.lock").write_text('[[package]]\nname = "numpy"\n[[package]]\nname = "nvidia-nccl-cu12"\n')
+        names = ("numpy", "nvidia-nccl-cu12", "triton")
+        (folder / "uv.lock").write_text("".join(f'[[package]]\nname = "{name}"\n' for name in names))
         return " ".join(command[len(lock.EXPORT) :])
 
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
@@ -19,4 +20,4 @@ def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch,
     assert lock.write_requirements() == 0
     written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
     options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
-    assert written == {name: f"--prune=nvidia-nccl-cu12{option}" for name, option in options.items()}
+    assert written == {name: f"--prune=nvidia-nccl-cu12 --prune=triton{option}" for name, option in options.items()}
