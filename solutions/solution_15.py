@@ -6,7 +6,6 @@ import math
 from functools import partial
 from typing import Protocol
 
-import numpy as np
 from max.dtype import DType
 from max.experimental import functional as F
 from max.experimental.nn import Module
@@ -22,7 +21,8 @@ class PagedCache(Protocol):
     """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
 
     ``row_offsets``, uint32 [batch + 1], says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up
-    to ``row_offsets[i + 1]``, which is excluded. ``checker/max_adapter/paged_cache.py`` has the cache of MAX's server.
+    to ``row_offsets[i + 1]``, which is excluded; every request has one at least. The cache of MAX's server is in
+    ``checker/max_adapter/paged_cache.py``.
     Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
     for the pages; Yu et al., "Orca" (2022), for one sequence of all requests, which only attention takes apart.
     """
@@ -40,10 +40,9 @@ class PagedCache(Protocol):
 
 
 def ragged_positions(
-    input_ids: Tensor, row_offsets: Tensor, past: Tensor
-) -> Tensor:  # [tokens], [batch + 1], [batch] -> int64 [tokens]
-    """Return every token's position in its own request, of which ``past`` tokens are in the cache already."""
-    rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
+    rows: Tensor, row_offsets: Tensor, past: Tensor
+) -> Tensor:  # int64 [tokens], [batch + 1], [batch] -> int64 [tokens]
+    """Return the position that the token of each row has in its request, with ``past`` tokens in the cache already."""
     starts = row_offsets[:-1].cast(DType.int64)  # [batch]
     ends = row_offsets[1:].cast(DType.int64)  # [batch]
     past = past.cast(DType.int64)  # [batch]
@@ -51,19 +50,6 @@ def ragged_positions(
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
     return rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)
-
-
-def slots_of(
-    page_table: np.ndarray, request: np.ndarray, positions: np.ndarray, page_size: int
-) -> np.ndarray:  # int64 [batch, pages], [tokens], [tokens] -> [tokens]
-    """Return the slots in which tokens keep their keys and values.
-
-    MAX's kernels do this inside ``store`` and ``attend``; nothing here calls it. The memory is cut into pages of
-    ``page_size`` slots. A row of ``page_table`` lists a request's pages, in the order of its text, from anywhere.
-    """
-    # Find each token's page, and its place in that page. (2 lines)
-    page = page_table[request, positions // page_size]  # [tokens]
-    return page * page_size + positions % page_size
 
 
 def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
@@ -79,8 +65,8 @@ def paged_attention(
     # Let the cache attend in place of _attn. (4 lines)
     query, key, value = attention._qkv(hidden_states)  # 3 x [head, tokens, head_dim]
     cache.store(layer, key, value, row_offsets)
-    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
-    return attention.c_proj(attention._merge_heads(attn_output))
+    heads = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))  # [head, tokens, head_dim]
+    return attention.c_proj(attention._merge_heads(heads))
 
 
 class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
@@ -93,12 +79,12 @@ class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
         self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        transformer = self.transformer
+        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
         # Run the model on all rows; the head is needed for the last one of each request. (7 lines)
-        positions = ragged_positions(input_ids, row_offsets, cache.past)
-        hidden_states = transformer.wte(input_ids) + transformer.wpe(positions)  # [tokens, embd]
-        for layer, block in enumerate(transformer.h):
+        positions = ragged_positions(rows, row_offsets, cache.past)
+        hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)  # [tokens, embd]
+        for layer, block in enumerate(self.transformer.h):
             attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
-        return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))
+        return self.lm_head(self.transformer.ln_f(last_rows(hidden_states, row_offsets)))

@@ -26,8 +26,6 @@ BATCH = 3
 VOCAB_AXES = ("request", "logit")
 ROWS = ("row", "channel")
 
-TABLES = np.array([[9, 4, 3, 17, 2], [0, 8, 12, 5, 1], [7, 6, 10, 11, 13]])  # the pages of three requests
-
 #: What the requests bring in each call: a first part of each prompt, then single tokens, parts of a prompt and both.
 CALLS = ((3, 1, 5), (1, 1, 1), (2, 4, 1), (1, 1, 1))
 
@@ -164,29 +162,13 @@ def test_positions(step):
     def right(batch):
         counts, held = batch
         places = np.concatenate([np.arange(at, at + count) for at, count in zip(held, counts, strict=True)])
-        tokens = np.zeros(sum(counts), np.int64)
-        result = run(step.ragged_positions, tokens, offsets_of(counts), np.array(held, np.uint32))
+        result = run(step.ragged_positions, np.arange(sum(counts)), offsets_of(counts), np.array(held, np.uint32))
         equal(result, places, ("row",), what="ragged_positions", whose="the right number")
 
     first, later, many = ((3, 1, 5), (0, 0, 0)), ((3, 1, 5), (2, 0, 500)), ((1,) * 300, (0,) * 300)
     others = ((1, 1, 1), (3, 1, 5)), ((2, 4, 1), (4, 0, 6)), ((7,), (2,))
     # The same shape again: nothing is kept of another call. Many: more requests than int8 and uint8 can count.
     for_each((first, later, first, *others, many), right)
-
-
-@about("slots_of")
-def test_slots(step):
-    """Every token has its slot: those of the page that its request's table lists for its position, in their order."""
-
-    def right(page_size):
-        tables, requests = TABLES.copy(), np.array([0, 1, 1, 1, 2, 2, 0])
-        positions = np.array([4, 0, 1, 2, 2, 3, page_size])
-        pages = [tables[whose, place // page_size] for whose, place in zip(requests, positions, strict=True)]
-        slots = np.array(pages) * page_size + positions % page_size
-        result = step.slots_of(tables, requests, positions, page_size)
-        equal(result, slots, ("row",), what=f"slots_of, with pages of {page_size},", whose="the right slot")
-
-    for_each((2, 1, 3, 16), right)
 
 
 @about("last_rows")
@@ -288,7 +270,3 @@ def test_compiled(step, config, whole, device):
         result = pages(ragged(ids, held, counts), counts)
         held += counts
         equal(result, wanted(logits, held), VOCAB_AXES, what=f"the compiled model on {device}")
-    requests = np.repeat(np.arange(BATCH), held)
-    positions = np.concatenate([np.arange(count) for count in held])
-    slots = np.sort(step.slots_of(pages.table, requests, positions, page_size))
-    equal(slots, pages.filled(), ("slot",), what="what slots_of returns", whose="the slots that MAX has filled")

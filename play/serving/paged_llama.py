@@ -10,6 +10,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from solutions.llama import LlamaForCausalLM
+from solutions.solution_06 import position_ids
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_15 import PagedCache, last_rows, ragged_positions
 from solutions.solution_24 import rotary_angles, rotate
@@ -48,7 +49,8 @@ class ServedLlama(Module[[Tensor, Tensor, PagedCache], Tensor]):
         self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        positions = ragged_positions(input_ids, row_offsets, cache.past)
+        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
+        positions = ragged_positions(rows, row_offsets, cache.past)
         angles = rotary_angles(positions.unsqueeze(0), self.config)  # [1, tokens, head_dim / 2]
         hidden_states = self.model.embed_tokens(input_ids).unsqueeze(0)  # [1, tokens, embd]
         for layer, block in enumerate(self.model.layers):

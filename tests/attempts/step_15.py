@@ -2,19 +2,17 @@
 
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
 PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)"
-PAGE = "page = page_table[request, positions // page_size]"
-SLOT = "return page * page_size + positions % page_size"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
 QKV = "query, key, value = attention._qkv(hidden_states)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
-ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))\n"
-PROJECT = "return attention.c_proj(attention._merge_heads(attn_output))"
-EMBED = "transformer.wte(input_ids) + transformer.wpe(positions)"
+ATTEND = "    heads = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))"
+PROJECT = "return attention.c_proj(attention._merge_heads(heads))"
+EMBED = "self.transformer.wte(input_ids) + self.transformer.wpe(positions)"
 PARTIAL = "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
 ATTENDED = "pre_norm_residual(hidden_states, block.ln_1, attend)"
 FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
-HEAD = "return self.lm_head(transformer.ln_f(last_rows(hidden_states, row_offsets)))"
-POSITIONS = "positions = ragged_positions(input_ids, row_offsets, cache.past)"
+HEAD = "return self.lm_head(self.transformer.ln_f(last_rows(hidden_states, row_offsets)))"
+POSITIONS = "positions = ragged_positions(rows, row_offsets, cache.past)"
 
 MISTAKES = {
     "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
@@ -34,34 +32,6 @@ MISTAKES = {
     "The signs are swapped: a place is the row minus the start of its request, plus what the cache holds of it.": {
         PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(past, request, axis=0)"
     },
-    "The position itself looks up the page; divide it by page_size first, without a rest.": {
-        PAGE: "page = page_table[request, np.minimum(positions, page_table.shape[1] - 1)]"
-    },
-    "The place in the page is looked up, % page_size; its page has the number // page_size.": {
-        PAGE: PAGE.replace("//", "%")
-    },
-    "This is the page; a token has one of its slots: page * page_size plus the place in the page.": {
-        SLOT: "return page"
-    },
-    "This is the first slot of the page; add the place in it: positions % page_size.": {
-        SLOT: "return page * page_size"
-    },
-    "The place in the page is positions % page_size; this adds the whole position.": {
-        SLOT: SLOT.replace(" % page_size", "")
-    },
-    "A page has page_size slots, so page p begins at p * page_size.": {SLOT: "return page + positions % page_size"},
-    "The table is left out, as if the pages of a request lay behind each other; they may lie anywhere.": {
-        PAGE: "page = request * page_table.shape[1] + positions // page_size"
-    },
-    "Every token looks into the table of the first request; take the row of its own.": {
-        PAGE: PAGE.replace("request, ", "0, ")
-    },
-    "page_table[request][…] takes rows of rows; one pair of brackets has both: page_table[request, …].": {
-        PAGE: "page = page_table[request][positions // page_size]"
-    },
-    "The table is read with its axes swapped; it has a row for every request.": {
-        PAGE: "page = page_table.T[request, positions // page_size]"
-    },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
         LAST: "F.gather(hidden_states, F.min(F.stack([row_offsets[1:].cast(DType.int64), "
         "F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), "
@@ -74,7 +44,7 @@ MISTAKES = {
     "All rows are returned; take the last one of each request.": {LAST: "hidden_states"},
     "Nothing is stored: keys and values must be in the cache before attention looks for them.": {STORE: ""},
     "Attention comes before the new keys and values are stored, so a token cannot see itself.": {
-        STORE + ATTEND: ATTEND + STORE
+        f"{STORE}{ATTEND}  # [head, tokens, head_dim]\n": f"{ATTEND}\n{STORE}"
     },
     "Key and value are swapped in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
     "The keys are stored as values too.": {"store(layer, key, value,": "store(layer, key, key,"},
@@ -109,33 +79,31 @@ MISTAKES = {
     "The scores are divided by head_dim itself; divide by its square root.": {
         "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
     },
-    "c_proj is not applied: the heads are joined but never mixed.": {
-        PROJECT: "return attention._merge_heads(attn_output)"
-    },
+    "c_proj is not applied: the heads are joined but never mixed.": {PROJECT: "return attention._merge_heads(heads)"},
     "The heads are joined by a reshape, which mixes tokens and heads; _merge_heads brings them side by side.": {
-        PROJECT: "return attention.c_proj(attn_output.reshape(hidden_states.shape))"
+        PROJECT: "return attention.c_proj(heads.reshape(hidden_states.shape))"
     },
     "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
-        POSITIONS: "positions = position_ids(input_ids.shape[0], device=input_ids.device)"
+        POSITIONS: "positions = rows"
     },
-    "The positions are left out.": {EMBED: "transformer.wte(input_ids)"},
+    "The positions are left out.": {EMBED: "self.transformer.wte(input_ids)"},
     "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
         PARTIAL: "pass",
         ATTENDED: "hidden_states",
-        FED: "transformer.h(hidden_states.unsqueeze(0)).squeeze(0) if layer == 0 else hidden_states",
+        FED: "self.transformer.h(hidden_states.unsqueeze(0)).squeeze(0) if layer == 0 else hidden_states",
     },
     "The layer given to the cache is always 0; count the blocks.": {PARTIAL: PARTIAL.replace("layer=layer", "layer=0")},
     "The layers are counted from 1; the cache counts from 0.": {
-        "enumerate(transformer.h)": "enumerate(transformer.h, 1)"
+        "enumerate(self.transformer.h)": "enumerate(self.transformer.h, 1)"
     },
     "The feed-forward network is left out of the blocks.": {FED: "hidden_states"},
     "The residual around attention is left out.": {ATTENDED: "attend(block.ln_1(hidden_states))"},
     "ln_f is left out before the head.": {HEAD: "return self.lm_head(last_rows(hidden_states, row_offsets))"},
     "The head is left out: what comes out is hidden states, not logits.": {
-        HEAD: "return transformer.ln_f(last_rows(hidden_states, row_offsets))"
+        HEAD: "return self.transformer.ln_f(last_rows(hidden_states, row_offsets))"
     },
     "forward returns the logits of every token; a server asks for the last one of each request.": {
-        HEAD: "return self.lm_head(transformer.ln_f(hidden_states))"
+        HEAD: "return self.lm_head(self.transformer.ln_f(hidden_states))"
     },
 }
 
@@ -145,16 +113,8 @@ ALTERNATIVES = {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
         "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",
     },
-    "divmod": {
-        f"{PAGE}  # [tokens]\n    {SLOT}": "number, place = np.divmod(positions, page_size)\n"
-        "    return page_table[request, number] * page_size + place"
-    },
-    "slots of all pages, then one": {
-        f"{PAGE}  # [tokens]\n    {SLOT}": "slots = page_table[:, :, None] * page_size + np.arange(page_size)\n"
-        "    return slots.reshape(len(page_table), -1)[request, positions]"
-    },
     "the head before the last rows": {
-        HEAD: "return last_rows(self.lm_head(transformer.ln_f(hidden_states)), row_offsets)"
+        HEAD: "return last_rows(self.lm_head(self.transformer.ln_f(hidden_states)), row_offsets)"
     },
     "chunk": {
         QKV: "query, key, value = map(attention._split_heads, F.chunk(attention.c_attn(hidden_states), 3, axis=-1))"
@@ -165,7 +125,7 @@ ALTERNATIVES = {
         "    query, key, value = (qkv[:, part].transpose(0, 1) for part in range(3))"
     },
     "heads joined by hand": {
-        PROJECT: "attn_output = attn_output.transpose(0, 1).reshape(hidden_states.shape)\n"
+        PROJECT: "attn_output = heads.transpose(0, 1).reshape(hidden_states.shape)\n"
         "    return attention.c_proj(attn_output)"
     },
     "the residuals by hand": {
@@ -195,19 +155,16 @@ HABITS = {
             "return hidden_states[row_offsets[1:] - 1]"
         )
     },
-    "div with a rounding mode": {
-        PAGE: PAGE.replace("positions // page_size", "positions.div(page_size, rounding_mode='floor')")
-    },
     "view": {
-        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).view(-1, attention.embed_dim))",
+        PROJECT: "return attention.c_proj(heads.transpose(0, 1).view(-1, attention.embed_dim))",
     },
-    "flatten": {PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).flatten(1))"},
+    "flatten": {PROJECT: "return attention.c_proj(heads.transpose(0, 1).flatten(1))"},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "the scale is a number in paged_attention": {"1 / math.sqrt(attention.head_dim)": "1 / math.sqrt(5)"},
     "the width of the embedding is a number in paged_attention": {
-        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).reshape([-1, 15]))"
+        PROJECT: "return attention.c_proj(heads.transpose(0, 1).reshape([-1, 15]))"
     },
 }

@@ -72,10 +72,5 @@ class Pages:
         self.held += counts
         return np.from_dlpack(logits.to(CPU()))
 
-    def filled(self) -> np.ndarray:  # -> [slots]
-        """Return the slots in which something was written."""
-        memory = np.from_dlpack(self.blocks.to(CPU()))  # [page, key or value, layer, slot, head, head_dim]
-        return np.flatnonzero(memory.any(axis=(1, 2, 4, 5)))
-
     def _buffer(self, array: np.ndarray, dtype: DType) -> Buffer:
         return Buffer.from_numpy(np.ascontiguousarray(array, dtype=dtype.to_numpy())).to(self.device)

@@ -371,7 +371,7 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course):
 
 
 @pytest.mark.parametrize("problem", ["raise ValueError('mine')", "raise SystemExit('mine')"])
-@pytest.mark.parametrize("begins", ["        transformer = self.transformer\n", "def last_rows("])
+@pytest.mark.parametrize("begins", ["        positions = ragged_positions(", "def last_rows("])
 def test_mine_is_what_is_served_and_the_step_that_ends_it_is_named(problem, begins, course):
     """In the process that runs the model, or where the steps are imported."""
     for number in range(1, 16):
