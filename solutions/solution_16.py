@@ -30,7 +30,7 @@ def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
 def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
     """Return the logarithm of each token's probability; it is finite for large logits too."""
     # Take the logarithm of the softmax, without an exponential that overflows. (2 lines)
-    shifted = logits - F.max(logits, axis=-1)
+    shifted = logits - F.max(logits, axis=-1)  # F.max keeps the axis: [..., 1]
     return shifted - F.log(F.sum(F.exp(shifted), axis=-1))
 
 
@@ -58,7 +58,7 @@ def cross_entropy_backward(
 ) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of ``cross_entropy`` with respect to the logits: 0 where no label is to be predicted."""
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
-    vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
+    vocab = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
     # Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
     grad = (F.softmax(logits) - one_hot) / count_valid(targets)
@@ -66,7 +66,7 @@ def cross_entropy_backward(
 
 
 def perplexity(loss: float) -> float:
-    """Return among how many equally likely tokens a guess costs ``loss`` nats; above 709.78, OverflowError."""
+    """Return among how many equally likely tokens a guess costs ``loss`` nats; from 709.8 on, OverflowError."""
     # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)
 

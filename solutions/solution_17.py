@@ -50,9 +50,10 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]: 1 over the standard deviation
     normalized = centered * rstd
-    # Remove from the gradient of normalized what the norm ignores, the shift and the stretch. (3 lines)
-    g = grad * weight  # the gradient of normalized
-    grad_x = rstd * (g - F.mean(g, axis=-1) - normalized * F.mean(g * normalized, axis=-1))
+    # Remove from the gradient of normalized what the norm ignores, the shift and the stretch. (4 lines)
+    grad_normalized = grad * weight
+    stretch = normalized * F.mean(grad_normalized * normalized, axis=-1)
+    grad_x = rstd * (grad_normalized - F.mean(grad_normalized, axis=-1) - stretch)
     return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)
 
 

@@ -55,13 +55,13 @@ def cross_entropy_backward(
 ) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of ``cross_entropy`` with respect to the logits: 0 where no label is to be predicted."""
     targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
-    vocab = Tensor.arange(int(logits.shape[-1]), dtype=targets.dtype, device=targets.device)
+    vocab = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
     # TODO: Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     raise NotImplementedError
 
 
 def perplexity(loss: float) -> float:
-    """Return among how many equally likely tokens a guess costs ``loss`` nats; above 709.78, OverflowError."""
+    """Return among how many equally likely tokens a guess costs ``loss`` nats; from 709.8 on, OverflowError."""
     # TODO: Turn the surprise into a number of equally likely tokens. (1 line)
     raise NotImplementedError
 

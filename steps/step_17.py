@@ -46,7 +46,7 @@ def layer_norm_backward(
     centered = x - F.mean(x, axis=-1)
     rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)  # [..., 1]: 1 over the standard deviation
     normalized = centered * rstd
-    # TODO: Remove from the gradient of normalized what the norm ignores, the shift and the stretch. (3 lines)
+    # TODO: Remove from the gradient of normalized what the norm ignores, the shift and the stretch. (4 lines)
     raise NotImplementedError
 
 

@@ -8,10 +8,11 @@ DU = "du = factor * (1 + 3 * cubic * x * x)"
 DERIVATIVE = "derivative = 0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * du"
 GELU = "return grad * derivative"
 RSTD = "rstd = F.rsqrt(F.mean(centered * centered, axis=-1) + eps)"
-WEIGHTED = "g = grad * weight  # the gradient of normalized"
-MEAN = "F.mean(g, axis=-1)"
-ALONG = "normalized * F.mean(g * normalized, axis=-1)"
-NORM_X = f"grad_x = rstd * (g - {MEAN} - {ALONG})"
+WEIGHTED = "grad_normalized = grad * weight"
+MEAN = "F.mean(grad_normalized, axis=-1)"
+ALONG = "normalized * F.mean(grad_normalized * normalized, axis=-1)"
+STRETCH = f"stretch = {ALONG}"
+NORM_X = f"grad_x = rstd * (grad_normalized - {MEAN} - stretch)"
 NORM = "return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)"
 SCATTER = "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))"
 
@@ -114,9 +115,11 @@ MISTAKES = {
         NORM_X: NORM_X.replace(f" - {MEAN}", "")
     },
     "The part along the normalized token is not subtracted: the token's variance moves with each channel.": {
-        NORM_X: NORM_X.replace(f" - {ALONG}", "")
+        NORM_X: NORM_X.replace(" - stretch", "")
     },
-    "Both means are missing: the token's mean and its variance move with each channel.": {NORM_X: "grad_x = rstd * g"},
+    "Both means are missing: the token's mean and its variance move with each channel.": {
+        NORM_X: "grad_x = rstd * grad_normalized"
+    },
     "The variance is the mean square less the squared mean, where float32 loses the digits of a token far from 0.": {
         RSTD: "mean = F.mean(x, axis=-1)\n    rstd = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
     },
@@ -125,18 +128,18 @@ MISTAKES = {
         RSTD: "rstd = 1 / (F.sqrt(F.mean(centered * centered, axis=-1)) + eps)"
     },
     "eps is a number of its own here; take the one that is given.": {RSTD: RSTD.replace("eps", "1e-5")},
-    "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "g = grad"},
+    "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "grad_normalized = grad"},
     "The weight is missing from the mean that is subtracted: take the mean of grad * weight.": {
         NORM_X: NORM_X.replace(MEAN, "F.mean(grad, axis=-1)")
     },
     "The weight is missing from the part along the normalized token: start from grad * weight there too.": {
-        NORM_X: NORM_X.replace("g * normalized", "grad * normalized")
+        STRETCH: STRETCH.replace("grad_normalized * normalized", "grad * normalized")
     },
     "grad is divided by the weight; multiply: the weight comes after the normalization.": {
-        WEIGHTED: "g = grad / weight"
+        WEIGHTED: "grad_normalized = grad / weight"
     },
     "The gradient of x is not multiplied by rstd, 1 over the standard deviation.": {
-        NORM_X: f"grad_x = g - {MEAN} - {ALONG}"
+        NORM_X: f"grad_x = grad_normalized - {MEAN} - stretch"
     },
     "The gradient of x is multiplied by the variance's root; divide by it: times rstd.": {
         NORM_X: NORM_X.replace("rstd * (", "1 / rstd * (")
@@ -144,26 +147,25 @@ MISTAKES = {
     "rstd is there twice; the gradient of x is multiplied by it once.": {
         NORM_X: NORM_X.replace("rstd * (", "rstd * rstd * (")
     },
-    "The part along the normalized token is added; subtract it.": {NORM_X: NORM_X.replace(f"- {ALONG}", f"+ {ALONG}")},
+    "The part along the normalized token is added; subtract it.": {NORM_X: NORM_X.replace("- stretch", "+ stretch")},
     "The mean of the product is subtracted as it is; multiply it by normalized first.": {
-        NORM_X: NORM_X.replace("normalized * F.mean", "F.mean")
+        STRETCH: STRETCH.replace("normalized * F.mean", "F.mean")
     },
     "The mean of grad * weight alone multiplies normalized; take the mean of grad * weight * normalized.": {
-        NORM_X: NORM_X.replace("g * normalized", "g")
+        STRETCH: STRETCH.replace("grad_normalized * normalized", "grad_normalized")
     },
     "The part along the token is made of centered; make it of normalized, both times.": {
-        NORM_X: NORM_X.replace(ALONG, "centered * F.mean(g * centered, axis=-1)")
+        STRETCH: "stretch = centered * F.mean(grad_normalized * centered, axis=-1)"
     },
     "The part along normalized is divided by its own length; divide by the number of channels: F.mean.": {
-        NORM_X: NORM_X.replace(
-            ALONG, "normalized * F.sum(g * normalized, axis=-1) / F.sum(normalized * normalized, axis=-1)"
-        )
+        STRETCH: f"{STRETCH.replace('F.mean', 'F.sum')} / F.sum(normalized * normalized, axis=-1)"
     },
     "The sum of the product is taken, not its mean: everything along the token counts once per channel.": {
-        NORM_X: NORM_X.replace(ALONG, ALONG.replace("F.mean", "F.sum"))
+        STRETCH: STRETCH.replace("F.mean", "F.sum")
     },
-    "The sum of grad * weight is subtracted; subtract its mean.": {NORM_X: NORM_X.replace(MEAN, "F.sum(g, axis=-1)")},
+    "The sum of grad * weight is subtracted; subtract its mean.": {NORM_X: NORM_X.replace("F.mean", "F.sum")},
     "The means run over the tokens; they run over the channels of one token, the last axis.": {
+        STRETCH: STRETCH.replace("axis=-1", "axis=-2"),
         NORM_X: NORM_X.replace("axis=-1", "axis=-2"),
     },
     "The variance is divided by dim - 1; divide it by dim: F.mean.": {
@@ -176,16 +178,18 @@ MISTAKES = {
         NORM: NORM.replace("grad * normalized", "grad * centered")
     },
     "The gradient of weight contains the weight; it must be grad times normalized, added up.": {
-        NORM: NORM.replace("grad * normalized", "g * normalized")
+        NORM: NORM.replace("grad * normalized", "grad_normalized * normalized")
     },
-    "The gradients of weight and bias both contain the weight; make them of grad, not of g.": {
-        NORM: NORM.replace("grad * normalized", "g * normalized").replace("sum_over_rows(grad)", "sum_over_rows(g)")
+    "The gradients of weight and bias both contain the weight; make them of grad alone.": {
+        NORM: NORM.replace("grad * normalized", "grad_normalized * normalized").replace(
+            "sum_over_rows(grad)", "sum_over_rows(grad_normalized)"
+        )
     },
     "The gradient of weight is not added up; all tokens share one weight: sum_over_rows.": {
         NORM: NORM.replace("sum_over_rows(grad * normalized)", "grad * normalized")
     },
     "The gradient of bias contains the weight; the bias is added behind it, so it is the sum of grad.": {
-        NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(g)")
+        NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(grad_normalized)")
     },
     "The gradients of weight and bias are swapped: the order is x, weight, bias.": {
         NORM: "return grad_x, sum_over_rows(grad), sum_over_rows(grad * normalized)"
@@ -253,17 +257,17 @@ ALTERNATIVES = {
         GELU: "return through_x + grad * 0.5 * x * (1 - tanh * tanh) * du",
     },
     "the mean subtracted first": {
-        WEIGHTED: f"{WEIGHTED}\n    g = g - {MEAN}",
+        WEIGHTED: f"{WEIGHTED}\n    grad_normalized = grad_normalized - {MEAN}",
         NORM_X: NORM_X.replace(f" - {MEAN}", ""),
     },
     "sums and the number of channels": {
         NORM_X: "dim = int(x.shape[-1])\n"
-        "    along = normalized * F.sum(g * normalized, axis=-1)\n"
-        "    grad_x = rstd / dim * (dim * g - F.sum(g, axis=-1) - along)",
+        "    along = normalized * F.sum(grad_normalized * normalized, axis=-1)\n"
+        "    grad_x = rstd / dim * (dim * grad_normalized - F.sum(grad_normalized, axis=-1) - along)",
     },
     "through the variance and the mean, one by one": {
-        NORM_X: "grad_variance = -0.5 * rstd * rstd * rstd * F.mean(g * centered, axis=-1)\n"
-        "    grad_centered = rstd * g + 2 * centered * grad_variance\n"
+        NORM_X: "grad_variance = -0.5 * rstd * rstd * rstd * F.mean(grad_normalized * centered, axis=-1)\n"
+        "    grad_centered = rstd * grad_normalized + 2 * centered * grad_variance\n"
         "    grad_x = grad_centered - F.mean(grad_centered, axis=-1)",
     },
     "one over the root": {RSTD: "rstd = 1 / F.sqrt(F.mean(centered**2, axis=-1) + eps)"},
@@ -308,10 +312,10 @@ HABITS = {
     "squares by np.square": {DERIVATIVE: DERIVATIVE.replace("tanh * tanh", "np.square(tanh)")},
     "mul as a method": {GELU: "return grad.mul(derivative)"},
     "mean with dim and keepdim": {
-        NORM_X: NORM_X.replace("F.mean(g * normalized, axis=-1)", "(g * normalized).mean(dim=-1, keepdim=True)")
+        STRETCH: "stretch = normalized * (grad_normalized * normalized).mean(dim=-1, keepdim=True)"
     },
-    "mean with keepdim": {NORM_X: NORM_X.replace(MEAN, "g.mean(-1, keepdim=True)")},
-    "np.mean": {NORM_X: NORM_X.replace(MEAN, "np.mean(g, axis=-1, keepdims=True)")},
+    "mean with keepdim": {NORM_X: NORM_X.replace(MEAN, "grad_normalized.mean(-1, keepdim=True)")},
+    "np.mean": {NORM_X: NORM_X.replace(MEAN, "np.mean(grad_normalized, axis=-1, keepdims=True)")},
     "a gain summed over two axes": {NORM: "return grad_x, (grad * normalized).sum((0, 1)), grad.sum((0, 1))"},
     "index_add_": {SCATTER: "return table.index_add_(0, input_ids.reshape([-1]), rows_of(grad))"},
     "index_add_ of views": {
