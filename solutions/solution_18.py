@@ -21,7 +21,7 @@ def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key]
 def attn_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
-    """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
+    """Go back through step 07's ``_attn``: return the gradients of query, key and value; grad is that of its output."""
     head_dim = int(query.shape[-1])
     # Go back through step 07's attention, from its last operation to its first. (6 lines)
     grad_value = weights.T @ grad  # [..., seq, head_dim]
@@ -42,10 +42,10 @@ def attention_backward(
     mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
     weights = attention._attention_weights(query, key, mask)  # [batch, head, seq, seq]
-    merged = attention._merge_heads(weights @ value)  # [batch, seq, embd]
+    attn_output = attention._merge_heads(weights @ value)  # [batch, seq, embd]
     # Go back through both layers, and through the heads between them. (5 lines)
-    grad_merged, of_c_proj = projection_backward(attention.c_proj, grad, merged)
-    grad_heads = attn_backward(attention._split_heads(grad_merged), query, key, value, weights)
-    grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)  # [batch, seq, 3 * embd]
+    grad_attn_output, of_c_proj = projection_backward(attention.c_proj, grad, attn_output)
+    grads = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)
+    grad_qkv = F.concat([attention._merge_heads(part) for part in grads], axis=-1)  # [batch, seq, 3 * embd]
     grad_input, of_c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)
     return grad_input, named({"c_attn": of_c_attn, "c_proj": of_c_proj})

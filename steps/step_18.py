@@ -21,7 +21,7 @@ def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key]
 def attn_backward(
     grad: Tensor, query: Tensor, key: Tensor, value: Tensor, weights: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [..., seq, head_dim], [..., seq, seq] -> 3 x [..., seq, head_dim]
-    """Return the gradients of query, key and value, where grad is that of ``weights @ value``."""
+    """Go back through step 07's ``_attn``: return the gradients of query, key and value; grad is that of its output."""
     head_dim = int(query.shape[-1])
     # TODO: Go back through step 07's attention, from its last operation to its first. (6 lines)
     raise NotImplementedError
@@ -37,6 +37,6 @@ def attention_backward(
     mask = causal_mask(hidden_states.shape[-2], dtype=hidden_states.dtype, device=hidden_states.device)
     query, key, value = attention._qkv(hidden_states)  # 3 x [batch, head, seq, head_dim]
     weights = attention._attention_weights(query, key, mask)  # [batch, head, seq, seq]
-    merged = attention._merge_heads(weights @ value)  # [batch, seq, embd]
+    attn_output = attention._merge_heads(weights @ value)  # [batch, seq, embd]
     # TODO: Go back through both layers, and through the heads between them. (5 lines)
     raise NotImplementedError

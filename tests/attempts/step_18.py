@@ -10,9 +10,9 @@ SCALED_BACK = f"grad_scores = {BY_SCORES} / {ROOT}"
 BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.T @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
-MERGED = "grad_merged, of_c_proj = projection_backward(attention.c_proj, grad, merged)"
-GRADS = "grad_heads = attn_backward(attention._split_heads(grad_merged), query, key, value, weights)"
-PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grad_heads], axis=-1)"
+MERGED = "grad_attn_output, of_c_proj = projection_backward(attention.c_proj, grad, attn_output)"
+GRADS = "grads = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)"
+PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grads], axis=-1)"
 INPUT = "grad_input, of_c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
 RETURN = 'return grad_input, named({"c_attn": of_c_attn, "c_proj": of_c_proj})'
 
@@ -115,56 +115,56 @@ MISTAKES = {
         ALL_THREE: "return grad_key, grad_value, grad_query"
     },
     "The backward pass skips c_proj: the heads get the gradient of what c_proj took.": {
-        GRADS: GRADS.replace("grad_merged", "grad")
+        GRADS: GRADS.replace("grad_attn_output", "grad")
     },
     "The gradient of c_proj is made with hidden_states; c_proj took the merged heads.": {
-        MERGED: MERGED.replace("grad, merged", "grad, hidden_states")
+        MERGED: MERGED.replace("grad, attn_output", "grad, hidden_states")
     },
-    "The gradient of c_proj is made with heads that are not merged; it took merged.": {
-        MERGED: MERGED.replace("grad, merged", "grad, (weights @ value).reshape(merged.shape)")
+    "The gradient of c_proj is made with heads that are not merged; it took the merged ones.": {
+        MERGED: MERGED.replace("grad, attn_output", "grad, (weights @ value).reshape(attn_output.shape)")
     },
     "projection_backward is given the input of c_proj first; grad comes first.": {
-        MERGED: MERGED.replace("grad, merged", "merged, grad")
+        MERGED: MERGED.replace("grad, attn_output", "attn_output, grad")
     },
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
-        GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged.reshape(query.shape)")
+        GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output.reshape(query.shape)")
     },
     "attn_backward is given grad after value; it comes first.": {
-        GRADS: "grad_heads = attn_backward(query, key, value, attention._split_heads(grad_merged), weights)"
+        GRADS: "grads = attn_backward(query, key, value, attention._split_heads(grad_attn_output), weights)"
     },
     "attn_backward is given grad as it came; split it into heads first.": {
-        GRADS: GRADS.replace("attention._split_heads(grad_merged)", "grad_merged")
+        GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output")
     },
     "The gradients of the heads are merged without being transposed back: _merge_heads does both.": {
         PARTS: PARTS.replace("attention._merge_heads(part)", "part.reshape(hidden_states.shape)")
     },
     "The parts are joined in the order key, query, value; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[1], grad_heads[0], grad_heads[2])")
+        PARTS: PARTS.replace("in grads", "in (grads[1], grads[0], grads[2])")
     },
     "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grad_heads", "in grad_heads[::-1]")
+        PARTS: PARTS.replace("in grads", "in grads[::-1]")
     },
     "The parts are joined in the order query, value, key; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[0], grad_heads[2], grad_heads[1])")
+        PARTS: PARTS.replace("in grads", "in (grads[0], grads[2], grads[1])")
     },
     "The parts are joined in the order value, query, key; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[2], grad_heads[0], grad_heads[1])")
+        PARTS: PARTS.replace("in grads", "in (grads[2], grads[0], grads[1])")
     },
     "The parts are joined in the order key, value, query; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grad_heads", "in (grad_heads[1], grad_heads[2], grad_heads[0])")
+        PARTS: PARTS.replace("in grads", "in (grads[1], grads[2], grads[0])")
     },
     "The parts are added, or joined along the tokens; join them side by side, along the last axis: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
     "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
-        PARTS: "grad_qkv = F.concat(list(grad_heads), axis=-1).transpose(-3, -2)\n"
+        PARTS: "grad_qkv = F.concat(list(grads), axis=-1).transpose(-3, -2)\n"
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
-        INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, merged")
+        INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, attn_output")
     },
     "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
-        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grad_heads[0]),")
+        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grads[0]),")
     },
     "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
@@ -228,19 +228,19 @@ ALTERNATIVES = {
     "multiplied by the inverse square root": {SCALED_BACK: f"grad_scores = {BY_SCORES} * head_dim**-0.5"},
     "permute": {BY_KEY: "grad_key = grad_scores.permute([0, 1, 3, 2]) @ query"},
     "projection_backward written out": {
-        MERGED: "grad_merged = grad @ attention.c_proj.weight\n"
+        MERGED: "grad_attn_output = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
-        "    weight = rows.T @ merged.reshape([-1, merged.shape[-1]])\n"
+        "    weight = rows.T @ attn_output.reshape([-1, attn_output.shape[-1]])\n"
         '    of_c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
     },
     "the heads split and merged by hand": {
-        GRADS: "sizes = [*grad_merged.shape[:-1], attention.num_heads, attention.head_dim]\n"
-        "    grad_heads = attn_backward(grad_merged.reshape(sizes).transpose(1, 2), query, key, value, weights)",
-        PARTS: "merged = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grad_heads]\n"
-        "    grad_qkv = F.concat(merged, axis=2)",
+        GRADS: "sizes = [*grad_attn_output.shape[:-1], attention.num_heads, attention.head_dim]\n"
+        "    grads = attn_backward(grad_attn_output.reshape(sizes).transpose(1, 2), query, key, value, weights)",
+        PARTS: "parts = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grads]\n"
+        "    grad_qkv = F.concat(parts, axis=2)",
     },
     "the parts stacked": {
-        PARTS: "grad_qkv = F.stack([attention._merge_heads(part) for part in grad_heads], axis=-2)\n"
+        PARTS: "grad_qkv = F.stack([attention._merge_heads(part) for part in grads], axis=-2)\n"
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
@@ -271,13 +271,13 @@ HABITS = {
     },
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
-        "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grad_heads]\n"
+        "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grads]\n"
         "    grad_qkv = F.concat(parts, axis=-1)"
     },
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
-        "    grad_merged = grad_merged.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
-        "    grad_heads = attn_backward(grad_merged, query, key, value, weights)"
+        "    grad = grad_attn_output.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
+        "    grads = attn_backward(grad, query, key, value, weights)"
     },
     "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
     "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},

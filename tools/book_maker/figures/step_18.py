@@ -9,7 +9,7 @@ def way_back(draw: Drawing) -> None:
         "hidden_states\n[T, C]",
         "query, key,\nvalue\n[H, T, d]",
         "weights\n[H, T, T]",
-        "merged\n[T, C]",
+        "attn_output\n[T, C]",
         "output\n[T, C]",
     )
     forward, backward = [], []
