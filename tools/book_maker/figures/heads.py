@@ -29,7 +29,7 @@ def smollm2(draw: Drawing) -> None:
 
 def twice(draw: Drawing) -> None:
     """What the clearest induction head takes from each token, where our sentence is read a second time."""
-    read = recorded.RECORDED["heads"][recorded.TWICE]
+    read = recorded.RECORDED["heads"]["twice"]
     tokens = [visible(token) for token in read["tokens"]]
     half = len(tokens) // 2
     weights = 100 * np.array(read["weights"])[half:, : half + 1]  # to the first token that comes again

@@ -22,7 +22,13 @@ from tools.book_maker.values.book_values import config as small
 
 FILE = ROOT / "tools" / "benchmarks" / "figures" / "smollm2.json"
 TEXT = "The whale struck the ship, and it"
-SWAPPED = "The ship struck the whale, and it"
+VARIANTS = (
+    TEXT,
+    "The ship struck the whale, and it",
+    "The whale struck the ship near the island, and it",
+    "The ship was struck by the whale, and it",
+)
+NOUNS = (" ship", " whale", " island")
 TWICE = f"{TEXT} sank. {TEXT} sank."
 NEW_TOKENS = 14  # after the text
 READS = 1000  # letters of Moby Dick
@@ -112,12 +118,20 @@ def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any
     shares[of_small.REPEATED] = of_small.measured(repeated, attention(repeated))["the token after an earlier copy"]
     found: dict[str, Any] = {"highest": {kind: of_small.highest(of_heads) for kind, of_heads in shares.items()}}
     found["mostly the first token"] = int((shares["the first token"] > 0.5).sum())
-    _, *induction = found["highest"][of_small.REPEATED]
-    for text, (layer, head) in {TWICE: induction, SWAPPED: (look["layer"], look["head"])}.items():
+    ids = tokenizer.encode(TWICE).ids
+    attended, logits = forward(ids, weights, config)
+    _, layer, head = found["highest"][of_small.REPEATED]
+    found["twice"] = {
+        "tokens": [tokenizer.decode([token]) for token in ids],
+        "weights": attended[layer, head].round(4).tolist(),
+        "chances": softmax(logits)[range(len(ids) - 1), ids[1:]].round(4).tolist(),  # of each token that follows
+    }
+    found["variants"] = {}
+    for text in VARIANTS:
         ids = tokenizer.encode(text).ids
-        tokens, (weights_of_heads, logits) = [tokenizer.decode([id]) for id in ids], forward(ids, weights, config)
-        found[text] = {"tokens": tokens, "weights": weights_of_heads[layer, head].round(4).tolist()}
-        found[text]["chances"] = softmax(logits)[range(len(ids) - 1), ids[1:]].round(4).tolist()  # of what follows
+        tokens = [tokenizer.decode([token]) for token in ids]
+        taken = forward(ids, weights, config)[0][look["layer"], look["head"], -1]
+        found["variants"][text] = {noun: float(taken[tokens.index(noun)]) for noun in NOUNS if noun in tokens}
     return found
 
 
@@ -164,10 +178,13 @@ def taken(noun: str) -> float:
     return look(noun)["weights"][RECORDED["tokens"].index(noun)]
 
 
-def taken_if_swapped(noun: str) -> float:
-    """Return how much the head that takes the most from the ship takes from a noun if the ship struck the whale."""
-    swapped = RECORDED["heads"][SWAPPED]
-    return swapped["weights"][-1][swapped["tokens"].index(noun)]
+def variants() -> str:
+    """Return the rows of the page's table of sentences: how much of it the head for the ship takes from each noun."""
+    rows = RECORDED["heads"]["variants"].items()
+    return "\n".join(
+        f"| *{text}* | {' | '.join(f'{taken[noun]:.2f}' if noun in taken else '' for noun in NOUNS)} |"
+        for text, taken in rows
+    )
 
 
 def highest(kind: str) -> str:
@@ -185,7 +202,7 @@ def taken_by_the_small_model(noun: str) -> float:
 
 def chances_of_sank() -> tuple[float, float]:
     """Return the probability of what follows it, where our sentence is read for the first and for the second time."""
-    twice = RECORDED["heads"][TWICE]
+    twice = RECORDED["heads"]["twice"]
     first, second = (twice["chances"][at] for at, token in enumerate(twice["tokens"]) if token == " it")
     return first, second
 
