@@ -320,8 +320,10 @@ class Watch:
 
     def seek(self, sought: str, letter: str) -> None:
         """List the steps that a further letter leaves, go to the first of them, or leave the list."""
+        if letter in BACKSPACE:
+            return self.list(sought[:-1])
         if letter not in ("\n", ESC):
-            return self.list(sought[:-1] if letter in BACKSPACE else sought + letter)
+            return self.list(sought + letter if letter.isprintable() else sought)
         self.mode = Watching()
         if letter == ESC:
             return self.say_keys()

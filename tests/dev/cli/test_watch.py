@@ -123,7 +123,7 @@ def test_keys(course, watching, monkeypatch):
     assert re.search(r"^> w01  untouched ", press("l", ENTER), re.MULTILINE)
     assert press("\n").lstrip().startswith("Watching steps/warmup_01.py")
     press("lHX", f"{ENTER}HX")
-    press("\x7fEAD", f"{ENTER}HEAD")
+    press("\x7fE\tAD", f"{ENTER}HEAD")
     assert re.findall(r"^  (w\d+) ", press("S", f"{ENTER}HEADS"), re.MULTILINE) == ["w04"]
     assert press("\n").lstrip().startswith("steps/warmup_04.py")
     assert press("e").lstrip().startswith("steps/warmup_04.py"), "the editor has saved it"
