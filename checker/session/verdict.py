@@ -110,7 +110,8 @@ def _what_happened(state: State, end: Late | Died) -> str:
     if end.limit == STARTING:
         return f"it could not begin within {seconds}"
     if end.limit == COMPILING:
-        return f"MAX was still compiling {end.compiling} after {seconds}"
+        compiler = "Mojo" if end.compiling == events.THE_KERNEL else "MAX"
+        return f"{compiler} was still compiling {end.compiling} after {seconds}"
     if end.limit == WAITING:
         return f"after {seconds}, it still waits for something"
     return f"timed out after {seconds}"

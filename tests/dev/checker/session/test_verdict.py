@@ -45,6 +45,11 @@ LIMITS = {
         "MAX was still compiling your module after 900 s.",
         "has no limit.",
     ),
+    "Mojo's compiler": (
+        Late(COMPILING, 900, compiling="your kernel"),
+        "Mojo was still compiling your kernel after 900 s.",
+        "has no limit.",
+    ),
     "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
 }
 
