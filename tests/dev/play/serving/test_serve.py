@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import cycle, product
 from pathlib import Path
+from types import SimpleNamespace
 
 import httpx
 import numpy as np
@@ -24,7 +25,7 @@ import pytest
 from checker.course.steps import ROOT, SMALL_MODEL
 from play.ending import ENDINGS
 from play.processor import instruction_sets
-from play.serving.options import LARGEST_BODY
+from play.serving.options import LARGEST_BODY, Options
 from tools.course_copy import python
 
 openai = pytest.importorskip("openai")
@@ -399,3 +400,16 @@ def test_without_the_kernels_every_text_is_the_same_and_in_fewer_bits_that_of_ge
         assert text != generated(prompt)
         with Server(*options) as rounded:
             assert prompt + rounded.text(prompt) + "\n" == text
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what MAX's server imports
+@pytest.mark.parametrize(("batch", "queue", "most"), [(32, 256, 128), (2, 3, 5)])
+def test_a_request_may_ask_for_as_many_texts_as_there_are_places(batch, queue, most):
+    from play.serving.max.server import Served  # which patches MAX
+
+    tokenizer = SimpleNamespace(get_vocab=lambda: {"a": 0})
+    checkpoint = SimpleNamespace(
+        name=MODEL, n_positions=CONTEXT, vocab_size=1, encode=list, answers=False, tokenizer=tokenizer
+    )
+    served = SimpleNamespace(checkpoint=checkpoint, options=Options(MODEL, batch=batch, queue=queue))
+    assert Served._limits(served).most_choices == most
