@@ -34,10 +34,10 @@ class LlamaRMSNorm(Module[[Tensor], Tensor]):
 
 
 class LlamaMLP(Module[[Tensor], Tensor]):
-    """Widen every token twice, let one result gate the other, and bring it back to its width.
+    """Project every token up twice, let one result gate the other, and project it back down.
 
-    The gate says how much of each channel passes. Its activation is ``silu(x) = x * sigmoid(x)``.
-    Source: Shazeer, "GLU Variants Improve Transformer" (2020), which calls this SwiGLU.
+    The gate is a factor for each channel, ``silu(x) = x * sigmoid(x)``: near 0 for a very negative ``x``, near ``x``
+    for a large one. Source: Shazeer, "GLU Variants Improve Transformer" (2020), which calls this SwiGLU.
     """
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -46,9 +46,9 @@ class LlamaMLP(Module[[Tensor], Tensor]):
         self.up_proj = Linear(config.hidden_size, config.intermediate_size, bias=False)
         self.down_proj = Linear(config.intermediate_size, config.hidden_size, bias=False)
 
-    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., hidden_size] -> [..., hidden_size]
         """Apply the gate between the way up and the way down."""
         # Make the gate with gate_proj and SiLU, multiply what up_proj makes by it, then down_proj. (3 lines)
         gate = F.silu(self.gate_proj(hidden_states))  # [..., intermediate_size]
-        hidden_states = gate * self.up_proj(hidden_states)
-        return self.down_proj(hidden_states)
+        up = self.up_proj(hidden_states)  # [..., intermediate_size]
+        return self.down_proj(gate * up)

@@ -33,17 +33,17 @@ class LlamaRMSNorm(Module[[Tensor], Tensor]):
 
 
 class LlamaMLP(Module[[Tensor], Tensor]):
-    """Widen every token twice, let one result gate the other, and bring it back to its width.
+    """Project every token up twice, let one result gate the other, and project it back down.
 
-    The gate says how much of each channel passes. Its activation is ``silu(x) = x * sigmoid(x)``.
-    Source: Shazeer, "GLU Variants Improve Transformer" (2020), which calls this SwiGLU.
+    The gate is a factor for each channel, ``silu(x) = x * sigmoid(x)``: near 0 for a very negative ``x``, near ``x``
+    for a large one. Source: Shazeer, "GLU Variants Improve Transformer" (2020), which calls this SwiGLU.
     """
 
     def __init__(self, config: LlamaConfig) -> None:
         # TODO: Make gate_proj and up_proj (to intermediate_size) and down_proj (back), all without a bias. (3 lines)
         raise NotImplementedError
 
-    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
+    def forward(self, hidden_states: Tensor) -> Tensor:  # [..., hidden_size] -> [..., hidden_size]
         """Apply the gate between the way up and the way down."""
         # TODO: Make the gate with gate_proj and SiLU, multiply what up_proj makes by it, then down_proj. (3 lines)
         raise NotImplementedError

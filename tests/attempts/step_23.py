@@ -10,8 +10,8 @@ LAYERS = """\
         self.down_proj = Linear(config.intermediate_size, config.hidden_size, bias=False)
 """
 GATE = "gate = F.silu(self.gate_proj(hidden_states))  # [..., intermediate_size]"
-GATED = "hidden_states = gate * self.up_proj(hidden_states)"
-DOWN = "return self.down_proj(hidden_states)"
+UP = "up = self.up_proj(hidden_states)  # [..., intermediate_size]"
+DOWN = "return self.down_proj(gate * up)"
 OPERATION = "return F.rms_norm(x, weight, eps)"
 RMS_IS = {f"    {MEAN}\n    {NORMED}": f"    {OPERATION}"}
 
@@ -68,7 +68,7 @@ MISTAKES = {
     },
     "gate_proj and up_proj are swapped: SiLU belongs to gate_proj's output.": {
         GATE: GATE.replace("gate_proj", "up_proj"),
-        GATED: GATED.replace("up_proj", "gate_proj"),
+        UP: UP.replace("up_proj", "gate_proj"),
     },
     "The gate is a GELU; Llama's is SiLU.": {GATE: GATE.replace("silu", "gelu")},
     "The gate is the tanh GELU of GPT-2; Llama's is SiLU.": {
@@ -83,24 +83,21 @@ MISTAKES = {
     },
     "SiLU comes after the product; apply it to gate_proj's output alone.": {
         GATE: "gate = self.gate_proj(hidden_states)",
-        GATED: "hidden_states = F.silu(gate * self.up_proj(hidden_states))",
+        DOWN: "return self.down_proj(F.silu(gate * up))",
     },
-    "SiLU is applied to both; up_proj's output stays as it is.": {
-        GATED: "hidden_states = gate * F.silu(self.up_proj(hidden_states))"
-    },
-    "The gate is added; multiply by it.": {GATED: GATED.replace("gate *", "gate +")},
-    "up_proj is not used: nothing passes the gate but the gate itself.": {GATED: "hidden_states = gate"},
+    "SiLU is applied to both; up_proj's output stays as it is.": {UP: "up = F.silu(self.up_proj(hidden_states))"},
+    "The gate is added; multiply by it.": {DOWN: DOWN.replace("gate *", "gate +")},
+    "up_proj is not used: nothing passes the gate but the gate itself.": {DOWN: "return self.down_proj(gate)"},
     "The input is added to the output; the residual connection comes around the module.": {
-        GATE: f"residual = hidden_states\n        {GATE}",
-        DOWN: "return residual + self.down_proj(hidden_states)",
+        DOWN: "return hidden_states + self.down_proj(gate * up)"
     },
     "For large inputs SiLU is NaN: exp(x) is infinite, and infinity over infinity is not a number. Use F.silu, or "
     "x * F.sigmoid(x).": {
         GATE: "gate = self.gate_proj(hidden_states)\n        gate = gate * F.exp(gate) / (1 + F.exp(gate))"
     },
-    "Three axes are assumed, but [seq, embd] has two; Linear takes any number of axes in front.": {
+    "Three axes are assumed, but [seq, hidden_size] has two; Linear takes any number of axes in front.": {
         GATE: f"batch, seq, width = hidden_states.shape\n        {GATE}",
-        DOWN: "return self.down_proj(hidden_states).reshape([batch, seq, width])",
+        DOWN: "return self.down_proj(gate * up).reshape([batch, seq, width])",
     },
     "gate_proj has a bias; Llama's projections have none: bias=False.": layer("gate_proj", ", bias=False", ""),
     "up_proj has a bias; Llama's projections have none: bias=False.": layer("up_proj", ", bias=False", ""),
@@ -123,8 +120,12 @@ ALTERNATIVES = {
         GATE: "gate = self.gate_proj(hidden_states)\n        gate = gate * F.sigmoid(gate)",
     },
     "SiLU by hand": {GATE: "gate = self.gate_proj(hidden_states)\n        gate = gate / (1 + F.exp(-gate))"},
+    "the tensor that came in, under its name": {
+        UP: "hidden_states = gate * self.up_proj(hidden_states)",
+        DOWN: "return self.down_proj(hidden_states)",
+    },
     "one line": {
-        f"        {GATE}\n        {GATED}\n        {DOWN}": "        return self.down_proj("
+        f"        {GATE}\n        {UP}\n        {DOWN}": "        return self.down_proj("
         "F.silu(self.gate_proj(hidden_states)) * self.up_proj(hidden_states))"
     },
     "sizes by name": layer(
