@@ -23,7 +23,7 @@ class LlamaConfig:
     num_key_value_heads: int = 3  # key-value heads; each serves a group of query heads
     head_dim: int = 64  # width of one head
     rms_norm_eps: float = 1e-5  # keeps an RMS norm from dividing by zero
-    rope_theta: float = 100_000.0  # how slowly the slowest pair of channels turns
+    rope_theta: float = 100_000.0  # how slowly the slowest pair of channels rotates
 
     @property
     def cache_config(self) -> GPT2Config:

@@ -1,4 +1,4 @@
-"""Step 24: rotary positions, which turn queries and keys instead of adding a row of a table."""
+"""Step 24: rotary position embeddings (RoPE), which rotate queries and keys instead of adding a row of a table."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from solutions.llama_config import LlamaConfig
 
 
 def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
-    """Return the angle, in radians, by which each pair of a head's channels is turned at each position.
+    """Return the angle, in radians, by which each pair of a head's channels is rotated at each position.
 
-    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, each
-    later one more slowly. Source: Su et al., "RoFormer" (2021), section 3.2.2.
+    From one position to the next, pair ``i`` rotates by its frequency, ``rope_theta ** (-2 * i / head_dim)``: the first
+    by 1, each later one more slowly.
+    Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021), section 3.2.2.
     """
-    # List the speeds of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
-    speeds = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
-    by_pair = Tensor(speeds, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
-    return positions.cast(DType.float32).unsqueeze(-1) * by_pair
+    # List the frequencies of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
+    frequencies = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
+    inv_freq = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
+    return positions.cast(DType.float32).unsqueeze(-1) * inv_freq
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim], [batch, seq, head_dim / 2] -> as x
-    """Turn each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
+    """Rotate each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
 
-    All heads are turned alike. The length of ``x`` stays, and the dot product of a rotated query and a rotated key
-    depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the paper's
-    are neighbors, ``2 * i`` and ``2 * i + 1``.
+    All heads are rotated alike. Each head's vector keeps its norm, and the dot product of a rotated query and a rotated
+    key depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the
+    paper's, and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # Give cosine and sine an axis for the heads; cut x in half, the two coordinates; turn; join. (4 lines)
+    # Give cosine and sine an axis for the heads; cut x in half, the two coordinates; rotate; join. (4 lines)
     cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]
     first, second = F.chunk(x, 2, axis=-1)  # 2 x [batch, head, seq, head_dim / 2]
-    turned = [first * cos - second * sin, first * sin + second * cos]
-    return F.concat(turned, axis=-1)
+    rotated = [first * cos - second * sin, first * sin + second * cos]
+    return F.concat(rotated, axis=-1)

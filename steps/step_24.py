@@ -1,4 +1,4 @@
-"""Step 24: rotary positions, which turn queries and keys instead of adding a row of a table."""
+"""Step 24: rotary position embeddings (RoPE), which rotate queries and keys instead of adding a row of a table."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from solutions.llama_config import LlamaConfig
 
 
 def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
-    """Return the angle, in radians, by which each pair of a head's channels is turned at each position.
+    """Return the angle, in radians, by which each pair of a head's channels is rotated at each position.
 
-    From one position to the next, pair ``i`` turns by ``rope_theta ** (-2 * i / head_dim)``: the first by 1, each
-    later one more slowly. Source: Su et al., "RoFormer" (2021), section 3.2.2.
+    From one position to the next, pair ``i`` rotates by its frequency, ``rope_theta ** (-2 * i / head_dim)``: the first
+    by 1, each later one more slowly.
+    Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021), section 3.2.2.
     """
-    # TODO: List the speeds of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
+    # TODO: List the frequencies of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
     raise NotImplementedError
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim], [batch, seq, head_dim / 2] -> as x
-    """Turn each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
+    """Rotate each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
 
-    All heads are turned alike. The length of ``x`` stays, and the dot product of a rotated query and a rotated key
-    depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the paper's
-    are neighbors, ``2 * i`` and ``2 * i + 1``.
+    All heads are rotated alike. Each head's vector keeps its norm, and the dot product of a rotated query and a rotated
+    key depends on how far apart they are, not on where. The pairs are Llama's in Hugging Face's checkpoints; the
+    paper's, and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # TODO: Give cosine and sine an axis for the heads; cut x in half, the two coordinates; turn; join. (4 lines)
+    # TODO: Give cosine and sine an axis for the heads; cut x in half, the two coordinates; rotate; join. (4 lines)
     raise NotImplementedError

@@ -29,8 +29,8 @@ def config(reference):
 
 def angles_of(positions, config):
     """The angles, from double precision."""
-    speeds = config.rope_theta ** (-2 * np.arange(config.head_dim // 2) / config.head_dim)
-    return (positions[..., None] * speeds).astype(np.float32)
+    frequencies = config.rope_theta ** (-2 * np.arange(config.head_dim // 2) / config.head_dim)
+    return (positions[..., None] * frequencies).astype(np.float32)
 
 
 def turned(step, config, x, positions):
@@ -40,7 +40,7 @@ def turned(step, config, x, positions):
 
 @about("rotary_angles")
 def test_angles(step, config, reference):
-    """Each position is multiplied by the speed of each pair: [batch, seq] -> [batch, seq, head_dim / 2]."""
+    """Each position is multiplied by the frequency of each pair: [batch, seq] -> [batch, seq, head_dim / 2]."""
     angles = run(lambda positions: step.rotary_angles(positions, config), reference["positions"])
     equal(angles, angles_of(reference["positions"], config), ANGLE_AXES, what="rotary_angles(…)", whose=RIGHT)
 
