@@ -97,7 +97,7 @@ def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]
     """
 
     def joined(parts: Sequence[Tensor]) -> np.ndarray:
-        arrays = [part.to_numpy() for part in parts]  # [1, head, seq, seq], or [1, kv_head, group * seq, seq]
+        arrays = [part.to_numpy() for part in parts]  # [1, head, seq, seq], or [1, kv_head, group_size * seq, seq]
         length = arrays[0].shape[-1]
         heads = np.concatenate([array.reshape(-1, length, length) for array in arrays])
         return heads.reshape(layers, -1, length, length)

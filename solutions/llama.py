@@ -30,7 +30,7 @@ class LlamaDecoderLayer(Module[[Tensor, Tensor, BlockCache, Tensor], Tensor]):
 
     def forward(
         self, hidden_states: Tensor, angles: Tensor, block_cache: BlockCache, mask: Tensor
-    ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]; the others as in LlamaAttention
+    ) -> Tensor:  # [batch, seq, hidden_size] -> [batch, seq, hidden_size]; the others as in LlamaAttention
         """Apply attention, then the feed-forward network, each with a residual around it."""
         attend = partial(self.self_attn, angles=angles, block_cache=block_cache, mask=mask)
         hidden_states = pre_norm_residual(hidden_states, self.input_layernorm, attend)
@@ -48,11 +48,11 @@ class LlamaModel(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, embd]
+    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, hidden_size]
         """Return the final hidden state of the last token, and leave keys and values of the new tokens in the cache."""
         angles = rotary_angles(positions, self.config)  # [batch, seq, head_dim / 2]
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
-        hidden_states = self.embed_tokens(input_ids)  # [batch, seq, embd]
+        hidden_states = self.embed_tokens(input_ids)  # [batch, seq, hidden_size]
         for layer, block_cache in zip(self.layers, cache, strict=True):
             hidden_states = layer(hidden_states, angles, block_cache, mask)
         # Cut, then normalize: in the other order, MAX 26.7 compiles a norm that takes the first token's mean square.

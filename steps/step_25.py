@@ -13,16 +13,17 @@ from solutions.solution_24 import rotate
 
 
 class LlamaAttention(GPT2MultiHeadAttention):
-    """Causal self-attention with fewer key-value heads than query heads, and Hugging Face's names for Llama.
+    """Causal self-attention with fewer key-value heads than query heads; its layers have Hugging Face's names.
 
     It has step 07's ``_attn`` and ``_merge_heads``, and keeps its keys and values in step 14's cache.
-    Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models" (2023).
+    Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints"
+    (2023).
     """
 
     def __init__(self, config: LlamaConfig) -> None:
         self.num_heads = config.num_attention_heads
         self.num_kv_heads = config.num_key_value_heads
-        self.group = self.num_heads // self.num_kv_heads  # query heads that share a key-value head
+        self.group_size = self.num_heads // self.num_kv_heads  # query heads that share a key-value head
         self.head_dim = config.head_dim
         self.embed_dim = self.num_heads * self.head_dim  # all heads side by side, as _merge_heads puts them
         kv_dim = self.num_kv_heads * self.head_dim
@@ -35,7 +36,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
 
     def _qkv(
         self, hidden_states: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, embd] -> [batch, head, …], 2 x [batch, kv_head, seq, head_dim]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, hidden_size] -> [batch, head, …], 2 x [batch, kv_head, …]
         """Return the query, the key and the value of every token, split into heads."""
         # TODO: Make each with its own projection, and split it into heads. (2 lines)
         raise NotImplementedError
@@ -46,16 +47,16 @@ class LlamaAttention(GPT2MultiHeadAttention):
         """Let every query head attend to the keys and values of its group.
 
         The heads of a group are neighbors along the head axis, so their queries can line up as if they were more
-        tokens of one head. Then there are as many query heads as key-value heads, and no key or value is copied.
+        tokens of one head. Then no key or value is copied; Hugging Face's ``repeat_kv`` copies one for each query head.
         """
         batch, _, sequence_length, head_dim = query.shape
-        rows, total = self.group * sequence_length, mask.shape[-1]
+        rows, total = self.group_size * sequence_length, mask.shape[-1]
         # TODO: Line up the queries of each group, and repeat the mask as often; _attn; separate the heads. (4 lines)
         raise NotImplementedError
 
     def forward(  # type: ignore[override] # step 07's makes its own mask, and needs no angles and no cache
         self, hidden_states: Tensor, angles: Tensor, block_cache: BlockCache, mask: Tensor
-    ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
+    ) -> Tensor:  # [batch, seq, hidden_size] -> [batch, seq, hidden_size]
         """Let the new tokens gather from all tokens up to themselves; the earlier ones are in the cache.
 
         Args:

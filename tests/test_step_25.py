@@ -64,8 +64,8 @@ def model(step, config, reference):
 
 
 def angles_of(positions, config):
-    speeds = config.rope_theta ** (-2 * np.arange(config.head_dim // 2) / config.head_dim)
-    return (positions[..., None] * speeds).astype(np.float32)
+    frequencies = config.rope_theta ** (-2 * np.arange(config.head_dim // 2) / config.head_dim)
+    return (positions[..., None] * frequencies).astype(np.float32)
 
 
 def causal(total, first=0):

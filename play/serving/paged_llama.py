@@ -24,7 +24,7 @@ def paged_attention(
     row_offsets: Tensor,
     cache: PagedCache,
     layer: int,
-) -> Tensor:  # [1, tokens, embd], [1, tokens, head_dim / 2] -> [1, tokens, embd]
+) -> Tensor:  # [1, tokens, hidden_size], [1, tokens, head_dim / 2] -> [1, tokens, hidden_size]
     """Run step 25's attention on the tokens of many requests, with earlier tokens from the cache.
 
     The cache has as many heads as there are of keys and values, and finds the head of each query's group itself.
@@ -52,7 +52,7 @@ class ServedLlama(Module[[Tensor, Tensor, PagedCache], Tensor]):
         rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
         positions = ragged_positions(rows, row_offsets, cache.past)
         angles = rotary_angles(positions.unsqueeze(0), self.config)  # [1, tokens, head_dim / 2]
-        hidden_states = self.model.embed_tokens(input_ids).unsqueeze(0)  # [1, tokens, embd]
+        hidden_states = self.model.embed_tokens(input_ids).unsqueeze(0)  # [1, tokens, hidden_size]
         for layer, block in enumerate(self.model.layers):
             attention = cast(LlamaAttention, block.self_attn)
             attend = partial(

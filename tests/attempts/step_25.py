@@ -7,8 +7,8 @@ O = "self.o_proj = Linear(self.embed_dim, config.hidden_size, bias=False)"  # no
 PROJECTED = "query, key, value = self.q_proj(hidden_states), self.k_proj(hidden_states), self.v_proj(hidden_states)"
 OF_HEADS = "return self._split_heads(query), self._split_heads(key), self._split_heads(value)"
 LINED_UP = "query = query.reshape([batch, self.num_kv_heads, rows, head_dim])"
-MASK = "mask = F.broadcast_to(mask, [batch, self.group, sequence_length, total]).reshape([batch, 1, rows, total])"
-ATTN = "attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group * seq, head_dim]"
+MASK = "mask = F.broadcast_to(mask, [batch, self.group_size, sequence_length, total]).reshape([batch, 1, rows, total])"
+ATTN = "attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group_size * seq, head_dim]"
 JOINED = "return attn_output.reshape([batch, self.num_heads, sequence_length, head_dim])"
 GROUPED = f"        {LINED_UP}\n        {MASK}\n        {ATTN}\n        {JOINED}\n"
 PARTS = "        query, key, value = self._qkv(hidden_states)\n"
@@ -34,53 +34,53 @@ def copies(expression):
 
 
 REPEATED = (
-    "F.broadcast_to(x.unsqueeze(2), [batch, self.num_kv_heads, self.group, x.shape[2], head_dim])"
+    "F.broadcast_to(x.unsqueeze(2), [batch, self.num_kv_heads, self.group_size, x.shape[2], head_dim])"
     ".reshape([batch, self.num_heads, x.shape[2], head_dim])"
 )
 
 MISTAKES = {
     "Key-value head 0 serves query heads 0, 4 and 8, as if copied in turn; the heads of a group are neighbors.": copies(
-        "F.concat([x] * self.group, axis=1)"
+        "F.concat([x] * self.group_size, axis=1)"
     ),
     "Keys are copied next to each other, values in turn; both belong to the same group.": {
         **grouped(
             f"key = [{REPEATED} for x in [key]][0]",
-            "value = F.concat([value] * self.group, axis=1)",
+            "value = F.concat([value] * self.group_size, axis=1)",
             "return self._attn(query, key, value, mask)",
         ),
     },
     "All query heads look at the first key-value head.": copies("x[:, :1]"),
     "Query heads 0, 4 and 8 line up for key-value head 0; the heads of a group are neighbors.": {
-        LINED_UP: "query = query.reshape([batch, self.group, self.num_kv_heads, sequence_length, head_dim])\n"
+        LINED_UP: "query = query.reshape([batch, self.group_size, self.num_kv_heads, sequence_length, head_dim])\n"
         "        query = query.transpose(1, 2).reshape([batch, self.num_kv_heads, rows, head_dim])"
     },
     "The queries of a group line up token by token, and the outputs come back head by head; both go head by head.": {
-        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])\n"
+        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group_size, sequence_length, head_dim])\n"
         "        query = query.transpose(2, 3).reshape([batch, self.num_kv_heads, rows, head_dim])"
     },
     "The queries of a group line up token by token; the mask's rows come head by head, and so must theirs.": {
-        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])\n"
+        LINED_UP: "query = query.reshape([batch, self.num_kv_heads, self.group_size, sequence_length, head_dim])\n"
         "        query = query.transpose(2, 3).reshape([batch, self.num_kv_heads, rows, head_dim])",
-        JOINED: "attn_output = attn_output.reshape([batch, self.num_kv_heads, sequence_length, self.group, head_dim])\n"
-        "        attn_output = attn_output.transpose(2, 3)\n        " + JOINED,
+        JOINED: "shape = [batch, self.num_kv_heads, sequence_length, self.group_size, head_dim]\n"
+        "        attn_output = attn_output.reshape(shape).transpose(2, 3)\n        " + JOINED,
     },
     "Only the first head of each group attends; every head does.": grouped(
-        "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])[:, :, 0]",
+        "query = query.reshape([batch, self.num_kv_heads, self.group_size, sequence_length, head_dim])[:, :, 0]",
         "attn_output = self._attn(query, key, value, mask)",
         f"return [{REPEATED} for x in [attn_output]][0]",
     ),
     "The group has an axis of its own, and keys broadcast along it: MAX cannot compile that. Line up or copy.": grouped(
-        "query = query.reshape([batch, self.num_kv_heads, self.group, sequence_length, head_dim])",
+        "query = query.reshape([batch, self.num_kv_heads, self.group_size, sequence_length, head_dim])",
         "key, value, mask = key.unsqueeze(2), value.unsqueeze(2), mask.unsqueeze(2)",
         "attn_output = self._attn(query, key, value, mask)",
         JOINED,
     ),
     "Heads and tokens are mixed at the end: in each group, head comes before seq.": {
-        JOINED: "attn_output = attn_output.reshape([batch, self.num_kv_heads, sequence_length, self.group, head_dim])\n"
-        "        attn_output = attn_output.transpose(2, 3)\n        " + JOINED
+        JOINED: "shape = [batch, self.num_kv_heads, sequence_length, self.group_size, head_dim]\n"
+        "        attn_output = attn_output.reshape(shape).transpose(2, 3)\n        " + JOINED
     },
     "The mask's rows are repeated one by one; the queries line up head by head, so all rows come again and again.": {
-        MASK: "mask = F.broadcast_to(mask.unsqueeze(3), [batch, 1, sequence_length, self.group, total])\n"
+        MASK: "mask = F.broadcast_to(mask.unsqueeze(3), [batch, 1, sequence_length, self.group_size, total])\n"
         "        mask = mask.reshape([batch, 1, rows, total])"
     },
     "The mask is not passed on: _attn takes it as its last argument.": {
@@ -151,7 +151,7 @@ ALTERNATIVES = {
     "a group after the other": {
         **grouped(
             "parts = [",
-            "    self._attn(query[:, at * self.group : (at + 1) * self.group], key[:, at : at + 1], "
+            "    self._attn(query[:, at * self.group_size : (at + 1) * self.group_size], key[:, at : at + 1], "
             "value[:, at : at + 1], mask)",
             "    for at in range(self.num_kv_heads)",
             "]",
@@ -188,6 +188,6 @@ HABITS = {
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
-    "the group is a number": {MASK: MASK.replace("self.group", "3")},
+    "the group is a number": {MASK: MASK.replace("self.group_size", "3")},
     "the key-value heads are a number": {LINED_UP: LINED_UP.replace("self.num_kv_heads", "4")},
 }
