@@ -11,13 +11,13 @@ from solutions.solution_22 import BLOCK
 
 EMBEDDINGS, HEAD = "model.embed_tokens.weight", "lm_head.weight"
 
-#: The 20-byte blocks of llama.cpp's Q4_1: step 0 is the minimum of the block. The extra axes let both broadcast.
-Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])
+#: The 20-byte blocks of llama.cpp's Q4_1, its ``d``, ``m`` and ``qs``; the extra axes let the first two broadcast.
+Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])
 
 #: What llama.cpp calls the layers of a model, and their names in Hugging Face's ``LlamaForCausalLM``.
 LAYERS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
 
-#: The same for the layers of a block, which llama.cpp keeps as ``blk.3.attn_q.weight``.
+#: The same for the layers of a transformer block, which llama.cpp keeps as ``blk.3.attn_q.weight``.
 BLOCK_LAYERS = {
     "attn_norm": "input_layernorm",
     "attn_q": "self_attn.q_proj",
@@ -31,8 +31,8 @@ BLOCK_LAYERS = {
 }
 
 
-def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> [..., 32]
-    """Return the numbers that blocks stand for, as float32: the minimum of the block plus 0 to 15 times its scale.
+def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> float32 [..., 32]
+    """Return the weights that blocks stand for: the minimum of the block plus 0 to 15 times its scale.
 
     As in Q4_0, the first 16 steps are the low halves of the 16 bytes, and the last 16 the high halves.
     """
@@ -50,8 +50,8 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
 def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
     """Bring the rows of each head of ``q_proj`` or ``k_proj`` back into Hugging Face's order.
 
-    Hugging Face turns the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp turns neighbors, so
-    its converter has put row ``i`` of each head at ``2 i``, and row ``i + head_dim / 2`` at ``2 i + 1``.
+    Hugging Face rotates the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp rotates neighbors,
+    so its converter has put row ``i`` of each head at ``2 * i``, and row ``i + head_dim / 2`` at ``2 * i + 1``.
     """
     # TODO: In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
     raise NotImplementedError
@@ -74,5 +74,5 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
     """
     heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
-    # TODO: For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (7 lines)
+    # TODO: For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (5 lines)
     raise NotImplementedError

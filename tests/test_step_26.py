@@ -17,7 +17,7 @@ from solutions.llama import LlamaForCausalLM
 from solutions.llama_config import LlamaConfig
 from solutions.solution_14 import CachedModel
 from solutions.solution_22 import Q8_0
-from solutions.solution_26 import EMBEDDINGS, HEAD, Q4_1
+from solutions.solution_26 import EMBEDDINGS, HEAD
 
 LLAMA_CPP = "llama.cpp's"
 HEADS = {"q": "num_attention_heads", "k": "num_key_value_heads"}
@@ -29,9 +29,9 @@ def numbers_in(blocks):  # [..., in / 32] of Q4_1 -> [..., in]
     return gguf.dequantize(blocks.view(np.uint8), gguf.GGMLQuantizationType.Q4_1)
 
 
-def any_blocks(random, *shape):
+def any_blocks(step, random, *shape):
     """Blocks of any bytes, such as a file may have, with scales around 1 and minima on both sides of 0."""
-    blocks = random.integers(0, 256, (*shape, Q4_1.itemsize)).astype(np.uint8).view(Q4_1)[..., 0]
+    blocks = random.integers(0, 256, (*shape, step.Q4_1.itemsize)).astype(np.uint8).view(step.Q4_1)[..., 0]
     blocks["scale"] = random.uniform(0.5, 2, (*shape, 1))
     blocks["minimum"] = random.uniform(-20, 5, (*shape, 1))
     return blocks
@@ -43,12 +43,12 @@ def config(reference):
 
 
 @pytest.fixture(scope="module")
-def file(reference):
-    """The weights of the file as it has them, by llama.cpp's names."""
+def file(step, reference):
+    """The weights of the file as it has them, by llama.cpp's names; earlier skeletons name a field otherwise."""
     weights = {}
     for name, array in reference.items():
         if name.startswith("gguf/"):
-            dtype = {"float32": np.float32, "uint8": Q8_0 if "embd" in name else Q4_1}[array.dtype.name]
+            dtype = {"float32": np.float32, "uint8": Q8_0 if "embd" in name else step.Q4_1}[array.dtype.name]
             weights[name.removeprefix("gguf/")] = array.view(dtype)
     return weights
 
@@ -56,7 +56,7 @@ def file(reference):
 @about("dequantize_q4_1")
 def test_any_blocks(step):
     """Each half of a byte is multiplied by the scale of its block, plus its minimum: low halves first, in float32."""
-    blocks = any_blocks(np.random.default_rng(8), 5, 3)
+    blocks = any_blocks(step, np.random.default_rng(8), 5, 3)
     right = numbers_in(blocks).reshape(5, 3, 32)
     result = keeps_nothing(step.dequantize_q4_1, blocks.copy(), right=lambda _: right)
     equal(result, right, ("row", "block", "number"), what="the numbers of 5 x 3 blocks", whose=LLAMA_CPP)
@@ -65,7 +65,7 @@ def test_any_blocks(step):
 @about("dequantize_q4_1")
 def test_a_single_block(step):
     """A block by itself, without rows around it, stands for 32 numbers."""
-    block = any_blocks(np.random.default_rng(9), 1)
+    block = any_blocks(step, np.random.default_rng(9), 1)
     right = numbers_in(block)
     equal(step.dequantize_q4_1(block[0]), right, ("number",), what="the numbers of a single block", whose=LLAMA_CPP)
 
@@ -73,7 +73,7 @@ def test_a_single_block(step):
 @about("dequantize_q4_1")
 def test_float32(step):
     """It is computed in float32: float16, which scale and minimum have, would round the numbers."""
-    blocks = any_blocks(np.random.default_rng(10), 4)
+    blocks = any_blocks(step, np.random.default_rng(10), 4)
     blocks["scale"] = blocks["scale"] / 7
     equal(step.dequantize_q4_1(blocks), numbers_in(blocks).reshape(4, 32), ("block", "number"), whose=LLAMA_CPP)
 
@@ -189,7 +189,7 @@ def test_logits(step, file, config, reference):
 def test_other_blocks(step, draw):
     """Random blocks, however many, stand for llama.cpp's numbers."""
     shape = draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4)
-    blocks = any_blocks(np.random.default_rng(draw.whole("seed", 100, 10_000)), *shape)
+    blocks = any_blocks(step, np.random.default_rng(draw.whole("seed", 100, 10_000)), *shape)
     right = numbers_in(blocks).reshape(*shape, 32)
     equal(step.dequantize_q4_1(blocks), right, ("row", "block", "number"), whose=LLAMA_CPP)
 

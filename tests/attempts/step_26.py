@@ -1,27 +1,27 @@
 """Step 26, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
+UNPACKED = 'steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
 SCALES = 'scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)'
 FORMULA = "return scale * steps + minimum"
 PAIRS = "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])"
 HALVES = "halves = pairs.swapaxes(1, 2)"
 JOINED = "return halves.reshape(weight.shape)"
-PARTS = '*block, layer, kind = name.split(".")'
-OF_A_BLOCK = 'return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{kind}"'
-OTHERS = 'return f"{LAYERS[layer]}.{kind}"'
-NAME = "name = hugging_face_name(theirs)"
-NUMBERS = "converted[name] = dequantize(weight)"
+PARTS = '*block, layer, suffix = name.split(".")'
+OF_A_BLOCK = 'return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{suffix}"'
+OTHERS = 'return f"{LAYERS[layer]}.{suffix}"'
+BOTH = "name, numbers = hugging_face_name(theirs), dequantize(weight)"
 LAYER = 'layer = name.split(".")[-2]'
-UNPERMUTED = "converted[name] = unpermute(converted[name], heads[layer])"
+CHOSEN = "if layer in heads else"
+CONVERTED = f"converted[name] = unpermute(numbers, heads[layer]) {CHOSEN} numbers"
 TIED = "return {HEAD: converted[EMBEDDINGS]} | converted"
 
 MISTAKES = {
     "Low and high halves alternate; all low halves come first, then all high ones.": {
-        UNPACKED: 'steps = np.stack([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)\n'
+        UNPACKED: 'steps = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)\n'
         "    steps = steps.reshape(*blocks.shape, BLOCK)"
     },
     "The high halves come first; the low ones do.": {
-        UNPACKED: 'steps = np.concatenate([blocks["steps"] >> 4, blocks["steps"] & 15], axis=-1)'
+        UNPACKED: 'steps = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
     },
     "8 is subtracted from the steps, as in Q4_0; in Q4_1 the minimum says where they begin.": {
         FORMULA: "return scale * (steps.astype(np.int8) - 8) + minimum"
@@ -52,7 +52,7 @@ MISTAKES = {
     "The high half of a byte is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
     "The low half of a byte still has the high one with it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "Only the low halves are read; a block has 32 numbers.": {
-        UNPACKED: 'steps = np.concatenate([blocks["steps"] & 15] * 2, axis=-1)'
+        UNPACKED: 'steps = np.concatenate([blocks["packed"] & 15] * 2, axis=-1)'
     },
     "The halves are joined along the blocks, not along the numbers: axis=-1.": {
         UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
@@ -94,24 +94,24 @@ MISTAKES = {
         OF_A_BLOCK: OF_A_BLOCK.replace("BLOCK_LAYERS[layer]", "layer")
     },
     "The name ends without weight or bias.": {
-        OF_A_BLOCK: OF_A_BLOCK.replace(".{kind}", ""),
+        OF_A_BLOCK: OF_A_BLOCK.replace(".{suffix}", ""),
         OTHERS: "return LAYERS[layer]",
     },
-    "Every name ends with weight; a bias stays a bias.": {OF_A_BLOCK: OF_A_BLOCK.replace("{kind}", "weight")},
+    "Every name ends with weight; a bias stays a bias.": {OF_A_BLOCK: OF_A_BLOCK.replace("{suffix}", "weight")},
     "The name ends without weight outside the blocks.": {OTHERS: "return LAYERS[layer]"},
     "The weights keep llama.cpp's names.": {
-        NAME: "name = theirs",
+        BOTH: BOTH.replace("hugging_face_name(theirs)", "theirs"),
         TIED: 'return {HEAD: converted["token_embd.weight"], **converted}',
     },
     "The weights are still in blocks; dequantize them.": {
-        NUMBERS: "converted[name] = weight",
-        "if layer in heads:": "if False:",
+        BOTH: BOTH.replace("dequantize(weight)", "weight"),
+        CHOSEN: "if False else",
     },
-    "q_proj and k_proj are still in llama.cpp's order; unpermute them.": {"if layer in heads:": "if False:"},
-    "Only q_proj is un-permuted; k_proj was permuted, too.": {"if layer in heads:": 'if layer == "q_proj":'},
-    "Only k_proj is un-permuted; q_proj was permuted, too.": {"if layer in heads:": 'if layer == "k_proj":'},
+    "q_proj and k_proj are still in llama.cpp's order; unpermute them.": {CHOSEN: "if False else"},
+    "Only q_proj is un-permuted; k_proj was permuted, too.": {CHOSEN: 'if layer == "q_proj" else'},
+    "Only k_proj is un-permuted; q_proj was permuted, too.": {CHOSEN: 'if layer == "k_proj" else'},
     "v_proj is un-permuted, too; values are not rotated, so it never was permuted.": {
-        "if layer in heads:": 'heads["v_proj"] = config.num_key_value_heads\n        if layer in heads:'
+        LAYER: f'{LAYER}\n        heads["v_proj"] = config.num_key_value_heads'
     },
     "k_proj is un-permuted as if it had as many heads as q_proj; it has num_key_value_heads.": {
         "heads[layer])": "config.num_attention_heads)"
@@ -130,10 +130,10 @@ MISTAKES = {
         TIED: "return {HEAD: converted[EMBEDDINGS].T, **converted}"
     },
     "The norms are left out; a GGUF file has them in float32.": {
-        NUMBERS: "if weight.ndim < 2:\n            continue\n        converted[name] = dequantize(weight)"
+        BOTH: f"if weight.ndim < 2:\n            continue\n        {BOTH}"
     },
     "Only the last weight is returned: the dict is made anew in the loop.": {
-        NUMBERS: "converted = {EMBEDDINGS: converted.get(EMBEDDINGS), name: dequantize(weight)}"
+        LAYER: f"{LAYER}\n        converted = {{EMBEDDINGS: converted.get(EMBEDDINGS)}}"
     },
 }
 
@@ -142,8 +142,8 @@ ALTERNATIVES = {
     "the minimum first": {FORMULA: "return minimum + scale * steps"},
     "the steps as float32": {FORMULA: "return minimum + scale * steps.astype(np.float32)"},
     "filled by halves": {
-        UNPACKED: 'steps = np.empty((*blocks.shape, BLOCK), np.float32)\n    steps[..., :16] = blocks["steps"] & 15\n'
-        '    steps[..., 16:] = blocks["steps"] >> 4'
+        UNPACKED: 'steps = np.empty((*blocks.shape, BLOCK), np.float32)\n    steps[..., :16] = blocks["packed"] & 15\n'
+        '    steps[..., 16:] = blocks["packed"] >> 4'
     },
     "slices of even and odd rows": {
         f"{HALVES}  # [heads, 2, head_dim / 2, in]": "halves = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1)"
@@ -164,7 +164,7 @@ ALTERNATIVES = {
         OTHERS: OTHERS.replace("LAYERS", "names"),
     },
     "by the number of parts": {
-        PARTS: 'parts = name.split(".")\n    layer, kind = parts[-2:]',
+        PARTS: 'parts = name.split(".")\n    layer, suffix = parts[-2:]',
         "if block:": "if len(parts) == 4:",
         OF_A_BLOCK: OF_A_BLOCK.replace("block[1]", "parts[1]"),
     },
@@ -172,7 +172,7 @@ ALTERNATIVES = {
         OF_A_BLOCK: 'return name.replace("blk", "model.layers", 1).replace(f".{layer}.", f".{BLOCK_LAYERS[layer]}.")'
     },
     "two layers by their names": {
-        "if layer in heads:": 'if name.endswith(("q_proj.weight", "k_proj.weight")):',
+        CHOSEN: 'if name.endswith(("q_proj.weight", "k_proj.weight")) else',
     },
     "setdefault": {TIED: "converted.setdefault(HEAD, converted[EMBEDDINGS])\n    return converted"},
     "a copy of the embeddings as head": {TIED: "return {HEAD: converted[EMBEDDINGS].copy(), **converted}"},
