@@ -9,9 +9,9 @@ import numpy as np
 from numpy.random import Generator
 from tokenizers import Tokenizer
 
-from solutions.solution_12 import Model, Sampling
+from solutions.solution_12 import Model, Sampling, generate_next_token
 
-START, END = "<|im_start|>", "<|im_end|>"  # control tokens: no text becomes one of them, whatever it says
+START, END = "<|im_start|>", "<|im_end|>"  # control tokens; the given tokenizer never makes one from text
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 
 Message = tuple[str, str]  # a role (system, user or assistant), and what it says
@@ -31,7 +31,7 @@ def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
     return [start, *text, end, *tokenizer.encode("\n").ids]
 
 
-def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> [1, seq]
+def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> int64 [1, seq]
     """Return a conversation, of one message at least, as tokens up to where the assistant's answer begins.
 
     Unless it begins with a system message, the one that the model was trained with comes first.
@@ -46,50 +46,48 @@ def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  
 
 @dataclass(frozen=True)
 class NucleusSampling(Sampling):
-    """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``.
-
-    Raises:
-        ValueError: ``top_p`` is outside (0, 1], or another setting is impossible; the message names it.
-    """
+    """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``."""
 
     top_p: float = 1.0  # 1: all tokens, except any lost to rounding
 
     def __post_init__(self) -> None:
+        """Raise ValueError if ``top_p`` is outside (0, 1], or another setting is impossible."""
         super().__post_init__()
         if not 0 < self.top_p <= 1:
             raise ValueError(f"top_p = {self.top_p} is impossible; give a number above 0 and at most 1")
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-        """Return the probability of each token to be drawn; the most likely one is always among them.
+        """Return the probability of each token to be drawn, at a temperature above 0; the likeliest always can be.
 
         The temperature and ``top_k`` come first. Source: Holtzman et al., "The Curious Case of Neural Text
         Degeneration" (2020), section 3.1.
         """
         p = super().probabilities(logits)
-        # Sort each row, likeliest first. A token stays if those before have less than top_p. Normalize. (5 lines)
+        # Sort each row, likeliest first. A token stays if those before have less than top_p. Normalize. (6 lines)
         order = np.argsort(-p, axis=-1)
         ordered = np.take_along_axis(p, order, axis=-1)
         before = ordered.cumsum(axis=-1) - ordered  # what all likelier tokens have together
-        np.put_along_axis(p, order, np.where(before < self.top_p, ordered, 0), axis=-1)
+        kept = np.where(before < self.top_p, ordered, 0)
+        np.put_along_axis(p, order, kept, axis=-1)  # back to the order of ids
         return p / p.sum(axis=-1, keepdims=True)
 
 
 def answer(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator, end: int, max_new_tokens: int
-) -> Iterator[int]:  # [1, seq]
+    model: Model, input_ids: np.ndarray, max_new_tokens: int, sampling: Sampling, rng: Generator, end: int
+) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
     """Yield the tokens of an answer, each before the next is computed, and not the token ``end``, which ends its turn.
 
     Args:
         model: as in step 12.
-        input_ids: the conversation, up to where the answer begins.
+        input_ids: the conversation, up to where the answer begins. No token drops out: both must fit into the context.
+        max_new_tokens: how many tokens at most, if the model does not end its turn.
         sampling: how a token is chosen.
         rng: what it is drawn with.
         end: the id of END.
-        max_new_tokens: how many tokens at most, if the model does not end its turn.
     """
-    # max_new_tokens times: choose by the last logits; return at end; yield the token, then append it. (6 lines)
+    # max_new_tokens times: generate the next token; return at end; yield the token, then append it. (6 lines)
     for _ in range(max_new_tokens):
-        token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])
+        token = int(generate_next_token(model, input_ids, sampling, rng)[0])
         if token == end:
             return
         yield token

@@ -248,10 +248,15 @@ def greedy(count):
     return tokens[1:]
 
 
+def tokens_of(step, model, prompt, most, sampling=None, seed=5):
+    """What ``answer`` gives; its arguments go by name, since earlier skeletons had them in another order."""
+    sampling, rng = sampling or step.NucleusSampling(0), np.random.default_rng(seed)
+    return step.answer(model, prompt, max_new_tokens=most, sampling=sampling, rng=rng, end=END_ID)
+
+
 def answered(step, model, most, sampling=None, seed=5):
     """The tokens of an answer, as a list of plain numbers."""
-    sampling = sampling or step.NucleusSampling(0)
-    tokens = step.answer(model, PROMPT.copy(), sampling, np.random.default_rng(seed), END_ID, most)
+    tokens = tokens_of(step, model, PROMPT.copy(), most, sampling, seed)
     kind = type(tokens).__name__
     require(hasattr(tokens, "__iter__"), f"answer gives {claims.vocabulary.article(kind)}: yield each token.", kind)
     return np.array([*tokens]).ravel().tolist()
@@ -277,7 +282,7 @@ def test_the_end_of_the_turn(step):
 def test_every_token_at_once(step):
     """A token is there before the next one is computed, so that text appears while the model writes."""
     model = Stub()
-    tokens = iter(step.answer(model, PROMPT.copy(), step.NucleusSampling(0), np.random.default_rng(5), END_ID, 4))
+    tokens = iter(tokens_of(step, model, PROMPT.copy(), 4))
     for count in (1, 2):
         next(tokens)
         sentence = f"When token {count} is there, the model has run {len(model.seen)} times: yield each token at once."
@@ -288,7 +293,7 @@ def test_every_token_at_once(step):
 def test_what_the_model_sees(step):
     """The model sees the conversation first, then each new token behind it; the conversation itself stays as it is."""
     model, prompt = Stub(), PROMPT.copy()
-    tokens = [*step.answer(model, prompt, step.NucleusSampling(0), np.random.default_rng(5), END_ID, 3)]
+    tokens = [*tokens_of(step, model, prompt, 3)]
     require(np.array_equal(prompt, PROMPT), "answer changes the input_ids that it is given: make a new array.")
     text = [*PROMPT[0].tolist(), *greedy(len(tokens))]
     seen = [ids.tolist() for ids in model.seen]
@@ -302,7 +307,7 @@ def test_the_sampling(step, answer):
     once, again = (answered(step, Stub(), 12, hot) for _ in range(2))
     require(once == again, "Two generators with the same seed gave different answers: draw with rng.")
     for seed in (1, 2):
-        right = [*answer.answer(Stub(), PROMPT, hot, np.random.default_rng(seed), END_ID, 12)]
+        right = [*tokens_of(answer, Stub(), PROMPT, 12, hot, seed)]
         is_value(f"the answer with the seed {seed}", answered(step, Stub(), 12, hot, seed), right)
 
 

@@ -12,10 +12,12 @@ ALL = "p = super().probabilities(logits)"
 ORDER = "order = np.argsort(-p, axis=-1)"
 BEFORE = "before = ordered.cumsum(axis=-1) - ordered"
 CUT = "np.where(before < self.top_p, ordered, 0)"
-PUT = f"np.put_along_axis(p, order, {CUT}, axis=-1)"
+KEPT = f"kept = {CUT}"
+PUT = "np.put_along_axis(p, order, kept, axis=-1)"
 NORMALIZED = "return p / p.sum(axis=-1, keepdims=True)"
 LOOP = "for _ in range(max_new_tokens):"
-CHOSEN = "token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])"
+CHOSEN = "token = int(generate_next_token(model, input_ids, sampling, rng)[0])"
+BY_HAND = "token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])"
 STOP = "if token == end:\n            return"
 YIELD = "yield token"
 APPEND = "input_ids = np.append(input_ids, [[token]], axis=1)"
@@ -105,16 +107,16 @@ MISTAKES = {
         CUT: CUT.replace("before < self.top_p", "ordered >= 1 - self.top_p")
     },
     "The nucleus has a probability of 1 - top_p, not top_p.": {CUT: CUT.replace("self.top_p", "1 - self.top_p")},
-    "The probabilities stay sorted; put them back where their tokens are.": {PUT: f"p = {CUT}"},
+    "The probabilities stay sorted; put them back where their tokens are.": {PUT: "p = kept"},
     "The probabilities are put back by the order of their order; order itself says where they belong.": {
-        PUT: f"p = np.take_along_axis({CUT}, order, axis=-1)"
+        PUT: "p = np.take_along_axis(kept, order, axis=-1)"
     },
     "The probabilities left by top_p are not shared out: they must add up to 1 again.": {NORMALIZED: "return p"},
     "The sum is that of the whole batch; every row adds up to 1 by itself.": {NORMALIZED: "return p / p.sum()"},
     "The rows are sorted, not the tokens: axis=-1.": {
         ORDER: ORDER.replace("axis=-1", "axis=0"),
         "ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.take_along_axis(p, order, axis=0)",
-        PUT: PUT.replace("0), axis=-1", "0), axis=0"),
+        PUT: PUT.replace("axis=-1", "axis=0"),
     },
     "The order of the first row is used for every row; each has its own.": {
         ORDER: "order = np.broadcast_to(np.argsort(-p[:1], axis=-1), p.shape)"
@@ -142,16 +144,16 @@ MISTAKES = {
     },
     "The text is one axis; it stays a row of [1, seq]: axis=1.": {APPEND: "input_ids = np.append(input_ids, token)"},
     "The logits of the first position are taken; take those of the last, [:, -1].": {
-        CHOSEN: CHOSEN.replace("[:, -1]", "[:, 0]")
+        CHOSEN: BY_HAND.replace("[:, -1]", "[:, 0]")
     },
     "The position is counted from the length of the text, and the model may answer its last one alone: take -1.": {
-        CHOSEN: CHOSEN.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
+        CHOSEN: BY_HAND.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
     },
     "The likeliest token is taken, whatever the sampling; sampling.choose chooses.": {
         CHOSEN: "token = int(model(input_ids)[0, -1].argmax())"
     },
     "The tokens are drawn with a generator of their own, so that the same seed gives other text; draw with rng.": {
-        CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng())")
+        CHOSEN: CHOSEN.replace(", rng)", ")")
     },
     "The generator is made anew for each token, so that each gets the same random number; draw with rng.": {
         CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng(1))")
@@ -182,7 +184,7 @@ ALTERNATIVES = {
     "reversed": {ORDER: "order = np.argsort(p, axis=-1)[:, ::-1]"},
     "a count and a threshold": {
         f"{ORDER}\n        ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.sort(p, axis=-1)[:, ::-1]",
-        f"{BEFORE}  # what all likelier tokens have together": "before = ordered.cumsum(axis=-1) - ordered",
+        f"        {KEPT}\n": "",
         PUT: "least = np.take_along_axis(ordered, (before < self.top_p).sum(axis=-1, keepdims=True) - 1, axis=-1)\n"
         "        p = np.where(p < least, 0, p)",
     },
@@ -191,7 +193,8 @@ ALTERNATIVES = {
         "            by_size = np.argsort(-row)\n"
         "            count = np.searchsorted(np.cumsum(row[by_size]), self.top_p) + 1\n"
         "            row[by_size[count:]] = 0",
-        f"{BEFORE}  # what all likelier tokens have together\n        {PUT}\n        {NORMALIZED}": NORMALIZED,
+        f"{BEFORE}  # what all likelier tokens have together\n        {KEPT}\n        "
+        f"{PUT}  # back to the order of ids\n        {NORMALIZED}": NORMALIZED,
     },
     "Hugging Face's way, from the unlikely end": {
         ORDER: "order = np.argsort(p, axis=-1)",
@@ -202,9 +205,8 @@ ALTERNATIVES = {
         LOOP: "count = 0\n    while count < max_new_tokens:\n        count += 1",
     },
     "np.concatenate": {APPEND: "input_ids = np.concatenate([input_ids, np.array([[token]])], axis=1)"},
-    "step 12's function": {
-        CHOSEN: "logits = model(input_ids)[:, -1]\n        token = sampling.choose(logits, rng).item()"
-    },
+    "the logits of the last position": {CHOSEN: BY_HAND},
+    "step 12's function, and item": {CHOSEN: "token = generate_next_token(model, input_ids, sampling, rng).item()"},
     "tokens as NumPy's integers": {CHOSEN: "token = sampling.choose(model(input_ids)[:, -1], rng)[0]"},
 }
 
