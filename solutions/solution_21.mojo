@@ -4,6 +4,7 @@ Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao 
 Its S are the scores, P the weights, m the maximum, ℓ the row's sum, and O the output.
 """
 
+from std.builtin.builtin_slice import ContiguousSlice
 from std.math import ceildiv, exp, sqrt
 from std.memory import stack_allocation
 from std.reflection import call_location
@@ -14,8 +15,8 @@ from max.algorithm import sync_parallelize
 comptime Numbers = Span[Float32, MutUntrackedOrigin]  # float32 numbers that lie side by side in memory
 comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
-comptime QUERIES = 16  # rows of a tile, which share the keys and values that were read
-comptime KEYS = 32  # columns of a tile, whose keys and values stay in the processor's cache
+comptime QUERIES = 16  # B_r, rows of a tile, which share the keys and values that were read
+comptime KEYS = 32  # B_c, columns of a tile, whose keys and values stay in the processor's cache
 comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score
 
 
@@ -34,15 +35,15 @@ struct Rows(ImplicitlyCopyable, Sized):
         return self.numbers[row * self.stride : row * self.stride + self.d]
 
     @always_inline
-    def __getitem__(self, rows: Slice) -> Self:  # -> [rows, d]
-        var first, end = rows.start.value(), rows.end.value()
+    def __getitem__(self, rows: ContiguousSlice) -> Self:  # -> [rows, d]
+        var first, end = rows.start.or_else(0), rows.end.or_else(len(self))
         debug_assert[assert_mode="safe"](end <= len(self), "there is no row ", end - 1, location=call_location())
         return Self(self.numbers[first * self.stride : end * self.stride], self.d, self.stride)
 
 
 @always_inline
 def lanes(numbers: Numbers, first: Int) -> SIMD[DType.float32, LANES]:  # [d] -> [LANES]
-    """Read LANES numbers by one instruction."""
+    """Read LANES numbers with one instruction."""
     return numbers.unsafe_ptr().unsafe_load[width=LANES](first)
 
 
@@ -68,33 +69,32 @@ def add_weighted(output: Numbers, weight: Float32, value: Numbers):  # [d], numb
 
 
 def largest(numbers: Numbers) -> Float32:  # [n] -> one number
-    """Return the largest number; LOWEST, if there is none."""
+    """Return the largest number, or LOWEST if there is none."""
     var found = LOWEST
     for number in numbers:
         found = max(found, number)
     return found
 
 
-def online_softmax(scores: Numbers, mut maximum: Float32, mut row_sum: Float32) -> Float32:  # [keys] -> number
-    """Exponentiate the next scores of a row, in place.
+def online_softmax(scores: Numbers, mut row_max: Float32, mut row_sum: Float32) -> Float32:  # [keys] -> number
+    """Exponentiate the next scores of a row, in place; return the factor that rescales what was added up before.
 
-    ``maximum`` is the largest score so far, ``row_sum`` the sum of exp(score - maximum); both are brought up to date.
-    Return the factor that rescales whatever was added up under the old maximum.
+    ``row_max`` is the largest score so far, ``row_sum`` the sum of exp(score - row_max); both are updated.
     Source: Milakov and Gimelshein, "Online normalizer calculation for softmax" (2018), algorithm 3.
     """
-    # Exponentiate each score less the largest so far; bring maximum and row_sum up to date. (8 lines)
-    var new_maximum = max(maximum, largest(scores))
-    var factor = exp(maximum - new_maximum)
-    maximum = new_maximum  # m
+    # Exponentiate each score less the largest so far; update row_max and row_sum. (8 lines)
+    var new_max = max(row_max, largest(scores))
+    var factor = exp(row_max - new_max)
+    row_max = new_max  # m
     row_sum *= factor
     for ref score in scores:
-        score = exp(score - new_maximum)  # P
+        score = exp(score - new_max)  # P
         row_sum += score  # ℓ
     return factor
 
 
 def attend_block(
-    query: Numbers, keys: Rows, values: Rows, mut maximum: Float32, mut row_sum: Float32, output: Numbers
+    query: Numbers, keys: Rows, values: Rows, mut row_max: Float32, mut row_sum: Float32, output: Numbers
 ):  # [d], 2 x [keys, d], 2 x number, [d]
     """Let one query look at a block of keys, and add to its output."""
     var scores = Numbers(unsafe_ptr=stack_allocation[KEYS, Float32](), length=len(keys))
@@ -102,7 +102,7 @@ def attend_block(
     var scale: Float32 = 1 / sqrt(Float32(keys.d))
     for i in range(len(keys)):
         scores[i] = dot(query, keys[i]) * scale  # S
-    var factor = online_softmax(scores, maximum, row_sum)
+    var factor = online_softmax(scores, row_max, row_sum)
     for ref number in output:
         number *= factor
     for i in range(len(keys)):
@@ -114,8 +114,8 @@ def attend_tile(
 ):  # [rows, d], 2 x [total, d] -> [rows, d]; outputs may have more rows
     """Let the queries at position, position + 1, … look at the keys from ``start`` up to their own."""
     var rows = len(queries)
-    var maxima = Array[Float32, QUERIES](fill=LOWEST)
-    var row_sums = Array[Float32, QUERIES](fill=0)
+    var maxes = Array[Float32, QUERIES](fill=LOWEST)
+    var sums = Array[Float32, QUERIES](fill=0)
     for row in range(rows):
         outputs[row].fill(0)
     # Block after block, let every row look at the keys up to its own; turn sums into averages. (8 lines)
@@ -123,34 +123,34 @@ def attend_tile(
         for row in range(rows):
             var end = min(block + KEYS, position + row + 1)
             if end > block:  # else the whole block is in the row's future
-                attend_block(queries[row], keys[block:end], values[block:end], maxima[row], row_sums[row], outputs[row])
+                attend_block(queries[row], keys[block:end], values[block:end], maxes[row], sums[row], outputs[row])
     for row in range(rows):
         for ref number in outputs[row]:
-            number /= max(row_sums[row], 1)  # a row that sees no key has a sum of 0, all others at least 1
+            number /= max(sums[row], 1)  # a row that sees no key has a sum of 0, all others at least 1
 
 
 def causal_attention(
-    q: Rows, k: Rows, v: Rows, starts: Starts, heads: Int, seq: Int, output: Numbers
+    q: Rows, k: Rows, v: Rows, starts: Starts, n_head: Int, seq: Int, output: Numbers
 ):  # [batch * head * seq, d], 2 x [batch * head * total, d], [batch] -> [batch * seq * head * d]
     """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own.
 
     Every tile of every head is a task; a core takes one after the other.
     """
-    var total = len(k) // max(len(starts) * heads, 1)
+    var total = len(k) // max(len(starts) * n_head, 1)
     var tiles = ceildiv(seq, QUERIES)  # of a head
 
     def task(i: Int) {imm}:
         var matrix = i // tiles  # a head of a sequence, one of batch * head
-        var sequence = matrix // heads
-        var head = matrix % heads
+        var sequence = matrix // n_head
+        var head = matrix % n_head
         var first = i % tiles * QUERIES
         var end = min(first + QUERIES, seq)
         var queries = q[matrix * seq + first : matrix * seq + end]
         var keys = k[matrix * total : (matrix + 1) * total]
         var values = v[matrix * total : (matrix + 1) * total]
         var position = total - seq + first
-        var row = (sequence * seq + first) * heads + head  # of [batch * seq * head, d]
-        var outputs = Rows(output[row * q.d :], q.d, heads * q.d)
+        var row = (sequence * seq + first) * n_head + head  # of [batch * seq * head, d]
+        var outputs = Rows(output[row * q.d :], q.d, n_head * q.d)
         attend_tile(queries, keys, values, position, Int(starts[sequence]), outputs)
 
-    sync_parallelize(task, len(starts) * heads * tiles)
+    sync_parallelize(task, len(starts) * n_head * tiles)

@@ -42,7 +42,7 @@ def single(array):
 
 @about("online_softmax")
 def test_first_scores_of_a_row(step):
-    """The first scores of a row become exp(score - maximum), and row_sum is their sum."""
+    """The first scores of a row become exp(score - row_max), and row_sum is their sum."""
     scores = single([1, 3, 2, 0, 3.5])
     weights, maximum, row_sum, _ = step.online_softmax(scores, LOWEST, 0)
     equal(single(maximum), single(3.5), what="the maximum", whose=NUMPY)
@@ -52,7 +52,7 @@ def test_first_scores_of_a_row(step):
 
 @about("online_softmax")
 def test_more_scores_of_a_row(step):
-    """More scores update maximum and row_sum; the factor rescales what was added before."""
+    """More scores update row_max and row_sum; the factor rescales what was added before."""
 
     def right(case):
         scores, before, sum_before = case

@@ -10,19 +10,19 @@ SCALED = " * scale"
 NO_SCALE = {f"    var scale: Float32 = {SCALE}\n": ""}
 MODEL_SCALE = "keys @ query / np.sqrt(np.float32(len(query)))"
 END = "min(block + KEYS, position + row + 1)"
-DIVIDE = "number /= max(row_sums[row], 1)"
-MODEL_DIVIDE = "return outputs / np.maximum(row_sums, 1)[:, None]"
+DIVIDE = "number /= max(sums[row], 1)"
+MODEL_DIVIDE = "return outputs / np.maximum(sums, 1)[:, None]"
 BLOCKS = "range(start, position + rows, KEYS)"
-NEW = "max(maximum, largest(scores))"
+NEW = "max(row_max, largest(scores))"
 
 TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
     "The scores are exponentiated as they are: it is exp(score - new maximum), which cannot overflow.": (
-        {"score = exp(score - new_maximum)": "score = exp(score)"},
-        {"np.exp(scores - new_maximum)": "np.exp(scores)"},
+        {"score = exp(score - new_max)": "score = exp(score)"},
+        {"np.exp(scores - new_max)": "np.exp(scores)"},
     ),
     "The factor is upside down: it is exp(old maximum - new maximum), which is at most 1.": (
-        {"exp(maximum - new_maximum)": "exp(new_maximum - maximum)"},
-        {"np.exp(np.float32(maximum) - new_maximum)": "np.exp(new_maximum - np.float32(maximum))"},
+        {"exp(row_max - new_max)": "exp(new_max - row_max)"},
+        {"np.exp(np.float32(row_max) - new_max)": "np.exp(new_max - np.float32(row_max))"},
     ),
     "The sum is not rescaled: multiply it by the factor before the new weights are added.": (
         {"    row_sum *= factor\n": ""},
@@ -33,12 +33,12 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"row_sum * factor + weights": "weights"},
     ),
     "The maximum is not updated: the next block needs the new one.": (
-        {"    maximum = new_maximum  # m\n": ""},
-        {"return weights, new_maximum, row_sum": "return weights, np.float32(maximum), row_sum"},
+        {"    row_max = new_max  # m\n": ""},
+        {"return weights, new_max, row_sum": "return weights, np.float32(row_max), row_sum"},
     ),
     "The new maximum is that of this block alone: it must be at least the old one.": (
         {NEW: "largest(scores)"},
-        {"max(np.float32(maximum), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
+        {"max(np.float32(row_max), scores.max(initial=LOWEST))": "scores.max(initial=LOWEST)"},
     ),
     "The weights are divided by the sum in every block: only the last sum is right, so attend_tile divides at the "
     "end.": (
@@ -58,8 +58,8 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {MODEL_SCALE: "keys @ query * np.sqrt(np.float32(len(query)))"},
     ),
     "The maximum is raised to 0, which leaves scores far below no weight: it is the largest score, of any sign.": (
-        {"    var factor = online": "    maximum = max(maximum, 0)\n    var factor = online"},
-        {"= online_softmax(scores, maximum, row_sum)": "= online_softmax(scores, max(maximum, 0), row_sum)"},
+        {"    var factor = online": "    row_max = max(row_max, 0)\n    var factor = online"},
+        {"= online_softmax(scores, row_max, row_sum)": "= online_softmax(scores, max(row_max, 0), row_sum)"},
     ),
     "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
         {"number *= factor": "number *= 1"},
@@ -106,8 +106,8 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {MODEL_DIVIDE: "return outputs"},
     ),
     "A row without a key is divided by its sum 0, which gives NaN: divide by at least 1.": (
-        {DIVIDE: "number /= row_sums[row]"},
-        {MODEL_DIVIDE: "return outputs / row_sums[:, None]"},
+        {DIVIDE: "number /= sums[row]"},
+        {MODEL_DIVIDE: "return outputs / sums[:, None]"},
     ),
 }
 MISTAKES = {sentence: kernel for sentence, (kernel, _) in TOLD.items()}
@@ -116,7 +116,7 @@ MODELS = {sentence: model for sentence, (_, model) in TOLD.items()}
 LOOP_OF_WEIGHTS = """\
     row_sum *= factor
     for ref score in scores:
-        score = exp(score - new_maximum)  # P
+        score = exp(score - new_max)  # P
         row_sum += score"""
 TILE = """\
     for block in range(start, position + rows, KEYS):
@@ -130,24 +130,24 @@ ALTERNATIVES = {
         LOOP_OF_WEIGHTS: """\
     var added = Float32(0)
     for i in range(len(scores)):
-        scores[i] = exp(scores[i] - new_maximum)
+        scores[i] = exp(scores[i] - new_max)
         added += scores[i]
     row_sum = row_sum * factor + added"""
     },
     "an if in place of max": {
-        f"    var new_maximum = {NEW}\n": """\
-    var new_maximum = maximum
+        f"    var new_max = {NEW}\n": """\
+    var new_max = row_max
     for score in scores:
-        if score > new_maximum:
-            new_maximum = score
+        if score > new_max:
+            new_max = score
 """
     },
     "a while in place of a for": {
-        f"    var new_maximum = {NEW}\n": """\
-    var new_maximum = maximum
+        f"    var new_max = {NEW}\n": """\
+    var new_max = row_max
     var i = 0
     while i < len(scores):
-        new_maximum = max(new_maximum, scores[i])
+        new_max = max(new_max, scores[i])
         i += 1
 """
     },
@@ -168,18 +168,18 @@ ALTERNATIVES = {
 }
 
 HABITS = {
-    "expf": {"exp(maximum - new_maximum)": "expf(maximum - new_maximum)"},
-    "fmaxf": {NEW: "fmaxf(maximum, largest(scores))"},
-    "math.exp": {"exp(score - new_maximum)": "math.exp(score - new_maximum)"},
+    "expf": {"exp(row_max - new_max)": "expf(row_max - new_max)"},
+    "fmaxf": {NEW: "fmaxf(row_max, largest(scores))"},
+    "math.exp": {"exp(score - new_max)": "math.exp(score - new_max)"},
     "np.exp": {"var factor = exp(": "var factor = np.exp("},
     "sqrt of a whole number": {"sqrt(Float32(keys.d))": "sqrt(keys.d)"},
     "Python's float": {"sqrt(Float32(keys.d))": "math.sqrt(float(keys.d))"},
     "a power in place of a root": {"/ sqrt(Float32(keys.d))": "/ keys.d ** 0.5"},
     "a type in front of a name": {"var factor = exp(": "float factor = exp("},
     "increment": {
-        f"    var new_maximum = {NEW}\n": (
-            "    var new_maximum = maximum\n    var k = 0\n    while k < len(scores):\n"
-            "        new_maximum = max(new_maximum, scores[k])\n"
+        f"    var new_max = {NEW}\n": (
+            "    var new_max = row_max\n    var k = 0\n    while k < len(scores):\n"
+            "        new_max = max(new_max, scores[k])\n"
             "        k++\n"
         )
     },

@@ -37,7 +37,7 @@
                 this.bars,
                 this.said,
                 scrolling(known, table(make('caption', {}, known),
-                    ['block', 'scores', 'maximum', 'factor', 'row_sum'], this.body)),
+                    ['block', 'scores', 'row_max', 'factor', 'row_sum'], this.body)),
             );
             this.again();
             widgets.onWidth(this.bars, () => this.show());
@@ -68,7 +68,7 @@
             const whole = widgets.width(this.bars);
             const wide = Math.max(NARROWEST, Math.min(WIDEST, whole / this.scores.length)), width = wide - 6;
             this.bars.setAttribute('viewBox', `0 0 ${whole} ${HIGH + 24}`);
-            this.bars.setAttribute('aria-label', `Bars of the ${seen} scores that are read, each exp(score - maximum)`);
+            this.bars.setAttribute('aria-label', `Bars of the ${seen} scores that are read, each exp(score - row_max)`);
             this.bars.replaceChildren(...this.scores.flatMap((score, at) => {
                 const x = at * wide + 3, high = at < seen ? HIGH * Math.exp(score - now.maximum) : 0;
                 const kind = at >= (read - 1) * size ? 'new' : 'old';

@@ -9,19 +9,19 @@ SPARE = 8  # numbers around an output, which no kernel may touch
 UNTOUCHED = np.float32(-1234.5)
 
 
-def online_softmax(library, scores, maximum, row_sum):
+def online_softmax(library, scores, row_max, row_sum):
     """Return the weights of the scores [n], the maximum, the row's sum, and the factor."""
-    weights, running = floats(scores), floats([maximum, row_sum, np.nan])
+    weights, running = floats(scores), floats([row_max, row_sum, np.nan])
     library.online_softmax(weights, len(weights), running)
     return weights, *running
 
 
-def attend_block(library, query, keys, values, maximum, row_sum, output):
+def attend_block(library, query, keys, values, row_max, row_sum, output):
     """Return the output [d] after a block of keys and values [n, d], the maximum, and the row's sum.
 
     Between two rows of keys, and of values, lie numbers that are none of theirs.
     """
-    running, result = floats([maximum, row_sum]), floats(output)
+    running, result = floats([row_max, row_sum]), floats(output)
     sizes = (*keys.shape, keys.shape[1] + SPARE)
     library.attend_block(floats(query), apart(keys), apart(values), *sizes, running, result)
     return result, *running

@@ -8,34 +8,34 @@ LOWEST = np.finfo(np.float32).min
 UNTOUCHED = np.float32(-1234.5)  # stands where nothing is written
 
 
-def online_softmax(scores, maximum, row_sum):
+def online_softmax(scores, row_max, row_sum):
     """Return the weights of the scores [n], the maximum, the row's sum, and the factor."""
-    new_maximum = max(np.float32(maximum), scores.max(initial=LOWEST))
-    factor = np.exp(np.float32(maximum) - new_maximum)
-    weights = np.exp(scores - new_maximum)
-    return weights, new_maximum, row_sum * factor + weights.sum(dtype=np.float32), factor
+    new_max = max(np.float32(row_max), scores.max(initial=LOWEST))
+    factor = np.exp(np.float32(row_max) - new_max)
+    weights = np.exp(scores - new_max)
+    return weights, new_max, row_sum * factor + weights.sum(dtype=np.float32), factor
 
 
-def attend_block(query, keys, values, maximum, row_sum, output):
+def attend_block(query, keys, values, row_max, row_sum, output):
     """Return the output [d] after a block of keys and values [n, d], the maximum, and the row's sum."""
     scores = keys @ query / np.sqrt(np.float32(len(query)))
-    weights, maximum, row_sum, factor = online_softmax(scores, maximum, row_sum)
-    return output * factor + weights @ values, maximum, row_sum
+    weights, row_max, row_sum, factor = online_softmax(scores, row_max, row_sum)
+    return output * factor + weights @ values, row_max, row_sum
 
 
 def attend_tile(queries, keys, values, position, start):
     """Return the outputs [rows, d] of the queries [rows, d] from a position on; keys and values are [any, d]."""
     rows, d = queries.shape
     outputs = np.zeros((rows, d), np.float32)
-    maxima, row_sums = np.full(rows, LOWEST), np.zeros(rows, np.float32)
+    maxes, sums = np.full(rows, LOWEST), np.zeros(rows, np.float32)
     for block in range(start, position + rows, KEYS):
         for row in range(rows):
             end = min(block + KEYS, position + row + 1)
             if end > block:
-                outputs[row], maxima[row], row_sums[row] = attend_block(
-                    queries[row], keys[block:end], values[block:end], maxima[row], row_sums[row], outputs[row]
+                outputs[row], maxes[row], sums[row] = attend_block(
+                    queries[row], keys[block:end], values[block:end], maxes[row], sums[row], outputs[row]
                 )
-    return outputs / np.maximum(row_sums, 1)[:, None]
+    return outputs / np.maximum(sums, 1)[:, None]
 
 
 def causal_attention(query, key, value, starts):

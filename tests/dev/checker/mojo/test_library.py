@@ -43,9 +43,9 @@ def test_a_kernel_is_compiled_once(kept, monkeypatch):
 
 def test_what_does_not_compile_is_told_and_not_kept(kept):
     with pytest.raises(Unreadable) as refused:
-        build_library(STEP, SOLUTION.replace("exp(maximum - new_maximum)", "expf(maximum - new_maximum)"))
+        build_library(STEP, SOLUTION.replace("exp(row_max - new_max)", "expf(row_max - new_max)"))
     assert str(refused.value).startswith("Mojo: use of unknown declaration 'expf'")
-    assert refused.value.location.instead == "var factor = exp(maximum - new_maximum)"
+    assert refused.value.location.instead == "var factor = exp(row_max - new_max)"
     assert not kept.exists()
 
 
