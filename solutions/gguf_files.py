@@ -26,7 +26,7 @@ FORMAT_OF_DTYPE = {
 }
 DTYPE_OF_FORMAT = {quantization: dtype for dtype, quantization in FORMAT_OF_DTYPE.items()}
 
-#: The name that each size of a model has in GGUF, after ``gpt2.``.
+#: The name that each size of a model, and the epsilon, has in GGUF, after ``gpt2.``.
 SIZES = {
     "n_positions": "context_length",
     "n_embd": "embedding_length",
@@ -88,13 +88,13 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     try:
         reader = gguf.GGUFReader(file)
         fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
-        weights = {tensor.name: read_tensor(tensor) for tensor in reader.tensors}
+        tensors = {tensor.name: read_tensor(tensor) for tensor in reader.tensors}
         sizes = {size: fields[f"gpt2.{name}"] for size, name in SIZES.items()}
-        config = GPT2Config(vocab_size=len(weights["token_embd.weight"]), **sizes)
+        config = GPT2Config(vocab_size=len(tensors["token_embd.weight"]), **sizes)
     except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
         raise ValueError(f"{file} is missing, cut short, or no GPT-2 that gguf can read: {error}") from error
     ours = {theirs: name for name, theirs in gguf_names(config).items()}
-    weights = {ours.get(name, name): weight for name, weight in weights.items()}
+    weights = {ours.get(name, name): tensor for name, tensor in tensors.items()}
     return config, {HEAD: weights[WTE]} | weights
 
 

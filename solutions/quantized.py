@@ -57,8 +57,8 @@ def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "")
 def quantized_model(config: GPT2Config, weights: Weights) -> MaxGPT2LMHeadModel:
     """Return a model with these weights. Its linear layers keep 4-bit blocks; everything else becomes float32."""
     model = empty_model(config)
-    numbers = {name: dequantize(weight) for name, weight in weights.items()}
-    check_weights(numbers, model)
-    model.load_state_dict(numbers)
+    dequantized = {name: dequantize(weight) for name, weight in weights.items()}
+    check_weights(dequantized, model)
+    model.load_state_dict(dequantized)
     replace_linear(model, weights)
     return model

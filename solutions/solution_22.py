@@ -1,4 +1,4 @@
-"""Step 22: small weights, in blocks of 32 that share a scale: 8 or 4 bits for each weight, and 16 for the scale."""
+"""Step 22: quantization, weights in blocks of 32 that share a scale: 8 or 4 bits a weight, and 16 for the scale."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from max.graph.quantization import QuantizationEncoding
 BLOCK = 32  # weights that share a scale
 OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
-#: The blocks of llama.cpp, of 34 and 18 bytes: ``scale`` is its ``d``, with an axis to broadcast; ``steps`` its ``qs``.
+#: The blocks of llama.cpp, of 34 and 18 bytes. ``scale`` is its ``d``, with an axis to broadcast; the rest, its ``qs``.
 Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.uint8, (BLOCK // 2,))])  # two steps in a byte
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])  # two steps in a byte
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -28,48 +28,48 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
     return np.trunc(numbers.astype(np.float64) + np.copysign(0.5, numbers))  # in float32, 0.49999997 + 0.5 is 1
 
 
-def quantize_q8_0(numbers: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
+def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
     """Round to 8 bits: -127 to 127 steps of the scale.
 
-    A number halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
+    A weight halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
-    blocks = np.zeros(numbers.shape[:-1], Q8_0)
+    blocks = np.zeros(weights.shape[:-1], Q8_0)
     # Round each block to steps of its own scale, of which its largest magnitude is 127. (5 lines)
-    scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127  # [..., 1]
-    steps = roundf(numbers * inverse(scales))  # [..., 32]
+    scales = np.abs(weights).max(axis=-1, keepdims=True) / 127  # [..., 1]
+    steps = roundf(weights * inverse(scales))  # [..., 32]
     blocks["scale"] = scales
     blocks["steps"] = steps
     return blocks
 
 
 def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> float32 [..., 32]
-    """Return the numbers that blocks of 8 bits stand for."""
-    # Turn steps into numbers again. (1 line)
+    """Return the weights that blocks of 8 bits stand for."""
+    # Turn steps into weights again. (1 line)
     return blocks["scale"].astype(np.float32) * blocks["steps"]
 
 
-def quantize_q4_0(numbers: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
+def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
     """Round to 4 bits: -8 to 7 steps of the scale, stored as 0 to 15.
 
-    The scale has a sign, so that the first number of the largest magnitude is step -8. A number halfway between two
+    The scale has a sign, so that the first weight of the largest magnitude is step -8. A weight halfway between two
     steps goes to the higher one. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
-    blocks = np.zeros(numbers.shape[:-1], Q4_0)
+    blocks = np.zeros(weights.shape[:-1], Q4_0)
     half = BLOCK // 2
     # Round each block to steps of its own scale, and pack two into each byte. (6 lines)
-    index = np.abs(numbers).argmax(axis=-1, keepdims=True)  # [..., 1]
-    scales = np.take_along_axis(numbers, index, axis=-1) / -8  # [..., 1]
-    steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
+    index = np.abs(weights).argmax(axis=-1, keepdims=True)  # [..., 1]
+    scales = np.take_along_axis(weights, index, axis=-1) / -8  # [..., 1]
+    steps = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
     blocks["scale"] = scales
-    blocks["steps"] = steps[..., :half] | steps[..., half:] << 4
+    blocks["packed"] = steps[..., :half] | (steps[..., half:] << 4)
     return blocks
 
 
 def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> float32 [..., 32]
-    """Return the numbers that blocks of 4 bits stand for."""
-    # Unpack the steps, and turn them into numbers again. (2 lines)
-    steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)
+    """Return the weights that blocks of 4 bits stand for."""
+    # Unpack the steps, and turn them into weights again. (2 lines)
+    steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)
     return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)
 
 

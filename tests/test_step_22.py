@@ -18,19 +18,22 @@ from checker.numeric.tolerance import TOLERANCE
 from solutions import quantized
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_22 import Q4_0, Q8_0
 
 LLAMA_CPP, ROUNDED = "llama.cpp's", "with the numbers that the blocks stand for"
 ROUGHLY = 0.03  # of the largest number: rounded inputs make 0.005, a missing bias 0.06
-DTYPES = {"Q8_0": Q8_0, "Q4_0": Q4_0}
 DRAWN = np.random.RandomState(22)
 NARROW, WEIGHT, BIAS = (DRAWN.standard_normal(shape).astype(np.float32) for shape in ((4, 3, 96), (7, 96), (7,)))
 HEAD = "lm_head.weight"
 
 
-def in_blocks(numbers, format):  # [..., in] -> [..., in / 32]
-    """The blocks that llama.cpp's package makes of some rows."""
-    return gguf.quantize(numbers, gguf.GGMLQuantizationType[format]).view(DTYPES[format])
+def in_blocks(step, numbers, format):  # [..., in] -> [..., in / 32]
+    """The blocks that llama.cpp's package makes of some rows, with the fields that the file gives them."""
+    return gguf.quantize(numbers, gguf.GGMLQuantizationType[format]).view(getattr(step, format))
+
+
+def function_of(step, prefix, format):
+    """The learner's function for a format: quantize_q8_0, and so on."""
+    return getattr(step, f"{prefix}_{format.lower()}")
 
 
 def numbers_in(blocks, format):  # [..., in / 32] -> [..., in]
@@ -54,15 +57,15 @@ def weights(config):
     return made
 
 
-def become(numbers, quantize, format, what="the blocks"):
+def become(numbers, step, format, what="the blocks"):
     """Refuse unless numbers become llama.cpp's blocks; the scales are compared first, then the steps."""
     numbers = numbers.copy()
     numbers.setflags(write=False)  # a function that changes what it is given is told so
-    result, right = quantize(numbers), in_blocks(numbers, format)[..., 0]
+    result, right = function_of(step, "quantize", format)(numbers), in_blocks(step, numbers, format)[..., 0]
     kind = getattr(result, "dtype", type(result).__name__)
     require(kind == right.dtype, f"It returns {kind}, not an array of {format}: fill `blocks`, and return it.", kind)
     axes = ("row", "block", "number" if format == "Q8_0" else "byte")[-numbers.ndim :]
-    for part in ("scale", "steps"):
+    for part in right.dtype.names:
         equal(result[part], right[part], axes, what=f"the {part} of {what}", whose=LLAMA_CPP)
     signs = np.signbit(result["scale"])
     require(
@@ -90,21 +93,21 @@ def saved_weights(name):
     return (weights.view(np.uint32) & 0xFFFF0000).view(np.float32)
 
 
-def some_blocks(quantize, format, reference):
+def some_blocks(step, format, reference):
     """Refuse unless blocks of a matrix, and one alone, become llama.cpp's, whatever was quantized before."""
     numbers = reference["matrix"].reshape(5, 3, 32)
-    become(numbers, quantize, format)
-    become(numbers[0, 0], quantize, format, "a single block")
-    keeps_nothing(lambda numbers: quantize(numbers).view(np.uint8), numbers)
+    become(numbers, step, format)
+    become(numbers[0, 0], step, format, "a single block")
+    keeps_nothing(lambda numbers: function_of(step, "quantize", format)(numbers).view(np.uint8), numbers)
 
 
-def zeros_are_no_error(quantize, format):
+def zeros_are_no_error(step, format):
     """Refuse unless a block of zeros, and one whose scale is too small for float16, are rounded without a warning."""
     blocks = np.zeros((1, 3, 32), np.float32)
     blocks[0, 1], blocks[0, 2] = NARROW[0, 0, :32], NARROW[0, 0, :32] * 1e-9
     with np.errstate(divide="raise", invalid="raise"):
         try:
-            become(blocks, quantize, format, "zeros, others, and tiny ones")
+            become(blocks, step, format, "zeros, others, and tiny ones")
         except FloatingPointError as error:
             require(False, f"A block of zeros is divided by its scale, 0: {error}.", f"{error}")
 
@@ -112,95 +115,96 @@ def zeros_are_no_error(quantize, format):
 @about("quantize_q8_0")
 def test_blocks_of_8_bits(step, reference):
     """Each block becomes llama.cpp's 34 bytes: two of the scale, its largest magnitude / 127, then the steps."""
-    some_blocks(step.quantize_q8_0, "Q8_0", reference)
+    some_blocks(step, "Q8_0", reference)
 
 
 @about("quantize_q8_0")
 def test_halves_of_8_bits(step):
     """A number halfway between two steps, as some float16 weights are, goes away from 0: -2.5 to -3, 2.5 to 3."""
-    become(halfway(127), step.quantize_q8_0, "Q8_0", "numbers halfway between two steps")
+    become(halfway(127), step, "Q8_0", "numbers halfway between two steps")
 
 
 @about("quantize_q8_0")
 def test_zeros_in_8_bits(step):
     """A block of zeros has the scale 0, and all its steps are 0: there is no 0 / 0."""
-    zeros_are_no_error(step.quantize_q8_0, "Q8_0")
+    zeros_are_no_error(step, "Q8_0")
 
 
-def scales_are_kept(quantize, format):
+def scales_are_kept(step, format):
     """Refuse unless scales below the smallest normal float16, 6.1e-5, are rounded as llama.cpp's are."""
     most = 127 if format == "Q8_0" else 8
     scales = np.float32([6e-5, 3.9e-5, 1e-5, 1e-6, 2e-7, 6e-8, 4e-8, 2e-8])[:, None]
     blocks = NARROW[0, 0, :32] / np.abs(NARROW[0, 0, :32]).max() * most * scales
-    become(blocks, quantize, format, "numbers with tiny scales")
+    become(blocks, step, format, "numbers with tiny scales")
 
 
 @about("quantize_q8_0")
 def test_tiny_scales_of_8_bits(step):
     """A scale below 6.1e-5, the smallest normal float16, is kept: float16 has numbers down to 6e-8."""
-    scales_are_kept(step.quantize_q8_0, "Q8_0")
+    scales_are_kept(step, "Q8_0")
 
 
 @about("quantize_q8_0")
 def test_saved_weights_in_8_bits(step):
     """Weights from files in float16 and in bfloat16 become llama.cpp's bytes, all of 8,000 blocks."""
     for name in ("float16", "bfloat16"):
-        become(saved_weights(name), step.quantize_q8_0, "Q8_0", f"weights in {name}")
+        become(saved_weights(name), step, "Q8_0", f"weights in {name}")
 
 
 @about("dequantize_q8_0")
 def test_numbers_of_8_bits(step):
     """Each step from -128 to 127, with its sign, is multiplied by the scale of its block, in float32."""
-    stand_for(step.dequantize_q8_0, "Q8_0")
+    stand_for(step, "Q8_0")
 
 
 @about("quantize_q4_0")
 def test_blocks_of_4_bits(step, reference):
     """Each block becomes llama.cpp's 18 bytes: the scale, its first number of largest magnitude / -8, then 16 pairs."""
-    some_blocks(step.quantize_q4_0, "Q4_0", reference)
+    some_blocks(step, "Q4_0", reference)
 
 
 @about("quantize_q4_0")
 def test_halves_of_4_bits(step):
     """A number halfway between two steps, as some float16 weights are, goes up: -2.5 to -2, 2.5 to 3, 7.5 to 7."""
-    become(halfway(-8), step.quantize_q4_0, "Q4_0", "numbers halfway between two steps")
+    become(halfway(-8), step, "Q4_0", "numbers halfway between two steps")
 
 
 @about("quantize_q4_0")
 def test_zeros_in_4_bits(step):
     """A block of zeros has the scale 0, and all its steps are 0, kept as 8: there is no 0 / 0."""
-    zeros_are_no_error(step.quantize_q4_0, "Q4_0")
+    zeros_are_no_error(step, "Q4_0")
 
 
 @about("quantize_q4_0")
 def test_tiny_scales_of_4_bits(step):
     """A scale below 6.1e-5, the smallest normal float16, is kept: float16 has numbers down to 6e-8."""
-    scales_are_kept(step.quantize_q4_0, "Q4_0")
+    scales_are_kept(step, "Q4_0")
 
 
 @about("quantize_q4_0")
 def test_saved_weights_in_4_bits(step):
     """Weights from files in float16 and in bfloat16 become llama.cpp's bytes, all of 8,000 blocks."""
     for name in ("float16", "bfloat16"):
-        become(saved_weights(name), step.quantize_q4_0, "Q4_0", f"weights in {name}")
+        become(saved_weights(name), step, "Q4_0", f"weights in {name}")
 
 
 @about("dequantize_q4_0")
 def test_numbers_of_4_bits(step):
     """Each half of a byte, less 8, is multiplied by the scale of its block, the low halves first, in float32."""
-    stand_for(step.dequantize_q4_0, "Q4_0")
+    stand_for(step, "Q4_0")
 
 
-def any_blocks(random, format, *shape):
+def any_blocks(random, dtype, *shape):
     """Blocks of any bytes, such as a file may have, with scales around 1 of either sign."""
-    blocks = random.integers(0, 256, (*shape, DTYPES[format].itemsize)).astype(np.uint8).view(DTYPES[format])[..., 0]
+    blocks = random.integers(0, 256, (*shape, dtype.itemsize)).astype(np.uint8).view(dtype)[..., 0]
     blocks["scale"] = random.uniform(0.5, 2, (*shape, 1)) * random.choice([-1, 1], (*shape, 1))
     return blocks
 
 
-def stand_for(dequantize, format):
+def stand_for(step, format):
     """Refuse unless any bytes stand for the numbers that they do for llama.cpp, in matrices and in a single block."""
-    blocks = any_blocks(np.random.default_rng(8), format, 5, 3)
+    dequantize = function_of(step, "dequantize", format)
+    blocks = any_blocks(np.random.default_rng(8), getattr(step, format), 5, 3)
     right = numbers_in(blocks, format).reshape(5, 3, 32)
     equal(dequantize(blocks.copy()), right, ("row", "block", "number"), what="the numbers of 5 x 3", whose=LLAMA_CPP)
     equal(
@@ -211,7 +215,7 @@ def stand_for(dequantize, format):
 @about("forward")
 def test_product(step):
     """It is x times the transposed numbers, plus the bias, for inputs of any rank; the padding is left out."""
-    blocks = in_blocks(WEIGHT, "Q4_0")
+    blocks = in_blocks(step, WEIGHT, "Q4_0")
     layer = step.QuantizedLinear(blocks, tensor(BIAS))
     weight = numbers_in(blocks, "Q4_0")
     for x in (NARROW, NARROW[:1, 0], NARROW[:, None, :1]):
@@ -228,16 +232,16 @@ def multiplied(actual, x, blocks, bias, what, tolerance=TOLERANCE):
 @about("forward")
 def test_without_a_bias(step):
     """Without a bias, as in the head, nothing is added."""
-    blocks = in_blocks(WEIGHT, "Q4_0")
+    blocks = in_blocks(step, WEIGHT, "Q4_0")
     multiplied(run(step.QuantizedLinear(blocks, 0), NARROW), NARROW, blocks, 0, "the output without a bias")
 
 
 def logits_match(step, config, weights, reference, format):
     """Refuse unless the logits of a model in blocks are Hugging Face's."""
     small = {name: array.ndim == 2 and "wpe" not in name for name, array in weights.items()}
-    stored = {name: in_blocks(array, format) if small[name] else array.copy() for name, array in weights.items()}
+    stored = {name: in_blocks(step, array, format) if small[name] else array.copy() for name, array in weights.items()}
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("dequantize_q8_0", "dequantize_q4_0", "QuantizedLinear"):
+        for name in ("Q8_0", "Q4_0", "dequantize_q8_0", "dequantize_q4_0", "QuantizedLinear"):
             patch.setattr(quantized, name, getattr(step, name))
         logits = run(quantized.quantized_model(config, stored), reference["input"])
     equal(logits, reference[f"{format}_logits"], ("batch", "token", "logit"), what=f"with {format}, the logits")
@@ -259,21 +263,21 @@ def test_logits_of_4_bits(step, config, weights, reference):
 @about("quantize_q8_0")
 def test_other_blocks_of_8_bits(step, draw):
     """Random blocks, however many, become llama.cpp's bytes."""
-    become(draw.array(draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4), 32), step.quantize_q8_0, "Q8_0")
+    become(draw.array(draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4), 32), step, "Q8_0")
 
 
 @pytest.mark.drawn
 @about("quantize_q4_0")
 def test_other_blocks_of_4_bits(step, draw):
     """Random blocks, however many, become llama.cpp's bytes."""
-    become(draw.array(draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4), 32), step.quantize_q4_0, "Q4_0")
+    become(draw.array(draw.whole("rows", 2, 6), draw.whole("blocks", 1, 4), 32), step, "Q4_0")
 
 
 @pytest.mark.drawn
 @about("forward")
 def test_other_products(step, draw):
     """A product of random sizes and numbers is right as well."""
-    blocks = in_blocks(draw.array(draw.whole("channels", 2, 40), 32 * draw.whole("blocks", 1, 4)), "Q4_0")
+    blocks = in_blocks(step, draw.array(draw.whole("channels", 2, 40), 32 * draw.whole("blocks", 1, 4)), "Q4_0")
     channels, count = blocks.shape
     bias, x = draw.array(channels), draw.array(draw.whole("batch", 1, 3), draw.whole("tokens", 1, 9), 32 * count)
     multiplied(run(step.QuantizedLinear(blocks, tensor(bias)), x), x, blocks, bias, "the output")
@@ -283,6 +287,6 @@ def test_other_products(step, draw):
 @about("forward")
 def test_compiled(step):
     """MAX compiles the product for any sequences and tokens, on the CPU; it also rounds the inputs, to 8 bits."""
-    blocks = in_blocks(WEIGHT, "Q4_0")
+    blocks = in_blocks(step, WEIGHT, "Q4_0")
     graph = compiled(step.QuantizedLinear(blocks, tensor(BIAS)), ["batch", "seq", 96], device="cpu")  # no GPU has it
     multiplied(graph(NARROW), NARROW, blocks, BIAS, "the output", ROUGHLY)

@@ -1,20 +1,20 @@
 """Step 22, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SCALE_8 = "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 127"
-ROUNDED_8 = "steps = roundf(numbers * inverse(scales))"
+SCALE_8 = "scales = np.abs(weights).max(axis=-1, keepdims=True) / 127"
+ROUNDED_8 = "steps = roundf(weights * inverse(scales))"
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
-INDEX = "index = np.abs(numbers).argmax(axis=-1, keepdims=True)"
-SCALE_4 = "scales = np.take_along_axis(numbers, index, axis=-1) / -8"
-ROUNDED_4 = "steps = np.floor(numbers * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
-PACKED = 'blocks["steps"] = steps[..., :half] | steps[..., half:] << 4'
-UNPACKED = 'steps = np.concatenate([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1)'
+INDEX = "index = np.abs(weights).argmax(axis=-1, keepdims=True)"
+SCALE_4 = "scales = np.take_along_axis(weights, index, axis=-1) / -8"
+ROUNDED_4 = "steps = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
+PACKED = 'blocks["packed"] = steps[..., :half] | (steps[..., half:] << 4)'
+UNPACKED = 'steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
 READ_4 = 'return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)'
 PRODUCT = "product = F.qmatmul(QuantizationEncoding.Q4_0, None, x, self.weight)"
 BIASED = "return product[..., : self.out_dim] + self.bias"
 
 MISTAKES = {
     "The scale of Q8_0 is the largest number over 127; take the largest magnitude, since -9 counts more than 5.": {
-        SCALE_8: SCALE_8.replace("np.abs(numbers)", "numbers")
+        SCALE_8: SCALE_8.replace("np.abs(weights)", "weights")
     },
     "The smallest magnitude makes the scale; take the largest.": {SCALE_8: SCALE_8.replace("max", "min")},
     "Each row has one scale; each block must have its own.": {
@@ -32,21 +32,21 @@ MISTAKES = {
         ROUNDED_8: ROUNDED_8.replace("roundf", "np.rint")
     },
     "A number halfway between two steps goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
-        ROUNDED_8: "steps = np.floor(numbers * inverse(scales) + 0.5)"
+        ROUNDED_8: "steps = np.floor(weights * inverse(scales) + 0.5)"
     },
     "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
-        ROUNDED_8: "steps = roundf(np.divide(numbers, scales, out=np.zeros_like(numbers), where=scales != 0))"
+        ROUNDED_8: "steps = roundf(np.divide(weights, scales, out=np.zeros_like(weights), where=scales != 0))"
     },
     "The numbers of Q8_0 are multiplied by 127 / magnitude; llama.cpp's inverse(scales) rounds differently.": {
-        SCALE_8: "largest = np.abs(numbers).max(axis=-1, keepdims=True)\n    scales = largest / 127",
-        ROUNDED_8: "steps = roundf(numbers * (127 / np.where(largest == 0, 1, largest)))",
+        SCALE_8: "largest = np.abs(weights).max(axis=-1, keepdims=True)\n    scales = largest / 127",
+        ROUNDED_8: "steps = roundf(weights * (127 / np.where(largest == 0, 1, largest)))",
     },
     "A block of zeros is divided by its scale, 0, in Q8_0: use inverse.": {
-        ROUNDED_8: "steps = roundf(numbers * (1 / scales))"
+        ROUNDED_8: "steps = roundf(weights * (1 / scales))"
     },
-    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "steps = roundf(numbers * scales)"},
+    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "steps = roundf(weights * scales)"},
     "The steps of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
-        ROUNDED_8: "steps = roundf(numbers * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
+        ROUNDED_8: "steps = roundf(weights * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
     },
     "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
     "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
@@ -61,16 +61,16 @@ MISTAKES = {
     },
     "The scales of Q8_0 are kept from the first call with numbers of this shape; compute them at every call.": {
         SCALE_8: "kept = globals().setdefault('kept', {})\n"
-        f"    scales = kept.setdefault(numbers.shape, {SCALE_8.removeprefix('scales = ')})"
+        f"    scales = kept.setdefault(weights.shape, {SCALE_8.removeprefix('scales = ')})"
     },
     "The scales of Q8_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
         SCALE_8: f"{SCALE_8}\n    scales = scales.astype(np.float16)"
     },
-    "Q8_0 divides by a scale that may be 0, and takes halves to the even number: roundf(numbers * inverse(scales)).": {
-        ROUNDED_8: "steps = np.round(numbers / scales)"
+    "Q8_0 divides by a scale that may be 0, and takes halves to the even number: roundf(weights * inverse(scales)).": {
+        ROUNDED_8: "steps = np.round(weights / scales)"
     },
-    "Q8_0 divides by the scale and takes halves to the even number: roundf(numbers * inverse(scales)).": {
-        ROUNDED_8: "steps = np.round(numbers / np.where(scales == 0, 1, scales))"
+    "Q8_0 divides by the scale and takes halves to the even number: roundf(weights * inverse(scales)).": {
+        ROUNDED_8: "steps = np.round(weights / np.where(scales == 0, 1, scales))"
     },
     'The blocks of Q8_0 have no scale: set blocks["scale"].': {
         '    blocks["scale"] = scales\n    blocks["steps"] = steps\n': '    blocks["steps"] = steps\n'
@@ -88,34 +88,34 @@ MISTAKES = {
         READ_8: 'return blocks["steps"] / blocks["scale"].astype(np.float32)'
     },
     "The largest number makes the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
-        INDEX: "index = numbers.argmax(axis=-1, keepdims=True)"
+        INDEX: "index = weights.argmax(axis=-1, keepdims=True)"
     },
     "The smallest number makes the scale of Q4_0; take that of the largest magnitude.": {
-        INDEX: "index = numbers.argmin(axis=-1, keepdims=True)"
+        INDEX: "index = weights.argmin(axis=-1, keepdims=True)"
     },
     "If a number and its negative are largest, the positive one makes Q4_0's scale; the first of the two must.": {
-        SCALE_4: "high, low = numbers.max(axis=-1, keepdims=True), numbers.min(axis=-1, keepdims=True)\n"
+        SCALE_4: "high, low = weights.max(axis=-1, keepdims=True), weights.min(axis=-1, keepdims=True)\n"
         "    scales = np.where(high >= -low, high, low) / -8"
     },
     "The scale of Q4_0 has lost its sign: the number itself is divided by -8.": {
-        SCALE_4: "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 8"
+        SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 8"
     },
     "The sign of Q4_0's scale is the other one: divide by -8, so that the largest number is step -8.": {
         SCALE_4: SCALE_4.replace("-8", "8")
     },
     "Q4_0 is divided by 7; there is one step more below 0, and the largest number is -8 steps.": {
-        SCALE_4: "scales = np.abs(numbers).max(axis=-1, keepdims=True) / 7"
+        SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 7"
     },
     "Q4_0 is divided by -7; the largest number is -8 steps.": {SCALE_4: SCALE_4.replace("-8", "-7")},
     "A number halfway between two steps goes to the even one in Q4_0; llama.cpp rounds it up.": {
-        ROUNDED_4: "steps = (np.rint(numbers * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "steps = (np.rint(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "A number halfway between two steps goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
-        ROUNDED_4: "quotients = numbers * inverse(scales)\n"
+        ROUNDED_4: "quotients = weights * inverse(scales)\n"
         "    steps = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "roundf takes halves away from 0, and Q4_0's go up: add 8.5, then np.floor.": {
-        ROUNDED_4: "steps = (roundf(numbers * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "steps = (roundf(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
         ROUNDED_4: ROUNDED_4.replace("* inverse(scales)", "/ np.where(scales == 0, 1, scales)")
@@ -141,23 +141,23 @@ MISTAKES = {
     },
     "7 is added to the steps of Q4_0; -8 must become 0.": {ROUNDED_4: ROUNDED_4.replace("8.5", "7.5")},
     "Nothing is added to the steps of Q4_0, and a negative step has no place in half a byte: add 8.": {
-        ROUNDED_4: "steps = np.floor(numbers * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
+        ROUNDED_4: "steps = np.floor(weights * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
     },
     "The halves are swapped: the first 16 are low, the last 16 high.": {
-        PACKED: 'blocks["steps"] = steps[..., half:] | steps[..., :half] << 4'
+        PACKED: 'blocks["packed"] = steps[..., half:] | steps[..., :half] << 4'
     },
     "A byte has two neighbors; it must have number 0 and number 16, 1 and 17, and so on.": {
-        PACKED: 'blocks["steps"] = steps[..., ::2] | steps[..., 1::2] << 4'
+        PACKED: 'blocks["packed"] = steps[..., ::2] | steps[..., 1::2] << 4'
     },
     "The second half is not shifted, so it falls on the first: << 4.": {PACKED: PACKED.replace(" << 4", "")},
     "The second half is shifted by 8, out of the byte; half a byte has 4 bits.": {
         PACKED: PACKED.replace("<< 4", "<< 8")
     },
     "The sum is shifted, not the second half alone: << comes before |, but after +.": {
-        PACKED: PACKED.replace("|", "+")
+        PACKED: 'blocks["packed"] = steps[..., :half] + steps[..., half:] << 4'
     },
     "The halves are joined by &, which keeps what both have; | keeps both.": {PACKED: PACKED.replace("|", "&")},
-    "The steps of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["steps"] = steps'},
+    "The steps of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["packed"] = steps'},
     "A scale of Q4_0 below the smallest normal float16 is made 0, and its steps with it; float16 has numbers there.": {
         SCALE_4: f"{SCALE_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)"
     },
@@ -168,10 +168,10 @@ MISTAKES = {
         SCALE_4: f"{SCALE_4}\n    scales = scales.astype(np.float16)"
     },
     "Q4_0 takes halves to the even number, and llama.cpp up: multiply by inverse(scales), add 8.5, then np.floor.": {
-        ROUNDED_4: "steps = np.round(numbers * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "steps = np.round(weights * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
     },
     "Q4_0 divides by a scale that may be 0, and takes halves to the even number: multiply by inverse(scales), add 8.5, "
-    "then np.floor.": {ROUNDED_4: "steps = (np.round(numbers / scales).clip(-8, 7) + 8).astype(np.uint8)"},
+    "then np.floor.": {ROUNDED_4: "steps = (np.round(weights / scales).clip(-8, 7) + 8).astype(np.uint8)"},
     "The scale of a block of zeros is 0.0 in Q4_0; llama.cpp divides 0 by -8, which is -0.0, and their bytes differ.": {
         SCALE_4: f"{SCALE_4} + 0.0"
     },
@@ -179,10 +179,10 @@ MISTAKES = {
         f'    blocks["scale"] = scales\n    {PACKED}': f"    {PACKED}"
     },
     "The high half comes first; the low one must.": {
-        UNPACKED: 'steps = np.concatenate([blocks["steps"] >> 4, blocks["steps"] & 15], axis=-1)'
+        UNPACKED: 'steps = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
     },
     "The halves of a byte are neighbors; all low ones come first.": {
-        UNPACKED: 'steps = np.stack([blocks["steps"] & 15, blocks["steps"] >> 4], axis=-1).reshape(*blocks.shape, 32)'
+        UNPACKED: 'steps = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1).reshape(*blocks.shape, 32)'
     },
     "The low half still has the high one above it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "The high half is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
@@ -213,38 +213,38 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the place by itself": {INDEX: "index = np.argmax(np.abs(numbers), axis=-1)[..., None]"},
+    "the place by itself": {INDEX: "index = np.argmax(np.abs(weights), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
-        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    steps = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"
     },
     "halves away from 0 by the sign": {
-        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    steps = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))"
     },
     "halves away from 0 by np.where": {
-        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    steps = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))"
     },
     "halves away from 0 as llama.cpp's package has it": {
-        ROUNDED_8: "quotients = numbers * inverse(scales)\n"
+        ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    whole = np.trunc(quotients)\n"
         "    steps = whole + np.trunc(2 * (quotients - whole))",
     },
     "the inverse by hand": {
-        ROUNDED_8: "steps = roundf(numbers * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales)))"
+        ROUNDED_8: "steps = roundf(weights * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales)))"
     },
     "as whole numbers first": {ROUNDED_8: ROUNDED_8.replace("= ", "= (") + ").astype(np.int8)"},
     "truncated, since nothing is negative": {
-        ROUNDED_4: "steps = np.minimum((numbers * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
+        ROUNDED_4: "steps = np.minimum((weights * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
     },
-    "a sum of halves": {PACKED: 'blocks["steps"] = steps[..., :half] + 16 * steps[..., half:]'},
+    "a sum of halves": {PACKED: 'blocks["packed"] = steps[..., :half] + 16 * steps[..., half:]'},
     "halves by np.split": {
         PACKED: "low, high = np.split(steps, 2, axis=-1)\n"
-        '    blocks["steps"] = np.bitwise_or(low, np.left_shift(high, 4))'
+        '    blocks["packed"] = np.bitwise_or(low, np.left_shift(high, 4))'
     },
     "a remainder and a quotient": {UNPACKED: UNPACKED.replace("& 15", "% 16").replace(">> 4", "// 16")},
-    "divmod": {UNPACKED: 'steps = np.concatenate(np.divmod(blocks["steps"], 16)[::-1], axis=-1)'},
+    "divmod": {UNPACKED: 'steps = np.concatenate(np.divmod(blocks["packed"], 16)[::-1], axis=-1)'},
     "the steps of Q4_0 as float32 first": {READ_4: READ_4.replace("steps.astype(np.int8)", "steps.astype(np.float32)")},
     "the scale multiplied first": {
         READ_4: 'scales = blocks["scale"].astype(np.float32)\n    return scales * steps - 8 * scales'
@@ -262,7 +262,7 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch, or from Python; the check shows the line to write instead.
 HABITS = {
-    "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(numbers)", "numbers.abs()")},
+    "abs as a method": {SCALE_8: SCALE_8.replace("np.abs(weights)", "weights.abs()")},
     "max with a dim": {SCALE_8: SCALE_8.replace("axis=-1, keepdims=True", "dim=-1, keepdim=True")},
     "argmax with a dim": {INDEX: INDEX.replace("argmax(axis=-1, keepdims=True)", "argmax(dim=-1, keepdim=True)")},
     "torch.abs": {SCALE_8: SCALE_8.replace("np.abs", "torch.abs")},
