@@ -20,7 +20,7 @@ NO_CODE = (
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (13_700, ("checker/", "cli/")),
     "play": (7_900, ("play/",)),
-    "tools": (7_120, ("tools/",)),
+    "tools": (7_130, ("tools/",)),
     "tests/dev": (13_560, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
     "together": (44_250, ()),  # all parts above; the parts below are the course itself
