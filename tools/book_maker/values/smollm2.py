@@ -38,8 +38,13 @@ QUESTIONS, SEED, LONGEST = ("What is the capital of France?", "And of Italy?"), 
 Weights = dict[str, np.ndarray]
 
 
-def forward(ids: list[int], weights: Weights, config: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return the attention weights of every head, ``[layer, head, seq, seq]``, and the logits, ``[seq, vocab]``."""
+def forward(
+    ids: list[int], weights: Weights, config: Any, gates: list[np.ndarray] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the attention weights of every head, ``[layer, head, seq, seq]``, and the logits, ``[seq, vocab]``.
+
+    The list ``gates`` gets what multiplies the MLP's channels in each layer, ``[seq, inner]``.
+    """
     positions, pairs = np.arange(len(ids)), np.arange(config.head_dim // 2)
     angles = np.outer(positions, config.rope_theta ** (-2 * pairs / config.head_dim))
     past = np.tri(len(ids), dtype=bool)
@@ -68,7 +73,10 @@ def forward(ids: list[int], weights: Weights, config: Any) -> tuple[np.ndarray, 
         x = x + merged @ weights[f"{block}.self_attn.o_proj.weight"].T
         normed = norm(x, f"{block}.post_attention_layernorm")
         gate, up = (normed @ weights[f"{block}.mlp.{name}_proj.weight"].T for name in ("gate", "up"))
-        x = x + (gate / (1 + np.exp(-gate)) * up) @ weights[f"{block}.mlp.down_proj.weight"].T
+        gate = gate / (1 + np.exp(-gate))
+        if gates is not None:
+            gates.append(gate)
+        x = x + (gate * up) @ weights[f"{block}.mlp.down_proj.weight"].T
     return np.array(attention), norm(x, "model.norm") @ weights["model.embed_tokens.weight"].T
 
 
@@ -103,6 +111,15 @@ def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampli
         messages.append(("assistant", tokenizer.decode(list(tokens))))
         turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
     return turns
+
+
+def gates_of_it(weights: Weights, config: Any, tokenizer: Any) -> dict[str, float]:
+    """Return which shares of the gates of all layers are nearly closed, negative and above 1 at it, and the widest."""
+    gates: list[np.ndarray] = []
+    forward(tokenizer.encode(TEXT).ids, weights, config, gates)
+    of_it = np.array(gates)[:, -1]
+    shares = {"closed": abs(of_it) < 0.1, "negative": of_it < 0, "above 1": of_it > 1}
+    return {name: float(share.mean()) for name, share in shares.items()} | {"widest": float(of_it.max())}
 
 
 def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any]) -> dict[str, Any]:
@@ -155,6 +172,7 @@ def record() -> None:
     found = measured([tokenizer.decode([token]) for token in ids], forward(ids, weights, config)[0])
     found |= {
         "heads": looked_at(weights, config, tokenizer, found["looks"][" ship"]),
+        "gates": gates_of_it(weights, config, tokenizer),
         "block": raw["blk.0.attn_q.weight"].tobytes()[:20].hex(),
         "in order": read_and_written(weights, config, tokenizer),
         "forgotten": read_and_written(forgotten, config, tokenizer),
