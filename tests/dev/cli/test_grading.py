@@ -11,6 +11,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, all_steps, find_step
+from cli import grading
 from cli.grading import why_not
 from tests.dev.terminal import started
 from tools.course_copy import python
@@ -114,6 +115,13 @@ def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_fa
         assert ("the check took longer than 1.5 seconds." in output) is (status == 1)
     assert psutil.wait_procs([process for process, _ in seen], timeout=5)[1] == []
     assert list(temporary.glob("grade-*")) == []
+
+
+def test_max_may_compile_for_half_of_the_limit_so_that_the_check_can_say_so(monkeypatch, tmp_path):
+    asked = {}
+    monkeypatch.setattr(grading, "run_module", lambda *line, **options: asked.update(options))
+    assert grading.check(find_step("s17"), tmp_path, [], 600).why.endswith("the check took longer than 600 seconds.")
+    assert asked["seconds"] == 2 * float(asked["environment"]["COURSE_COMPILE_SECONDS"]) == 600
 
 
 def test_a_grade_says_how_many_reasons_it_leaves_out():

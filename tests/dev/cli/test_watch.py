@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from checker.course.skeletons import expected
-from checker.course.steps import find_step
+from checker.course.steps import all_steps, find_step
 from cli.checking import ReadyChild
 from cli.watch import KEYS, AtSave, ByKeys, Watch
 from tests.dev.terminal import Terminal
@@ -146,6 +146,11 @@ def test_keys(course, watching, monkeypatch):
 def test_what_comes_next_is_a_key_only_where_there_are_keys(monkeypatch, read_keys, words):
     monkeypatch.setattr(Watch, "step_after", lambda self: find_step("w02"))
     assert Watch(find_step("w01"), ReadyChild(), read_keys).how_to_go_on().startswith(words)
+
+
+def test_the_step_before_is_that_of_the_book_and_the_first_stays():
+    first, second = all_steps()[:2]
+    assert [Watch(step, ReadyChild(), None).step_before() for step in (first, second)] == [first, first]
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():

@@ -1,9 +1,11 @@
-"""How a person may name a step."""
+"""How a person may name a step, and what becomes of files that are written."""
 
 import os
 import time
 
-from checker.course.steps import UNUSED_SECONDS, all_steps, find_step, is_kept, remove_unused
+import pytest
+
+from checker.course.steps import UNUSED_SECONDS, all_steps, find_step, is_kept, remove_unused, replacing
 
 
 def test_an_unknown_step_lists_those_there_are(course):
@@ -21,3 +23,17 @@ def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
     assert not is_kept(tmp_path / "missing.so")
     remove_unused(tmp_path, "*.so")
     assert sorted(tmp_path.iterdir()) == [other, used]
+
+
+def write_half(file):
+    with replacing(file) as new:
+        new.write_text("half")
+        raise OSError("the disk is full")
+
+
+def test_a_file_that_cannot_be_written_to_its_end_is_as_it_was_and_alone(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("old")
+    with pytest.raises(OSError, match="full"):
+        write_half(file)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
