@@ -4,6 +4,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
+from cli.compare import rows_of
 from tests.dev.commands import run
 
 pytestmark = pytest.mark.slow
@@ -12,6 +13,11 @@ OWN_WAY = {
     "scores = query @ key.T / math": "scores = my_scores(query, key) / math",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
 }
+
+
+def test_each_place_has_an_equal_line_around_it_and_what_is_left_out_between_two_has_a_mark():
+    assert rows_of("abcdefg", "aBcdefG") == ["  a", "- b", "+ B", "  c", "…", "  f", "- g", "+ G"]
+    assert rows_of("abc", "abc") == []
 
 
 def test_compare_waits_for_a_pass_and_shows_what_differs(course):

@@ -595,6 +595,18 @@ async def test_a_server_ends_with_its_model_or_by_a_signal_and_at_once_by_a_seco
     assert said[:1] == ([] if how == "ended" else ["ready"])
 
 
+async def test_a_model_that_never_was_ready_is_not_started_again():
+    ends = iter([ModelEnded("while it started"), AssertionError("it was started again")])
+
+    @contextlib.asynccontextmanager
+    async def model():
+        raise next(ends)
+        yield
+
+    with pytest.raises(ModelEnded, match="while it started"):
+        await Service(1, 1, 60).keep(model, True, print, "ready")
+
+
 @contextlib.asynccontextmanager
 async def listening(server):
     """Open connections to a server on a port of this machine."""
