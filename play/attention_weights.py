@@ -17,7 +17,7 @@ from max.experimental.tensor import Tensor
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
-from solutions.caching import empty_cache, on_arrays
+from solutions.caching import empty_cache, run_on_arrays
 from solutions.checkpoint import checkpoint_folder
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama import LlamaForCausalLM
@@ -86,7 +86,7 @@ def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: D
             return model(*inputs)
 
     with watched([layer.self_attn for layer in layers]) as seen:
-        on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device=device))
+        run_on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device=device))
     return by_layer(seen, len(layers))
 
 

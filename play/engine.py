@@ -23,7 +23,7 @@ from play.tokens import encode, load_tokenizer
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.quantized import quantize_weights, quantized_model
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
-from solutions.solution_12 import Model, Sampling
+from solutions.solution_12 import LogitsFunction, Sampling
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 
@@ -44,7 +44,7 @@ def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
     return quantized_model(read_config(folder), quantize_weights(convert_checkpoint(read_checkpoint(folder)), format))
 
 
-def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> Model:
+def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
     """Compile the model without a cache for a device."""
     return compile_model(LastLogits(model), device)
 
@@ -60,7 +60,7 @@ class Settings:
 
 
 def continue_text(
-    model: Model, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
+    model: LogitsFunction, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
 ) -> Iterator[str]:
     """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes.
 
@@ -68,7 +68,7 @@ def continue_text(
         ValueError: the settings are impossible.
     """
     sampling, rng = Sampling(settings.temperature, settings.top_k), default_rng(settings.seed)
-    return stream_text(model, tokenizer, input_ids, settings.max_new_tokens, sampling, rng, n_positions)
+    return stream_text(model, tokenizer, input_ids, settings.max_new_tokens, sampling, n_positions=n_positions, rng=rng)
 
 
 class Writer:
@@ -110,7 +110,7 @@ class Writer:
         with_kernels = partial(compile_with_kernels, bfloat16=dtype == "bfloat16")
         compile_it = with_kernels if kernels else compile_cached if cache else compile_whole
         with compiling(f"the model for {device}" + (" with the kernels of play/kernels, 2 of 2" if kernels else "")):
-            self.model: Model = compile_it(model, target)
+            self.model: LogitsFunction = compile_it(model, target)
 
     def encode(self, text: str) -> np.ndarray:  # -> [1, seq]
         """Return the tokens of a text; for an empty one, return the token that separates texts."""

@@ -18,7 +18,7 @@ from solutions.solution_06 import check_length
 
 BlockCache = tuple[Tensor, Tensor]  # the keys and the values of one block, [batch, head, n_positions, head_dim] each
 KVCache = list[BlockCache]  # those of every block
-CachedGraph = Callable[[np.ndarray, int, KVCache], np.ndarray]  # int64 [batch, total], past -> [batch, 1, vocab]
+CachedFunction = Callable[[np.ndarray, int, KVCache], np.ndarray]  # int64 [batch, total], past -> [batch, 1, vocab]
 
 PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
 
@@ -52,8 +52,8 @@ def update_cache(
     return keys[:, :, :total], values[:, :, :total]
 
 
-def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, total]
-    """Refuse too many tokens, ids that are not in the vocabulary, a row without a token, and padding after one."""
+def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [batch, total]
+    """Raise ValueError if there are too many tokens, unknown ids, a row without a token, or padding after one."""
     check_length(input_ids.shape[-1], config)
     is_token = input_ids != PADDING
     check_token_ids(input_ids[is_token], config)
@@ -61,7 +61,7 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # [batch, to
         raise ValueError("a row has padding where a token should be; it needs a token, and padding only before it")
 
 
-def on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
+def run_on_arrays(graph: Callable[..., Tensor], device: Device) -> CachedFunction:
     """Make a compiled ``CachedGPT2`` a function of all ids, of which it runs those after the ``past`` first."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
@@ -70,6 +70,6 @@ def on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedGraph:
         positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
         padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
         arrays = map(np.ascontiguousarray, (ids[:, past:], positions[:, past:], padding_mask))
-        return compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
+        return graph(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
 
     return run

@@ -1,4 +1,4 @@
-"""A Hugging Face checkpoint: find it, read it, and refuse, by a ValueError, what the model cannot compute."""
+"""A Hugging Face checkpoint: find it, read it, and see whether it is one that the model can compute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from safetensors import SafetensorError, deserialize
 from solutions.solution_01 import PUBLISHED, GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
-Weights = dict[str, np.ndarray]
+Weights = dict[str, np.ndarray]  # by name
+WTE, HEAD = "transformer.wte.weight", "lm_head.weight"  # in the model
+CONV1D = (".c_attn.weight", ".c_proj.weight", ".c_fc.weight")  # stored as [in, out]; Linear wants [out, in]
+MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask and its number, saved as if they were weights
 
 #: What config.json says of the computation: for each setting Hugging Face's default, and other names for the same.
 COMPUTED = {
@@ -28,15 +31,12 @@ COMPUTED = {
     "scale_attn_by_inverse_layer_idx": (False,),
 }
 
-#: The sizes in config.json that need not be integers: what they may be.
-NOT_INTEGERS = {"n_inner": ("integer or null", type(None)), "layer_norm_epsilon": ("number", float)}
-
 #: NumPy's name of each dtype that is read. NumPy has no bfloat16, so it is read as the integers of the same bytes.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
 
 
 def checkpoint_folder(name_or_folder: str | Path) -> Path:
-    """Return a folder with ``config.json`` and weights: the one given, or a download from Hugging Face's hub."""
+    """Return a folder: the one given, or a download from Hugging Face's hub; raise ValueError if there is neither."""
     if Path(name_or_folder).is_dir():
         return Path(name_or_folder)
     from huggingface_hub import snapshot_download  # only a download needs it
@@ -52,7 +52,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
 
 
 def read_config(folder: Path) -> GPT2Config:
-    """Return the configuration of a checkpoint."""
+    """Return the configuration of a checkpoint; raise ValueError if it is unreadable, or not one of this model."""
     try:
         values = json.loads((folder / "config.json").read_text())
     except (OSError, ValueError) as error:
@@ -66,14 +66,15 @@ def read_config(folder: Path) -> GPT2Config:
             raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {allowed[0]}")
     sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
     for name, size in sizes.items():
-        expected, other_type = NOT_INTEGERS.get(name, ("integer", int))
-        if type(size) not in (int, other_type) or (size is not None and not size > 0):
+        default = getattr(GPT2Config, name)  # None for n_inner, a float for layer_norm_epsilon, else an integer
+        if type(size) not in (int, type(default)) or (size is not None and not size > 0):
+            expected = "number" if isinstance(default, float) else "integer"
             raise ValueError(f"{folder} is a gpt2 with {name} = {size!r}; it must be a positive {expected}")
     return GPT2Config(**sizes)
 
 
 def checkpoint_files(folder: Path) -> list[Path]:
-    """Return the files with a checkpoint's weights: ``model.safetensors``, or ``model-00001-of-00002`` and so on."""
+    """Return ``model.safetensors``, or ``model-00001-of-00002`` and so on; raise ValueError if one is missing."""
     whole = folder / "model.safetensors"
     if whole.is_file():  # beside it, there may be the same weights in another form
         return [whole]
@@ -96,7 +97,7 @@ def as_float32(entry: Mapping[str, Any]) -> np.ndarray:
 
 
 def read_checkpoint(folder: Path) -> Weights:
-    """Read every tensor of a checkpoint, by its name in the files, as float32."""
+    """Read every tensor of a checkpoint as float32, by its name in the files; raise ValueError if a file is broken."""
     tensors: Weights = {}
     for file in checkpoint_files(folder):
         try:
@@ -113,11 +114,11 @@ def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:
 
 
 def check_weights(weights: Mapping[str, Any], model: Module[..., Any]) -> None:
-    """Refuse weights, each with a ``shape``, that are not exactly a model's; MAX stops at the first that is missing."""
-    right = {name: tuple(map(int, weight.shape)) for name, weight in model.parameters}
+    """Raise ValueError, with all that is wrong, if weights, each with a ``shape``, are not exactly those of a model."""
+    expected = {name: tuple(map(int, weight.shape)) for name, weight in model.parameters}
     given = {name: weight.shape for name, weight in weights.items()}
-    problems = [f"{name} is missing" for name in right if name not in given]
-    problems += [f"{name} is unknown" for name in given if name not in right]
-    problems += [f"{name} is {has}, not {right[name]}" for name, has in given.items() if has != right.get(name, has)]
-    if problems:
-        raise ValueError("the checkpoint does not fit the model: " + "; ".join(problems))
+    wrong = [f"{name} is missing" for name in expected if name not in given]
+    wrong += [f"{name} is unknown" for name in given if name not in expected]
+    wrong += [f"{name} is {has}, not {expected[name]}" for name, has in given.items() if has != expected.get(name, has)]
+    if wrong:
+        raise ValueError("the checkpoint does not fit the model: " + "; ".join(wrong))

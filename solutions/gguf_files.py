@@ -11,9 +11,8 @@ from typing import Any
 import gguf
 import numpy as np
 
-from solutions.checkpoint import Weights, empty_model
+from solutions.checkpoint import HEAD, WTE, Weights, empty_model
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import HEAD, WTE
 from solutions.solution_22 import Q4_0, Q8_0
 
 END_OF_TEXT = "<|endoftext|>"

@@ -10,7 +10,7 @@ from max.experimental.nn import Embedding, Linear, Module, Sequential
 from max.experimental.tensor import Tensor
 from max.graph import DeviceRef, TensorType
 
-from solutions.caching import BlockCache, KVCache, cache_type, on_arrays
+from solutions.caching import BlockCache, KVCache, cache_type, run_on_arrays
 from solutions.llama_config import LlamaConfig
 from solutions.solution_08 import pre_norm_residual
 from solutions.solution_14 import CachedModel, cache_mask
@@ -80,5 +80,5 @@ def compile_llama(model: LlamaForCausalLM, device: Device) -> CachedModel:
     cached = model.config.cache_config
     ids = TensorType(DType.int64, ["batch", "seq"], DeviceRef.from_device(device))
     padding_mask = TensorType(DType.float32, ["batch", "total"], DeviceRef.from_device(device))
-    compiled = model.compile(ids, ids, padding_mask, cache_type(cached, device))
-    return CachedModel(on_arrays(compiled, device), cached, device)
+    graph = model.compile(ids, ids, padding_mask, cache_type(cached, device))
+    return CachedModel(run_on_arrays(graph, device), cached, device)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Width, depth and heads of the four sizes that were published with weights; nothing else differs between them.
+#: The four sizes that were published with weights; in everything else they have the defaults below.
 PUBLISHED = {
-    "gpt2": (768, 12, 12),
-    "gpt2-medium": (1024, 24, 16),
-    "gpt2-large": (1280, 36, 20),
-    "gpt2-xl": (1600, 48, 25),
+    "gpt2": {"n_embd": 768, "n_layer": 12, "n_head": 12},
+    "gpt2-medium": {"n_embd": 1024, "n_layer": 24, "n_head": 16},
+    "gpt2-large": {"n_embd": 1280, "n_layer": 36, "n_head": 20},
+    "gpt2-xl": {"n_embd": 1600, "n_layer": 48, "n_head": 25},
 }
 
 
@@ -30,7 +30,7 @@ class GPT2Config:
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
-        """Refuse, by a ValueError, a number of heads that cannot share the width evenly."""
+        """Raise ValueError if this number of heads cannot share the width evenly."""
         # Raise the ValueError if this number of heads is impossible. (2 lines)
         if self.n_head < 1 or self.n_embd % self.n_head:
             raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")
@@ -49,9 +49,8 @@ class GPT2Config:
 
     @classmethod
     def published(cls, name: str) -> GPT2Config:
-        """Return the configuration published as ``gpt2``, ``gpt2-medium``, ``gpt2-large`` or ``gpt2-xl``."""
+        """Return the configuration of one of the four published sizes; raise ValueError for any other name."""
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
-        # Make a configuration of the three sizes that PUBLISHED has. (2 lines)
-        n_embd, n_layer, n_head = PUBLISHED[name]
-        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)
+        # Make a configuration with the sizes in PUBLISHED. (1 line)
+        return cls(**PUBLISHED[name])

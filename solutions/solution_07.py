@@ -47,9 +47,9 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     def _attention_weights(
         self, query: Tensor, key: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
-        """Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq."""
+        """Return how much every query takes from every key; total is seq, unless earlier tokens are cached."""
         # Scale the scores, mask them, and turn them into weights. (2 lines)
-        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]
+        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps the last two axes
         return F.softmax(scores + mask)
 
     def _attn(

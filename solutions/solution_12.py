@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, default_rng
 
-Model = Callable[[np.ndarray], np.ndarray]  # ids, int64 [batch, seq] -> logits [batch, seq, vocab] or [batch, 1, vocab]
+LogitsFunction = Callable[[np.ndarray], np.ndarray]  # int64 [batch, seq] -> [batch, seq, vocab] or [batch, 1, vocab]
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
@@ -30,8 +30,8 @@ def softmax(logits: np.ndarray, temperature: float) -> np.ndarray:  # [batch, vo
     logits = logits.astype(np.float64)  # in float32, a tiny temperature is 0
     # Take the softmax of logits / temperature, in which exp cannot overflow. (3 lines)
     logits = logits - logits.max(axis=-1, keepdims=True)
-    powers = np.exp(logits / temperature)
-    return powers / powers.sum(axis=-1, keepdims=True)
+    exps = np.exp(logits / temperature)
+    return exps / exps.sum(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Sampling:
     top_k: int | None = None  # None: all tokens
 
     def __post_init__(self) -> None:
-        """Refuse, by a ValueError, settings that leave no token to choose."""
+        """Raise ValueError if the settings leave no token to choose."""
         if not 0 <= self.temperature < np.inf:
             raise ValueError(f"temperature = {self.temperature} is impossible; give 0, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
@@ -63,9 +63,9 @@ class Sampling:
 
 
 def generate_next_token(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
+    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
-    """Return the token that comes next in every row; the model sees all of ``input_ids``."""
+    """Return the next token of every row; the model sees all of ``input_ids``. Raise ValueError if there are none."""
     if input_ids.shape[-1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     rng = rng or default_rng()
@@ -75,15 +75,15 @@ def generate_next_token(
 
 
 def generate_tokens(
-    model: Model,
+    model: LogitsFunction,
     input_ids: np.ndarray,
     max_new_tokens: int,
     sampling: Sampling,
-    rng: Generator | None = None,
     *,
     n_positions: int,
+    rng: Generator | None = None,
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more.
+    """Return the prompt and ``max_new_tokens`` more; raise ValueError if the prompt is empty, or ``n_positions`` 0.
 
     The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
     """

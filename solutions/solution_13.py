@@ -7,19 +7,24 @@ from pathlib import Path
 
 import numpy as np
 
-from solutions.checkpoint import Weights, check_weights, checkpoint_folder, empty_model, read_checkpoint, read_config
+from solutions.checkpoint import (
+    CONV1D,
+    HEAD,
+    MASK_BUFFERS,
+    WTE,
+    check_weights,
+    checkpoint_folder,
+    empty_model,
+    read_checkpoint,
+    read_config,
+)
 from solutions.solution_11 import MaxGPT2LMHeadModel
-
-WTE, HEAD = "transformer.wte.weight", "lm_head.weight"
-CONV1D = (".c_attn.weight", ".c_proj.weight", ".c_fc.weight")  # stored as [in, out]; Linear wants [out, in]
-MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask and its number, saved as if they were weights
 
 
 def name_in_model(name: str) -> str:
     """Return the name that a tensor of a checkpoint has in the model.
 
-    The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The name of
-    the head, ``lm_head.weight``, has no prefix in either.
+    The published checkpoints leave the prefix ``transformer.`` out; newer ones have it. The head has none in either.
     """
     # Add the prefix where it is missing. (1 line)
     return name if name.startswith(("transformer.", "lm_head.")) else f"transformer.{name}"
@@ -31,11 +36,11 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
     return np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
 
 
-def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
+def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the weights under the names, and in the layout, of ``MaxGPT2LMHeadModel``.
 
-    The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing
-    is dropped but the mask buffers, and a weight that is missing stays missing: ``check_weights`` says so.
+    The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing is dropped but
+    the mask buffers, and a weight that is missing stays missing: ``check_weights`` says so.
     """
     # Give every weight its name and layout in the model, then tie the head. (4 lines)
     kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}
@@ -45,7 +50,7 @@ def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> Weights:
 
 
 def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:
-    """Load GPT-2 with the weights of a checkpoint: a folder, a published size or another name on the hub."""
+    """Load GPT-2 from a folder, a published size or a name on the hub; raise ValueError if it does not fit."""
     folder = checkpoint_folder(name_or_folder)
     model = empty_model(read_config(folder))
     # Give the model the weights of the checkpoint, once they are known to fit. (4 lines)

@@ -13,7 +13,7 @@ def fuse(
     W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> np.ndarray:  # 3 x [embd, embd] -> [embd, 3 * embd]
     """Lay the matrices for query, key and value side by side, so that one multiplication does for all three."""
-    # Join the three along their columns, in this order. (1 line)
+    # Join the three, in this order. (1 line)
     return np.concatenate([W_query, W_key, W_value], axis=-1)
 
 
@@ -32,12 +32,10 @@ def multi_head_attention(
     """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs with W_o.
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
-    multiplications; step 07 has them. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
-
-    Raises:
-        ValueError: n_head does not divide the width of x; the message names both numbers.
+    multiplications; step 07 has them. Raise ValueError, naming both numbers, if n_head does not divide the width of x.
+    Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
     """
-    # Project, split all three into heads, attend under the mask, merge the heads, multiply by W_o. (4 lines)
+    # Let every head attend by itself, then mix what all of them gathered. (4 lines)
     query, key, value = (split_heads(part, n_head) for part in project_fused(x, W_qkv))
     weights = attention_weights(query, key, mask)  # [batch, head, seq, seq]
     merged = merge_heads(context_vectors(weights, value))
@@ -49,7 +47,7 @@ def parameter_count(n_embd: int, *, bias: bool = False) -> int:
 
     In GPT-2 small it is 2,362,368 with biases, and its 12 layers make 23% of the model's 124 million.
     """
-    # Count the numbers in W_qkv and W_o and, with biases, one more for each column. (3 lines)
+    # Count the numbers in the two matrices and, if there are any, in the biases. (3 lines)
     weights = 4 * n_embd**2  # W_qkv and W_o
     biases = 4 * n_embd if bias else 0
     return weights + biases

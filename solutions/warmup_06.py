@@ -55,14 +55,14 @@ def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
     return merged
 
 
-def most_frequent(parts: list[list[int]]) -> Pair | None:
+def most_frequent(id_lists: list[list[int]]) -> Pair | None:
     """Return the most frequent pair in all words together, or None where there is no pair.
 
     Of several, it is the one with the smallest first id, and of these the one with the smallest second id.
     """
     # Add up the counts of all words. Take the largest count, and of equal ones the smallest pair. (4 lines)
     counts: Counter[Pair] = Counter()
-    for ids in parts:
+    for ids in id_lists:
         counts.update(count_pairs(ids))
     return min(counts, key=lambda pair: (-counts[pair], pair), default=None)
 
@@ -74,13 +74,13 @@ def learn(text: str, n_merges: int) -> dict[Pair, int]:
     """
     merges: dict[Pair, int] = {}
     # Begin with the bytes of every word; for each new id, merge the most frequent pair in all words. (8 lines)
-    parts = [byte_ids(word) for word in words(text)]
+    id_lists = [byte_ids(word) for word in words(text)]
     for new_id in range(256, 256 + n_merges):
-        pair = most_frequent(parts)
+        pair = most_frequent(id_lists)
         if pair is None:
             break
         merges[pair] = new_id
-        parts = [merge(ids, pair, new_id) for ids in parts]
+        id_lists = [merge(ids, pair, new_id) for ids in id_lists]
     return merges
 
 
@@ -113,8 +113,7 @@ def vocabulary(merges: dict[Pair, int]) -> list[bytes]:
 def decode(ids: list[int], merges: dict[Pair, int]) -> str:
     """Return the text of some token ids. Bytes that are not UTF-8 become U+FFFD, the replacement character.
 
-    Raises:
-        ValueError: an id is not in the vocabulary; the message names it and the largest id there is.
+    Raise ValueError, naming the id and the largest that there is, if one is not in the vocabulary.
     """
     pieces = vocabulary(merges)
     for token in ids:

@@ -24,7 +24,7 @@ class GPT2Embeddings(Module[[Tensor], Tensor]):
 
 
 def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [...]
-    """Refuse ids that have no row in the table; MAX would count a negative id from the table's end."""
+    """Raise ValueError if an id has no row in the table; MAX would count a negative one from the table's end."""
     outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
     if outside.size:
         raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")

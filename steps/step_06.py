@@ -13,7 +13,7 @@ from solutions.solution_01 import GPT2Config
 
 
 def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
-    """Return the position of every token: 0, 1, 2, …"""
+    """Return the position of every token: 0, 1, 2, … The length becomes a Dim, as arange takes no symbol's name."""
     # TODO: Count from 0, in int64. (1 line)
     raise NotImplementedError
 
@@ -32,7 +32,7 @@ class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
 
 
 def check_length(sequence_length: DimLike, config: GPT2Config) -> None:
-    """Refuse more tokens than the table has rows. A symbolic length has no number yet while MAX compiles: it passes."""
+    """Raise ValueError if the table has too few rows. A symbolic length, not known while MAX compiles, passes."""
     dim = Dim(sequence_length)
     if isinstance(dim, StaticDim) and int(dim) > config.n_positions:
         raise ValueError(f"a sequence of {dim} tokens is longer than n_positions = {config.n_positions}")

@@ -42,7 +42,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
     def _attention_weights(
         self, query: Tensor, key: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
-        """Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq."""
+        """Return how much every query takes from every key; total is seq, unless earlier tokens are cached."""
         # TODO: Scale the scores, mask them, and turn them into weights. (2 lines)
         raise NotImplementedError
 

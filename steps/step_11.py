@@ -37,12 +37,13 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
 def compile_model(
     model: MaxGPT2LMHeadModel, device: Device
 ) -> Callable[[np.ndarray], np.ndarray]:  # int64 [batch, seq] -> [batch, seq, vocab]
-    """Move a model to a device and compile it there: one graph for any batch and length, which takes arrays."""
+    """Move the model to the device and compile it there: one graph for any batch and length, which takes arrays."""
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
 
     def run(input_ids: np.ndarray) -> np.ndarray:
-        check_length(input_ids.shape[-1], model.config)  # the graph itself checks neither
+        """Raise ValueError if there are too many tokens, or unknown ids: the graph itself checks neither."""
+        check_length(input_ids.shape[-1], model.config)
         check_token_ids(input_ids, model.config)
         ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the end of a text is not contiguous
         return graph(ids.to(device)).to_numpy()

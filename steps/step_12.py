@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, default_rng
 
-Model = Callable[[np.ndarray], np.ndarray]  # ids, int64 [batch, seq] -> logits [batch, seq, vocab] or [batch, 1, vocab]
+LogitsFunction = Callable[[np.ndarray], np.ndarray]  # int64 [batch, seq] -> [batch, seq, vocab] or [batch, 1, vocab]
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
@@ -38,7 +38,7 @@ class Sampling:
     top_k: int | None = None  # None: all tokens
 
     def __post_init__(self) -> None:
-        """Refuse, by a ValueError, settings that leave no token to choose."""
+        """Raise ValueError if the settings leave no token to choose."""
         if not 0 <= self.temperature < np.inf:
             raise ValueError(f"temperature = {self.temperature} is impossible; give 0, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
@@ -57,9 +57,9 @@ class Sampling:
 
 
 def generate_next_token(
-    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
+    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
-    """Return the token that comes next in every row; the model sees all of ``input_ids``."""
+    """Return the next token of every row; the model sees all of ``input_ids``. Raise ValueError if there are none."""
     if input_ids.shape[-1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
     rng = rng or default_rng()
@@ -68,15 +68,15 @@ def generate_next_token(
 
 
 def generate_tokens(
-    model: Model,
+    model: LogitsFunction,
     input_ids: np.ndarray,
     max_new_tokens: int,
     sampling: Sampling,
-    rng: Generator | None = None,
     *,
     n_positions: int,
+    rng: Generator | None = None,
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more.
+    """Return the prompt and ``max_new_tokens`` more; raise ValueError if the prompt is empty, or ``n_positions`` 0.
 
     The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
     """

@@ -13,12 +13,12 @@ from max.graph import DimLike
 
 from solutions.caching import (
     BlockCache,
-    CachedGraph,
+    CachedFunction,
     KVCache,
     cache_type,
     check_rows,
     empty_cache,
-    on_arrays,
+    run_on_arrays,
     update_cache,
 )
 from solutions.solution_01 import GPT2Config
@@ -83,8 +83,8 @@ def cached_prefix_length(cached_ids: np.ndarray, input_ids: np.ndarray) -> int: 
 class CachedModel:
     """The model as generation wants it, a function of all token ids, which runs only those that it has not run yet."""
 
-    def __init__(self, graph: CachedGraph, config: GPT2Config, device: Device) -> None:
-        self.graph, self.config, self.device = graph, config, device
+    def __init__(self, run: CachedFunction, config: GPT2Config, device: Device) -> None:
+        self.run, self.config, self.device = run, config, device
         self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
 
@@ -100,15 +100,15 @@ class CachedModel:
             self.cached_ids = input_ids[:, :0]
         past = cached_prefix_length(self.cached_ids, input_ids)
         self.cached_ids = input_ids[:, :past].copy()  # all that is still valid if the run below is interrupted
-        logits = self.graph(input_ids, past, self.cache)
+        logits = self.run(input_ids, past, self.cache)
         self.cached_ids = input_ids.copy()
         return logits
 
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Move the model to a device and compile it with a cache: one graph for the prompt and for every token after it."""
+    """Move the model to the device and compile it with a cache: one graph for the prompt and every token after it."""
     model.to(device)
     ids = TensorType(DType.int64, ["batch", "seq"], device=device)
     padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
-    compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
-    return CachedModel(on_arrays(compiled, device), model.config, device)
+    graph = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
+    return CachedModel(run_on_arrays(graph, device), model.config, device)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from tokenizers import Tokenizer
 
-from solutions.solution_12 import Model, Sampling, generate_next_token
+from solutions.solution_12 import LogitsFunction, Sampling, generate_next_token
 
 START, END = "<|im_start|>", "<|im_end|>"  # control tokens; the given tokenizer never makes one from text
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
@@ -62,7 +62,7 @@ class NucleusSampling(Sampling):
 
 
 def answer(
-    model: Model, input_ids: np.ndarray, max_new_tokens: int, sampling: Sampling, rng: Generator, end: int
+    model: LogitsFunction, input_ids: np.ndarray, max_new_tokens: int, sampling: Sampling, rng: Generator, end: int
 ) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
     """Yield the tokens of an answer, each before the next is computed, and not the token ``end``, which ends its turn.
 

@@ -19,8 +19,8 @@ def attention_scores(
 def softmax(scores: np.ndarray) -> np.ndarray:  # [..., key] -> [..., key]
     """Turn every row of scores into weights: nonnegative, summing to 1, in the same order.
 
-    The weight of score s_i is exp(s_i) / (exp(s_1) + exp(s_2) + ...). Subtracting the row's largest
-    score from all of them leaves that quotient as it is, and without it exp(1000) would be infinite.
+    The weight of score s_i is exp(s_i) / (exp(s_1) + exp(s_2) + ...). Subtracting the row's largest score from all of
+    them leaves that quotient as it is, and without it exp(1000) would be infinite.
     """
     # TODO: Subtract each row's largest score, take exp, divide by the row's sum. (3 lines)
     raise NotImplementedError
@@ -37,8 +37,8 @@ def context_vectors(
 def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -> [..., seq, channel]
     """Let every word gather from all words, itself included; the word is query, key and value at once.
 
-    Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language
-    Model (From Scratch)" (2024), section 3.3.
+    Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language Model (From Scratch)" (2024),
+    section 3.3.
     """
     # TODO: Score x against itself, take the softmax, and gather x by these weights. (2 lines)
     raise NotImplementedError

@@ -13,7 +13,7 @@ def causal_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
 
     Step 02's mask of this name says the same in numbers to add to the scores: 0 for True, -inf for False.
     """
-    # TODO: Keep the lower left triangle, diagonal included, of a square of True. (1 line)
+    # TODO: Say for every pair of tokens whether i may attend to j. (1 line)
     raise NotImplementedError
 
 
@@ -22,14 +22,12 @@ def attention_weights(
 ) -> np.ndarray:  # [..., query, d_k], [..., key, d_k], [query, key] of bool -> [..., query, key]
     """Return how much every query takes from every key: the softmax of the scaled scores that the mask allows.
 
-    The mask is True where a query may attend to a key; None allows everything.
-
-    Raises:
-        TypeError: the mask's dtype is not bool; a mask of 0 and -inf would be read backward.
+    The mask is True where a query may attend to a key; None allows everything. Raise TypeError if its dtype is not
+    bool: a mask of 0 and -inf would be read backward.
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"the mask has dtype {mask.dtype}; it must be bool, True where a query may attend")
-    # TODO: Take the scaled scores, put -inf where the mask forbids, then take the softmax. (4 lines)
+    # TODO: Give no weight to what the mask forbids, and share it all among the others. (4 lines)
     raise NotImplementedError
 
 
@@ -37,5 +35,5 @@ def causal_attention(
     x: np.ndarray, W_query: np.ndarray, W_key: np.ndarray, W_value: np.ndarray
 ) -> np.ndarray:  # [..., seq, d_in], 3 x [d_in, d_out] -> [..., seq, d_out]
     """Attend to the token itself and to earlier tokens only."""
-    # TODO: Project, compute the weights under the causal mask, gather the values. (3 lines)
+    # TODO: Let every token gather from itself and those before it. (3 lines)
     raise NotImplementedError

@@ -8,25 +8,21 @@ import numpy as np
 def head_dim(n_embd: int, n_head: int) -> int:
     """Return the width of one head: n_head heads share n_embd channels evenly.
 
-    GPT-2's heads are all 64 wide: 12 of them share 768 channels, 16 share 1024, 20 share 1280 and 25
-    share 1600.
-
-    Raises:
-        ValueError: n_head is not positive or does not divide n_embd; the message names both numbers.
+    GPT-2's heads are all 64 wide: 12 of them share 768 channels, 16 share 1024, 20 share 1280 and 25 share 1600. Raise
+    ValueError, naming both numbers, if n_head is not positive or does not divide n_embd.
     """
     if n_head < 1 or n_embd % n_head:
         raise ValueError(f"n_embd = {n_embd} cannot be shared evenly by n_head = {n_head} heads")
-    # TODO: Use whole-number division. (1 line)
+    # TODO: Share the channels among the heads. (1 line)
     raise NotImplementedError
 
 
 def split_heads(x: np.ndarray, n_head: int) -> np.ndarray:  # [..., seq, embd] -> [..., head, seq, head_dim]
     """Give every head its own slice of the embedding: head 0 the first channels, head 1 the next.
 
-    Raises:
-        ValueError: n_head does not divide the width of x.
+    Raise ValueError if n_head does not divide the width of x.
     """
-    # TODO: Ask head_dim, cut the last axis into (head, head_dim), then bring head in front of seq. (3 lines)
+    # TODO: Cut the last axis into (head, head_dim), if that is possible, then bring head in front of seq. (3 lines)
     raise NotImplementedError
 
 

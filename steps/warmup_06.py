@@ -49,7 +49,7 @@ def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
     raise NotImplementedError
 
 
-def most_frequent(parts: list[list[int]]) -> Pair | None:
+def most_frequent(id_lists: list[list[int]]) -> Pair | None:
     """Return the most frequent pair in all words together, or None where there is no pair.
 
     Of several, it is the one with the smallest first id, and of these the one with the smallest second id.
@@ -93,8 +93,7 @@ def vocabulary(merges: dict[Pair, int]) -> list[bytes]:
 def decode(ids: list[int], merges: dict[Pair, int]) -> str:
     """Return the text of some token ids. Bytes that are not UTF-8 become U+FFFD, the replacement character.
 
-    Raises:
-        ValueError: an id is not in the vocabulary; the message names it and the largest id there is.
+    Raise ValueError, naming the id and the largest that there is, if one is not in the vocabulary.
     """
     pieces = vocabulary(merges)
     for token in ids:

@@ -40,8 +40,7 @@ def new_cache(batch_size: int, n_head: int, capacity: int, head_dim: int) -> Cac
 def next_positions(cache: Cache, sequence_length: int) -> np.ndarray:  # -> [seq] of int
     """Return the positions of the next tokens: they go on where the cache ends. A token's position is also its slot.
 
-    Raises:
-        ValueError: they do not fit; the message names how many tokens there would be, and the capacity.
+    Raise ValueError, naming how many tokens there would be, and the capacity, if they do not fit.
     """
     total = cache.length + sequence_length
     if total > cache.capacity:
@@ -50,13 +49,11 @@ def next_positions(cache: Cache, sequence_length: int) -> np.ndarray:  # -> [seq
     raise NotImplementedError
 
 
-def append(cache: Cache, keys: np.ndarray, values: np.ndarray) -> None:  # 2 x [batch, head, seq, head_dim]
+def append(cache: Cache, key: np.ndarray, value: np.ndarray) -> None:  # 2 x [batch, head, seq, head_dim]
     """Put the keys and values of new tokens behind those in the cache, and count the tokens.
 
-    It changes the cache that it is given and returns nothing. No slot that was filled before is written again.
-
-    Raises:
-        ValueError: they do not fit, as next_positions says. The cache is as it was.
+    It changes the cache that it is given and returns nothing. No slot that was filled before is written again. Raise
+    ValueError, as ``next_positions`` does, and leave the cache as it was, if they do not fit.
     """
     # TODO: Take the next positions, write the keys and the values into these slots of axis -2, then count. (4 lines)
     raise NotImplementedError
@@ -74,10 +71,8 @@ def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, p
 def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, head, seq, head_dim] -> same shape
     """Let the last ``seq`` tokens in the cache gather from all tokens before them and from themselves.
 
-    The cache is only read. Free slots take no part, whatever is in them.
-
-    Raises:
-        ValueError: there are more queries than tokens in the cache.
+    The cache is only read. Free slots take no part, whatever is in them. Raise ValueError if there are more queries
+    than tokens in the cache.
     """
     sequence_length = query.shape[-2]
     past = cache.length - sequence_length
@@ -92,8 +87,7 @@ def cached_attention(
 ) -> np.ndarray:  # [batch, seq, embd], [embd, 3 * embd], [embd, embd] -> [batch, seq, embd]
     """Run warm-up 05's causal multi_head_attention for new tokens alone, and append their keys and values to the cache.
 
-    Raises:
-        ValueError: the new tokens do not fit into the cache. The cache is as it was.
+    Raise ValueError, and leave the cache as it was, if they do not fit.
     """
     # TODO: Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (4 lines)
     raise NotImplementedError

@@ -15,7 +15,7 @@ from checker.claims import about, equal, for_each, require
 from checker.claims.modules import build, has_only, run
 from checker.compiling import compiling
 from checker.max_adapter.runtime import lazily, open_device, tensor
-from solutions.caching import PADDING, on_arrays
+from solutions.caching import PADDING, run_on_arrays
 from solutions.llama import LlamaForCausalLM, compile_llama
 from solutions.llama_config import LlamaConfig
 from solutions.solution_14 import CachedModel
@@ -182,7 +182,7 @@ def interpreted(model):
         with lazily():
             return model(*inputs)
 
-    return CachedModel(on_arrays(graph, CPU()), model.config.cache_config, CPU())
+    return CachedModel(run_on_arrays(graph, CPU()), model.config.cache_config, CPU())
 
 
 def padded(input_ids):

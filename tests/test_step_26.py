@@ -12,7 +12,7 @@ from max.experimental import functional as F
 
 from checker.claims import about, equal, for_each, is_value, keeps_nothing, require
 from checker.claims.modules import build
-from solutions.caching import on_arrays
+from solutions.caching import run_on_arrays
 from solutions.llama import LlamaForCausalLM
 from solutions.llama_config import LlamaConfig
 from solutions.solution_14 import CachedModel
@@ -180,7 +180,7 @@ def test_logits(step, file, config, reference):
         with F.lazy():
             return model(*inputs)
 
-    logits = CachedModel(on_arrays(interpreted, CPU()), config.cache_config, CPU())(reference["input"])
+    logits = CachedModel(run_on_arrays(interpreted, CPU()), config.cache_config, CPU())(reference["input"])
     equal(logits, reference["logits"][:, -1:], ("batch", "token", "logit"), what="the logits")
 
 

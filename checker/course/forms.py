@@ -1,36 +1,48 @@
-"""Which functions of a learner's file later steps cannot use as they use the solution's, though the file may pass."""
+"""What of a learner's file later steps cannot use as they use the solution's, though the file may pass."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from checker.course.languages import PYTHON, FunctionNode, functions
 from checker.course.steps import Step
 
-#: Functions that learners write: what they were called in earlier versions of the course, and what they are called now.
-RENAMED = {"lookback_mask": "causal_mask", "byte_pairs": "count_pairs", "heads_backward": "attn_backward"}
+#: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
+RENAMED = {
+    "lookback_mask": "causal_mask",
+    "byte_pairs": "count_pairs",
+    "heads_backward": "attn_backward",
+    "on_arrays": "run_on_arrays",
+    "CachedGraph": "CachedFunction",
+    "Model": "LogitsFunction",
+}
 
 
 def other_forms(step: Step, source: str) -> dict[str, str]:
-    """Return the functions that a file lacks or has in another form, and the solution's form of each.
+    """Return the types that a file lacks, the functions that it lacks or has in another form, and the solution's form.
 
-    Its form is its parameters, and of ``__init__`` what it sets: ``(config) with self.c_fc and self.c_proj``.
+    A function's form is its parameters, and of ``__init__`` what it sets: ``(config) with self.c_fc and self.c_proj``.
     """
     if step.language is not PYTHON:
         return {}
-    mine, theirs = (functions(ast.parse(text)) for text in (source, step.solution_file.read_text()))
+    solution = ast.parse(step.solution_file.read_text())
+    mine, theirs = functions(ast.parse(source)), functions(solution)
     lacking = {
         name for name in theirs if not (label := name.rpartition(".")[2]).startswith("__") and label not in source
     }
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
     unset = {name for name, node in theirs.items() if not all(attribute in source for attribute in _set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
-    return {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
+    types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in source}
+    return types | {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
 
 
 def changed_since(step: Step, source: str) -> str:
     """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
-    if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in source]:
+    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    imported = {each.name for node in imports for each in node.names}
+    if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in imported]:
         return f". {' and '.join(renamed)}: rename it in this file."
     if names := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
         reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
@@ -52,6 +64,14 @@ def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
         and needed_by_name <= {*given_by_name}
         and [name for name in own if name in given] == [name for name in given if name in own]
     )
+
+
+def _types(module: ast.Module) -> Iterator[tuple[str, ast.Assign]]:
+    """Yield the names of types that a module makes, such as ``Pair = tuple[int, int]``."""
+    for node in module.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)]) if not name.isupper():
+                yield name, node
 
 
 def _set_by(node: FunctionNode) -> list[str]:

@@ -20,12 +20,15 @@ PROGRAM = Path(__file__).with_name("program.py")
 
 #: The sections of the file: the module that each begins with, and its heading.
 SECTIONS = {
+    "solution_01": "The configuration",
     "solution_02": "The model",
     "solution_12": "Generation",
     "checkpoint": "Checkpoints",
     "caching": "The KV cache",
     "program": "The program",
 }
+#: Methods that the course needs and the file does not, by their module.
+UNUSED = {"solution_01": ("published",)}
 
 
 def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:
@@ -77,7 +80,7 @@ def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
             if module not in found:
                 add(module, SOLUTIONS / f"{module}.py")
         names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
-        found[name] = Source(relative_path(file), names, read_text(file), SECTIONS.get(name, ""))
+        found[name] = Source(relative_path(file), names, read_text(file), SECTIONS.get(name, ""), UNUSED.get(name, ()))
 
     for step in sorted(steps):
         add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)

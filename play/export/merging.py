@@ -1,6 +1,7 @@
 """Make one file of modules that import each other: a pure function of their sources.
 
-A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, and its docstring.
+A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, its docstring, and
+methods that nothing in the file calls.
 A module may begin a section, which has a heading. No name is changed, so each has to mean one thing in all modules.
 """
 
@@ -28,6 +29,7 @@ class Source:
     names: tuple[str, ...]
     text: str
     heading: str = ""  # of the section that begins with it
+    unused: Collection[str] = ()  # names of methods
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,9 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     """Return what the file has of a module."""
     lines = {number: line for number, line in enumerate(source.text.split("\n"), 1) if not COMMENT.match(line)}
     behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
-    for statement in behind:
-        for number in range(statement.lineno, (statement.end_lineno or 0) + 1):
+    for statement in [*behind, *methods(tree, source.unused)]:
+        first = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
+        for number in range(first, (statement.end_lineno or 0) + 1):
             lines.pop(number, None)
     if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
         raise ValueError(f"{source.file}, line {beside[0]}: put each statement on a line of its own")
@@ -133,6 +136,12 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
         return text
     blank_lines = 2 if text.startswith(("def ", "class ", "@")) else 1
     return f"# --- {source.heading} ---\n" + "\n" * blank_lines + text
+
+
+def methods(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
+    """Return the methods of these names."""
+    classes = (each for each in tree.body if isinstance(each, ast.ClassDef))
+    return [part for each in classes for part in each.body if getattr(part, "name", "") in names]
 
 
 def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> bool:

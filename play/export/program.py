@@ -1,6 +1,7 @@
 """GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2.
 
 It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
+It writes one text; the functions below take a batch of prompts, too, the shorter ones behind PADDING.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 from max.driver import CPU, Accelerator
@@ -18,25 +20,34 @@ from tokenizers.decoders import DecodeStream
 from solutions.checkpoint import checkpoint_folder
 from solutions.solution_05 import check_token_ids
 from solutions.solution_11 import compile_model
-from solutions.solution_12 import Model, Sampling, generate_tokens
+from solutions.solution_12 import LogitsFunction, Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.solution_14 import compile_cached
 
 
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """Return the tokenizer of a checkpoint; raise ValueError if it is unreadable."""
+    try:
+        return Tokenizer.from_file(str(folder / "tokenizer.json"))
+    except Exception as error:  # tokenizers has no class of its own
+        raise ValueError(f"{folder} has no readable tokenizer.json: {error}") from error
+
+
 def stream_text(
-    model: Model,
+    model: LogitsFunction,
     tokenizer: Tokenizer,
     input_ids: np.ndarray,
     max_new_tokens: int,
     sampling: Sampling,
-    rng: Generator,
+    *,
     n_positions: int,
+    rng: Generator,
 ) -> Iterator[str]:
     """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes."""
     end = tokenizer.token_to_id("<|endoftext|>")  # None if the tokenizer has no such token
     decoder = DecodeStream(skip_special_tokens=True)
     for _ in range(max_new_tokens):
-        input_ids = generate_tokens(model, input_ids, 1, sampling, rng, n_positions=n_positions)
+        input_ids = generate_tokens(model, input_ids, 1, sampling, n_positions=n_positions, rng=rng)
         if input_ids[0, -1] == end:
             break
         if piece := decoder.step(tokenizer, int(input_ids[0, -1])):
@@ -56,24 +67,22 @@ def main() -> None:
     parser.add_argument("--seed", type=int, help="the same seed gives the same text")
     parser.add_argument("--no-cache", action="store_true", help="run the whole text again for every new token")
     options = parser.parse_args()
-    if options.max_new_tokens < 0:
-        parser.error(f"--max-new-tokens {options.max_new_tokens} is negative; give 0 or more")
     try:
+        if options.max_new_tokens < 0:
+            raise ValueError(f"--max-new-tokens {options.max_new_tokens} is negative; give 0 or more")
         sampling, rng = Sampling(options.temperature, options.top_k or None), default_rng(options.seed)
         device = Accelerator() if options.device == "gpu" else CPU()
         folder = checkpoint_folder(options.model)
-        if not (folder / "tokenizer.json").is_file():
-            raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
-        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        tokenizer = read_tokenizer(folder)
         input_ids = np.array([tokenizer.encode(options.prompt or "<|endoftext|>").ids], dtype=np.int64)
         model = load_pretrained(folder)
         check_token_ids(input_ids, model.config)
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    compile_it = compile_model if options.no_cache else compile_cached
-    compiled = compile_it(model, device)
+    run: LogitsFunction = compile_model(model, device) if options.no_cache else compile_cached(model, device)
     print(options.prompt, end="", flush=True)
-    text = stream_text(compiled, tokenizer, input_ids, options.max_new_tokens, sampling, rng, model.config.n_positions)
+    n_positions = model.config.n_positions
+    text = stream_text(run, tokenizer, input_ids, options.max_new_tokens, sampling, n_positions=n_positions, rng=rng)
     for piece in text:
         print(piece, end="", flush=True)
     print()

@@ -15,7 +15,7 @@ from max.experimental.tensor import Tensor
 from max.graph import DeviceRef, TensorType
 
 from play.kernels.operations import cached_attention, linear, linear_bfloat16, loaded, pairs_of
-from solutions.caching import PADDING, CachedGraph, KVCache, cache_type
+from solutions.caching import PADDING, CachedFunction, KVCache, cache_type
 from solutions.llama import LlamaForCausalLM
 from solutions.solution_01 import GPT2Config
 from solutions.solution_07 import GPT2MultiHeadAttention
@@ -155,7 +155,7 @@ def compiled(model: KernelGPT2 | KernelLlama, cached: GPT2Config, device: Device
     return CachedModel(as_step_14(graph, device), cached, device)
 
 
-def as_step_14(graph: CompiledCallable[..., Tensor], device: Device) -> CachedGraph:
+def as_step_14(graph: CompiledCallable[..., Tensor], device: Device) -> CachedFunction:
     """Make a compiled ``KernelGPT2`` or ``KernelLlama`` a function of what step 14's ``CachedModel`` gives."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:

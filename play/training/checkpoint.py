@@ -24,9 +24,8 @@ from play.training import places
 from play.training.curve import as_page
 from play.training.places import STATE
 from play.training.plan import CURVE, FIGURES, History, Plan
-from solutions.checkpoint import Weights
+from solutions.checkpoint import CONV1D, Weights
 from solutions.solution_01 import GPT2Config
-from solutions.solution_13 import CONV1D
 
 MODEL = "model.safetensors"
 

@@ -10,7 +10,7 @@ from max.driver import CPU
 from play.engine import compile_whole
 from play.widgets.packing import Answer
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import Model
+from solutions.solution_12 import LogitsFunction
 from solutions.solution_14 import compile_cached
 
 PROMPTS = (16, 64, 128)  # tokens of a prompt that can be asked for
@@ -28,7 +28,7 @@ class Timer:
 
     def __init__(self, model: MaxGPT2LMHeadModel, ids: np.ndarray) -> None:
         self.ids = ids
-        self.ways: dict[str, Model] = {
+        self.ways: dict[str, LogitsFunction] = {
             "without": compile_whole(model, CPU()),
             "with": compile_cached(model, CPU()),
         }
@@ -52,7 +52,7 @@ class Timer:
             **{way: np.median(times, axis=0).round(2).tolist() for way, times in rounds_of.items()},
         }
 
-    def _calls(self, model: Model, input_ids: np.ndarray) -> list[float]:
+    def _calls(self, model: LogitsFunction, input_ids: np.ndarray) -> list[float]:
         """Return the milliseconds of every call of a greedy generation."""
         model((input_ids[:, :1] + 1) % 2)  # another text, so that nothing of the prompt is in the cache
         times = []

@@ -2,7 +2,7 @@
 
 MESSAGE = 'f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads"'
 UNEVEN = "if self.n_head < 1 or self.n_embd % self.n_head:"
-LOOK_UP = "        n_embd, n_layer, n_head = PUBLISHED[name]\n"
+MAKE = "return cls(**PUBLISHED[name])"
 INNER = "return 4 * self.n_embd if self.n_inner is None else self.n_inner"
 UNKNOWN = """\
         if name not in PUBLISHED:
@@ -36,18 +36,22 @@ MISTAKES = {
     "head_dim divides by the number of layers; divide by the number of heads, which share the width.": {
         "self.n_embd // self.n_head": "self.n_embd // self.n_layer"
     },
+    "The sizes are one argument here, which becomes vocab_size; ** gives each to the field of its name.": {
+        "(**PUBLISHED": "(PUBLISHED"
+    },
     "Width, depth and heads come in another order: layers and heads are swapped.": {
-        "n_embd, n_layer, n_head = PUBLISHED[name]": "n_embd, n_head, n_layer = PUBLISHED[name]"
+        MAKE: "n_embd, n_head, n_layer = PUBLISHED[name].values()\n"
+        "        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)"
     },
     "Every size has 12 heads; medium has 16, large 20 and xl 25.": {
-        "n_layer=n_layer, n_head=n_head": "n_layer=n_layer"
+        MAKE: "return cls(n_embd=PUBLISHED[name]['n_embd'], n_layer=PUBLISHED[name]['n_layer'])"
     },
     "Medium and large have 24 and 36 heads here, as many as layers; they have 16 and 20.": {
-        LOOK_UP: LOOK_UP + "        n_head = {'gpt2-medium': 24, 'gpt2-large': 36}.get(name, n_head)\n"
+        "[name])": "[name] | {'n_head': {'gpt2-medium': 24, 'gpt2-large': 36, 'gpt2-xl': 25}.get(name, 12)})"
     },
-    "Every size has the width 768; medium has 1024, large 1280 and xl 1600.": {"cls(n_embd=n_embd, ": "cls("},
+    "Every size has the width 768; medium has 1024, large 1280 and xl 1600.": {"[name])": "[name] | {'n_embd': 768})"},
     "n_inner is 3072 for every published size; leave it None, so that it follows the width.": {
-        "return cls(n_embd=n_embd": "return cls(n_inner=3072, n_embd=n_embd"
+        "[name])": "[name], n_inner=3072)"
     },
     "An unknown name is a KeyError; raise a ValueError that lists the four names.": {UNKNOWN: ""},
     "An unknown name gets GPT-2 small; raise a ValueError that lists the four names.": {
@@ -64,18 +68,16 @@ ALTERNATIVES = {
     "int of a quotient": {"self.n_embd // self.n_head": "int(self.n_embd / self.n_head)"},
     "a KeyError turned into a ValueError": {
         UNKNOWN: "",
-        LOOK_UP: "        try:\n    " + LOOK_UP + "        except KeyError:\n"
-        "            raise ValueError(f'{name!r} is not one of {list(PUBLISHED)}') from None\n",
+        MAKE: f"try:\n            {MAKE}\n        except KeyError:\n"
+        "            raise ValueError(f'{name!r} is not one of {list(PUBLISHED)}') from None",
     },
-    "fields by name": {
-        LOOK_UP: "        sizes = dict(zip(('n_embd', 'n_layer', 'n_head'), PUBLISHED[name], strict=True))\n",
-        "cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": "cls(**sizes)",
+    "fields one by one": {
+        MAKE: "n_embd, n_layer, n_head = PUBLISHED[name].values()\n"
+        "        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)"
     },
     "heads of 64": {
-        LOOK_UP + "        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)": (
-            "        width, depth, _ = PUBLISHED[name]\n"
-            "        return cls(n_embd=width, n_layer=depth, n_head=width // 64)"
-        )
+        MAKE: "width, depth, _ = PUBLISHED[name].values()\n"
+        "        return cls(n_embd=width, n_layer=depth, n_head=width // 64)"
     },
 }
 

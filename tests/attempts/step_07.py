@@ -12,7 +12,7 @@ SPLIT_QKV = "F.split(qkv, [self.embed_dim] * 3, axis=-1)"
 QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [..., seq, embd]"
 OF_HEADS = "return self._split_heads(query), self._split_heads(key), self._split_heads(value)"
 SCALE = " / math.sqrt(self.head_dim)"
-SCORES = f"        scores = query @ key.T{SCALE}  # [..., seq, total]\n"
+SCORES = f"        scores = query @ key.T{SCALE}  # [..., seq, total]; .T swaps the last two axes\n"
 SOFTMAX = "return F.softmax(scores + mask)"
 OWN_MASK = "causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)"
 WEIGHTS = "self._attention_weights(query, key, mask)"
@@ -46,9 +46,9 @@ TWO_METHODS = """\
     def _attention_weights(
         self, query: Tensor, key: Tensor, mask: Tensor
     ) -> Tensor:  # [..., seq, head_dim], [..., total, head_dim], [..., seq, total] -> [..., seq, total]
-        \"""Return how much every query takes from every key; a row adds up to 1. Without a cache, total is seq.\"""
+        \"""Return how much every query takes from every key; total is seq, unless earlier tokens are cached.\"""
         # Scale the scores, mask them, and turn them into weights. (2 lines)
-        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]
+        scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps the last two axes
         return F.softmax(scores + mask)
 
 """

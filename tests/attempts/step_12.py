@@ -7,8 +7,8 @@ SORTED = "kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]"
 CUT = "return np.where(logits < kth_largest, -np.inf, logits)"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
 SHIFT = f"logits = logits - {LARGEST}"
-POWERS = "powers = np.exp(logits / temperature)"
-TAIL = "return powers / powers.sum(axis=-1, keepdims=True)"
+EXPS = "exps = np.exp(logits / temperature)"
+TAIL = "return exps / exps.sum(axis=-1, keepdims=True)"
 ARGMAX = "return logits.argmax(axis=-1)"
 DRAW = "np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)"
 LAST = "logits = model(input_ids)[:, -1]"
@@ -20,17 +20,15 @@ APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
 TEXT = "return input_ids"
 
 MISTAKES = {
-    "The temperature changes nothing: divide the logits by it, before the softmax.": {
-        POWERS: "powers = np.exp(logits)"
-    },
-    "The logits are multiplied by the temperature; divide them.": {POWERS: POWERS.replace(" / ", " * ")},
+    "The temperature changes nothing: divide the logits by it, before the softmax.": {EXPS: "exps = np.exp(logits)"},
+    "The logits are multiplied by the temperature; divide them.": {EXPS: EXPS.replace(" / ", " * ")},
     "The logits are divided first, and a tiny temperature makes them infinite: subtract each row's maximum, then "
-    "divide.": {SHIFT: f"logits = logits / temperature\n    {SHIFT}", POWERS: "powers = np.exp(logits)"},
+    "divide.": {SHIFT: f"logits = logits / temperature\n    {SHIFT}", EXPS: "exps = np.exp(logits)"},
     "The logits stay in float32, in which a tiny temperature is 0; leave the line that makes them float64.": {
         "logits = logits.astype(np.float64)": "pass"
     },
     "The temperature is applied after the softmax; divide the logits by it, before.": {
-        POWERS: "powers = np.exp(logits)",
+        EXPS: "exps = np.exp(logits)",
         TAIL: f"{TAIL} / temperature",
     },
     "The softmax overflows: subtract each row's largest logit before taking the exponential.": {SHIFT: "pass"},
@@ -52,16 +50,14 @@ MISTAKES = {
     "The smallest logit of every row is subtracted, so that exp overflows; subtract the largest.": {
         LARGEST: "logits.min(axis=-1, keepdims=True)"
     },
-    "A softmax takes powers of e, by np.exp; these are powers of 2.": {
-        POWERS: "powers = 2.0 ** (logits / temperature)"
-    },
+    "A softmax takes powers of e, by np.exp; these are powers of 2.": {EXPS: "exps = 2.0 ** (logits / temperature)"},
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
-        TAIL: "return powers / powers.sum(axis=0, keepdims=True)"
+        TAIL: "return exps / exps.sum(axis=0, keepdims=True)"
     },
     "The softmax shares one probability among the whole batch; every row adds up to 1 by itself.": {
-        TAIL: "return powers / powers.sum()"
+        TAIL: "return exps / exps.sum()"
     },
-    "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return powers"},
+    "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return exps"},
     "top_k is not used.": {CUT: "return logits"},
     "top_k keeps one token too many.": {SIZE: UNLESS_ALL, KTH: KTH.replace("-top_k", "-top_k - 1")},
     "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
@@ -228,13 +224,11 @@ ALTERNATIVES = {
     "a copy that is cut": {
         CUT: "kept = logits.copy()\n    kept[logits < kth_largest] = -np.inf\n    return kept",
     },
-    "the whole exponent in one line": {
-        f"{SHIFT}\n    {POWERS}": f"powers = np.exp((logits - {LARGEST}) / temperature)"
-    },
-    "float32 probabilities": {TAIL: "return (powers / powers.sum(axis=-1, keepdims=True)).astype(np.float32)"},
+    "the whole exponent in one line": {f"{SHIFT}\n    {EXPS}": f"exps = np.exp((logits - {LARGEST}) / temperature)"},
+    "float32 probabilities": {TAIL: "return (exps / exps.sum(axis=-1, keepdims=True)).astype(np.float32)"},
     "a finite mask": {"-np.inf, logits": "-1e9, logits"},
     "a log-softmax": {
-        f"{POWERS}\n    {TAIL}": "logits = logits / temperature\n    "
+        f"{EXPS}\n    {TAIL}": "logits = logits / temperature\n    "
         "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
         "    return np.exp(logits - log_sum)"
     },
@@ -265,16 +259,16 @@ ALTERNATIVES = {
         "    if sampling.top_k is not None:\n"
         "        values = np.sort(logits, axis=-1)[:, -min(sampling.top_k, logits.shape[-1]) :]\n"
         "        logits = np.where(logits < values[:, :1], -np.inf, logits)\n"
-        "    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
-        "    rows = powers / powers.sum(axis=-1, keepdims=True)\n"
+        "    exps = np.exp(logits - logits.max(axis=-1, keepdims=True))\n"
+        "    rows = exps / exps.sum(axis=-1, keepdims=True)\n"
         "    return np.array([rng.choice(len(row), p=row) for row in rows])",
     },
     "the source tutorial's settings, one by one": {
-        "    model: Model, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None\n": (
+        "    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None\n": (
             "    model, input_ids, temperature=1.0, *, top_k=None, rng=None\n"
         ),
         CHOOSE: "return Sampling(temperature, top_k).choose(logits, rng)",
-        "    sampling: Sampling,\n    rng: Generator | None = None,\n    *,\n    n_positions: int,\n": (
+        "    sampling: Sampling,\n    *,\n    n_positions: int,\n    rng: Generator | None = None,\n": (
             "    temperature=1.0,\n    *,\n    top_k=None,\n    rng=None,\n    n_positions=1024,\n"
         ),
         NEXT: "generate_next_token(model, visible, temperature, top_k=top_k, rng=rng)",
@@ -284,9 +278,9 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
 HABITS = {
     "max with a dim": {LARGEST: "logits.max(dim=-1, keepdim=True)"},
-    "sum with a dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {POWERS: "powers = (logits / temperature).exp()"},
-    "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
+    "sum with a dim": {"exps.sum(axis=-1, keepdims=True)": "exps.sum(dim=-1, keepdim=True)"},
+    "exp as a method": {EXPS: "exps = (logits / temperature).exp()"},
+    "torch.exp": {"exps = np.exp(": "exps = torch.exp("},
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
     },
@@ -298,6 +292,6 @@ HABITS = {
     "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
     "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
     "dividing in place": {
-        POWERS: "logits.div_(temperature)\n    powers = np.exp(logits)",
+        EXPS: "logits.div_(temperature)\n    exps = np.exp(logits)",
     },
 }

@@ -165,12 +165,12 @@ ALTERNATIVES = {
     },
     "an integer of NumPy's": {COUNTED: "return same.cumprod().sum()"},
     "a graph for the prompt and one for a token": {
-        "compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))\n": (
+        "graph = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))\n": (
             "cache = cache_type(model.config, device)\n"
             "    prompt = CachedGPT2(model).compile(ids, ids, padding_mask, cache)\n"
             '    one = TensorType(DType.int64, ["batch", 1], DeviceRef.from_device(device))\n'
             "    token = CachedGPT2(model).compile(one, one, padding_mask, cache)\n\n"
-            "    def compiled(ids: Tensor, *others: Tensor) -> Tensor:\n"
+            "    def graph(ids: Tensor, *others: Tensor) -> Tensor:\n"
             "        return (token if int(ids.shape[1]) == 1 else prompt)(ids, *others)\n\n"
         )
     },

@@ -2,8 +2,8 @@
 
 SCORES = "return query @ np.swapaxes(key, -2, -1)"
 SHIFTED = "shifted = scores - scores.max(axis=-1, keepdims=True)"
-POWERS = "powers = np.exp(shifted)"
-QUOTIENT = "return powers / powers.sum(axis=-1, keepdims=True)"
+EXPS = "exps = np.exp(shifted)"
+QUOTIENT = "return exps / exps.sum(axis=-1, keepdims=True)"
 CONTEXT = "return weights @ value"
 WEIGHTS = "weights = softmax(attention_scores(x, x))"
 
@@ -30,7 +30,7 @@ MISTAKES = {
     },
     "The softmax shares one weight among the whole array; every row sums to one by itself.": {
         SHIFTED: "shifted = scores - scores.max()",
-        QUOTIENT: "return powers / powers.sum()",
+        QUOTIENT: "return exps / exps.sum()",
     },
     "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
         SHIFTED: "shifted = scores - scores.max()",
@@ -41,11 +41,11 @@ MISTAKES = {
     "The row's smallest score is subtracted, and exp of one far above it is infinite; subtract the row's largest.": {
         SHIFTED: SHIFTED.replace("max", "min")
     },
-    "exp of a large score is infinite: subtract the row's largest score first.": {POWERS: "powers = np.exp(scores)"},
-    "The scores are divided by their sum without exp, which lets a weight be negative.": {POWERS: "powers = scores"},
-    "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return powers"},
+    "exp of a large score is infinite: subtract the row's largest score first.": {EXPS: "exps = np.exp(scores)"},
+    "The scores are divided by their sum without exp, which lets a weight be negative.": {EXPS: "exps = scores"},
+    "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return exps"},
     "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
-        QUOTIENT: "return powers / powers.sum(axis=-1)"
+        QUOTIENT: "return exps / exps.sum(axis=-1)"
     },
     "A row's largest score counts as -3,000 at least, so a row far below that becomes 0 / 0: subtract it as it is.": {
         SHIFTED: "shifted = scores - np.maximum(scores.max(axis=-1, keepdims=True), -3000)"
@@ -54,12 +54,12 @@ MISTAKES = {
         SHIFTED: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {SHIFTED}",
     },
     "Weights made like the scores have their dtype: of scores that are whole numbers, only whole numbers are kept.": {
-        QUOTIENT: "weights = np.zeros_like(scores)\n    weights[...] = powers / powers.sum(axis=-1, keepdims=True)\n"
+        QUOTIENT: "weights = np.zeros_like(scores)\n    weights[...] = exps / exps.sum(axis=-1, keepdims=True)\n"
         "    return weights"
     },
     "The caller's scores are changed in place; make a new array.": {
         SHIFTED: "scores -= scores.max(axis=-1, keepdims=True)",
-        POWERS: "powers = np.exp(scores)",
+        EXPS: "exps = np.exp(scores)",
     },
     "The weights are transposed: row i of the weights belongs to query i.": {
         CONTEXT: "return np.swapaxes(weights, -2, -1) @ value"
@@ -103,7 +103,7 @@ ALTERNATIVES = {
     },
     "axes put back by hand": {
         SHIFTED: "shifted = scores - np.max(scores, axis=-1)[..., np.newaxis]",
-        QUOTIENT: "return powers / np.sum(powers, -1)[..., np.newaxis]",
+        QUOTIENT: "return exps / np.sum(exps, -1)[..., np.newaxis]",
     },
     "a finite floor under the largest score": {
         SHIFTED: "shifted = scores - np.maximum(scores.max(axis=-1, keepdims=True), -1e300)"
@@ -120,12 +120,12 @@ ALTERNATIVES = {
 HABITS = {
     "max by PyTorch's dim": {"scores.max(axis=-1, keepdims=True)": "scores.max(dim=-1, keepdim=True)"},
     "PyTorch's keepdim": {"scores.max(axis=-1, keepdims=True)": "scores.max(axis=-1, keepdim=True)"},
-    "sum by PyTorch's dim": {"powers.sum(axis=-1, keepdims=True)": "powers.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {POWERS: "powers = shifted.exp()"},
+    "sum by PyTorch's dim": {"exps.sum(axis=-1, keepdims=True)": "exps.sum(dim=-1, keepdim=True)"},
+    "exp as a method": {EXPS: "exps = shifted.exp()"},
     "a transpose that names two axes": {"np.swapaxes(key, -2, -1)": "key.transpose(-2, -1)"},
     "torch.matmul": {"return weights @ value": "return torch.matmul(weights, value)"},
-    "torch.exp": {"powers = np.exp(": "powers = torch.exp("},
-    "exp without its module": {"powers = np.exp(": "powers = exp("},
+    "torch.exp": {"exps = np.exp(": "exps = torch.exp("},
+    "exp without its module": {"exps = np.exp(": "exps = exp("},
     "torch.softmax": {"softmax(attention_scores(x, x))": "torch.softmax(attention_scores(x, x), dim=-1)"},
     "np.softmax": {"softmax(attention_scores(x, x))": "np.softmax(attention_scores(x, x), axis=-1)"},
     "softmax as a method": {"softmax(attention_scores(x, x))": "attention_scores(x, x).softmax(dim=-1)"},
@@ -134,6 +134,6 @@ HABITS = {
     },
     "subtracting in place": {
         SHIFTED: "scores -= scores.max(axis=-1, keepdims=True)",
-        POWERS: "powers = np.exp(scores)",
+        EXPS: "exps = np.exp(scores)",
     },
 }

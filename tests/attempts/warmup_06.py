@@ -8,18 +8,18 @@ GO_ON = "i += 2 if is_pair else 1"
 RETURN_MERGED = "return merged\n"
 COUNTS = """\
     counts: Counter[Pair] = Counter()
-    for ids in parts:
+    for ids in id_lists:
         counts.update(count_pairs(ids))
 """
 MOST = "return min(counts, key=lambda pair: (-counts[pair], pair), default=None)"
-PARTS = "parts = [byte_ids(word) for word in words(text)]"
+ID_LISTS = "id_lists = [byte_ids(word) for word in words(text)]"
 NEW_IDS = "range(256, 256 + n_merges)"
 NONE_LEFT = """\
         if pair is None:
             break
 """
 KEEP = "merges[pair] = new_id"
-MERGE_ALL = "parts = [merge(ids, pair, new_id) for ids in parts]"
+MERGE_ALL = "id_lists = [merge(ids, pair, new_id) for ids in id_lists]"
 BYTES_OF_WORD = "    ids = byte_ids(word)\n"
 WHILE = "while known := [pair for pair in count_pairs(ids) if pair in merges]:"
 FIRST = "first = min(known, key=lambda pair: merges[pair])"
@@ -96,10 +96,10 @@ MISTAKES = {
         COUNTS: COUNTS.replace("update(count_pairs(ids))", "update(count_pairs(ids).keys())")
     },
     "Only the first word is looked at; add up the counts of all words.": {
-        COUNTS: COUNTS.replace("in parts:", "in parts[:1]:")
+        COUNTS: COUNTS.replace("in id_lists:", "in id_lists[:1]:")
     },
     "All words are put into one list, so that pairs reach from one word to the next.": {
-        COUNTS: "    counts = count_pairs([token for ids in parts for token in ids])\n"
+        COUNTS: "    counts = count_pairs([token for ids in id_lists for token in ids])\n"
     },
     "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
     "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
@@ -123,13 +123,13 @@ MISTAKES = {
         "    return (pair, counts[pair]) if pair else None"
     },
     "The text is not cut into words, so that merges join them: begin with byte_ids of each of words(text).": {
-        PARTS: "parts = [byte_ids(text)]"
+        ID_LISTS: "id_lists = [byte_ids(text)]"
     },
     "The text is cut at spaces, which are lost; take words(text), in which a space belongs to the word after it.": {
-        PARTS: "parts = [byte_ids(word) for word in text.split()]"
+        ID_LISTS: "id_lists = [byte_ids(word) for word in text.split()]"
     },
     "Each word counts once, however often the text has it.": {
-        PARTS: "parts = [byte_ids(word) for word in dict.fromkeys(words(text))]"
+        ID_LISTS: "id_lists = [byte_ids(word) for word in dict.fromkeys(words(text))]"
     },
     "The new ids begin at 0, which are those of bytes; they begin at 256.": {NEW_IDS: "range(n_merges)"},
     "The new ids begin at 257; the last byte has 255, so 256 is free.": {NEW_IDS: "range(257, 257 + n_merges)"},
@@ -144,11 +144,11 @@ MISTAKES = {
     "What was learned is not merged in the words, so the same pair is found again.": {MERGE_ALL: "pass"},
     "None is kept as a pair when no pair is left: end the loop there.": {
         NONE_LEFT: "",
-        MERGE_ALL: "parts = [merge(ids, pair, new_id) for ids in parts] if pair else parts",
+        MERGE_ALL: "id_lists = [merge(ids, pair, new_id) for ids in id_lists] if pair else id_lists",
     },
     "Learning ends at the first pair that occurs once; it ends when there is no pair.": {
         NONE_LEFT: NONE_LEFT.replace(
-            "pair is None:", "pair is None or sum(count_pairs(ids).get(pair, 0) for ids in parts) < 2:"
+            "pair is None:", "pair is None or sum(count_pairs(ids).get(pair, 0) for ids in id_lists) < 2:"
         )
     },
     "The table is the wrong way around; its keys must be the pairs, and its values the new ids.": {
@@ -255,7 +255,7 @@ ALTERNATIVES = {
         i += 1
 """
     },
-    "counted in one expression": {COUNTS: "    counts = Counter(pair for ids in parts for pair in pairwise(ids))\n"},
+    "counted in one expression": {COUNTS: "    counts = Counter(pair for ids in id_lists for pair in pairwise(ids))\n"},
     "sorted": {
         MOST: "ordered = sorted(counts.items(), key=lambda item: (-item[1], *item[0]))\n"
         "    return ordered[0][0] if ordered else None"

@@ -1,9 +1,9 @@
 """Warm-up 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 COUNT_ON = "return np.arange(cache.length, total)"
-TAKE = "positions = next_positions(cache, keys.shape[-2])"
-KEYS_IN = "cache.keys[..., positions, :] = keys"
-VALUES_IN = "cache.values[..., positions, :] = values"
+TAKE = "positions = next_positions(cache, key.shape[-2])"
+KEYS_IN = "cache.keys[..., positions, :] = key"
+VALUES_IN = "cache.values[..., positions, :] = value"
 COUNTED = "cache.length += len(positions)"
 MASK = "return causal_mask(past + sequence_length)[past:]"
 READ_KEYS = "keys = cache.keys[..., : cache.length, :]"
@@ -57,8 +57,8 @@ MISTAKES = {
         COUNT_ON: "cache.length = total\n    return np.arange(total - sequence_length, total)"
     },
     "Every append begins at slot 0 and overwrites the past; begin at the next position.": {
-        KEYS_IN: "cache.keys[..., : len(positions), :] = keys",
-        VALUES_IN: "cache.values[..., : len(positions), :] = values",
+        KEYS_IN: "cache.keys[..., : len(positions), :] = key",
+        VALUES_IN: "cache.values[..., : len(positions), :] = value",
     },
     "The tokens are written one slot too early, over the last one of the past.": {
         KEYS_IN: KEYS_IN.replace("positions", "np.maximum(positions - 1, 0)"),
@@ -73,27 +73,25 @@ MISTAKES = {
         VALUES_IN: VALUES_IN.replace("positions", "positions[::-1]"),
     },
     "Keys and values are swapped: keys go to cache.keys, values to cache.values.": {
-        KEYS_IN: "cache.keys[..., positions, :] = values",
-        VALUES_IN: "cache.values[..., positions, :] = keys",
+        KEYS_IN: "cache.keys[..., positions, :] = value",
+        VALUES_IN: "cache.values[..., positions, :] = key",
     },
-    "The keys are written twice: cache.values must get the values.": {
-        VALUES_IN: VALUES_IN.replace("= values", "= keys")
-    },
+    "The keys are written twice: cache.values must get the values.": {VALUES_IN: VALUES_IN.replace("= value", "= key")},
     "The values are not written.": {VALUES_IN: "pass"},
     "Nothing is written: an assignment to a name changes no buffer. Assign to slots of cache.keys and cache.values.": {
-        KEYS_IN: "keys = np.concatenate([cache.keys[..., : cache.length, :], keys], axis=-2)",
-        VALUES_IN: "values = np.concatenate([cache.values[..., : cache.length, :], values], axis=-2)",
+        KEYS_IN: "key = np.concatenate([cache.keys[..., : cache.length, :], key], axis=-2)",
+        VALUES_IN: "value = np.concatenate([cache.values[..., : cache.length, :], value], axis=-2)",
     },
     "All slots from the first free one on are assigned to; fill only as many as there are new tokens.": {
-        KEYS_IN: "cache.keys[..., cache.length :, :] = keys",
-        VALUES_IN: "cache.values[..., cache.length :, :] = values",
+        KEYS_IN: "cache.keys[..., cache.length :, :] = key",
+        VALUES_IN: "cache.values[..., cache.length :, :] = value",
     },
     "The positions index another axis; slots are axis -2: [..., positions, :].": {
-        KEYS_IN: "cache.keys[:, positions] = keys",
-        VALUES_IN: "cache.values[:, positions] = values",
+        KEYS_IN: "cache.keys[:, positions] = key",
+        VALUES_IN: "cache.values[:, positions] = value",
     },
-    "len(keys) is the size of the batch; the number of tokens is the size of axis -2.": {
-        TAKE: "positions = next_positions(cache, len(keys))"
+    "len(key) is the size of the batch; the number of tokens is the size of axis -2.": {
+        TAKE: "positions = next_positions(cache, len(key))"
     },
     "The tokens are not counted: the next append would overwrite them.": {COUNTED: "pass"},
     "An append counts as one token; count as many as were appended.": {COUNTED: "cache.length += 1"},
@@ -101,7 +99,7 @@ MISTAKES = {
         COUNTED: "cache.length = len(positions)"
     },
     "The tokens are counted before they ask for their slots, which leaves a gap as long as they are.": {
-        TAKE: f"cache.length += keys.shape[-2]\n    {TAKE}",
+        TAKE: f"cache.length += key.shape[-2]\n    {TAKE}",
         COUNTED: "pass",
     },
     "A new cache is returned, and the given one is left as it was; change the one that is given.": {
@@ -109,26 +107,26 @@ MISTAKES = {
         COUNTED: f"{COUNTED}\n    return cache",
     },
     "The buffers grow: the new tokens are joined behind all slots, the free ones too. Write into the free slots.": {
-        KEYS_IN: "cache.keys = np.concatenate([cache.keys, keys], axis=-2)",
-        VALUES_IN: "cache.values = np.concatenate([cache.values, values], axis=-2)",
+        KEYS_IN: "cache.keys = np.concatenate([cache.keys, key], axis=-2)",
+        VALUES_IN: "cache.values = np.concatenate([cache.values, value], axis=-2)",
     },
     "The buffers are replaced by what was filled and what is new, so no free slots are left; write into the free "
     "slots.": {
-        KEYS_IN: "cache.keys = np.concatenate([cache.keys[..., : cache.length, :], keys], axis=-2)",
-        VALUES_IN: "cache.values = np.concatenate([cache.values[..., : cache.length, :], values], axis=-2)",
+        KEYS_IN: "cache.keys = np.concatenate([cache.keys[..., : cache.length, :], key], axis=-2)",
+        VALUES_IN: "cache.values = np.concatenate([cache.values[..., : cache.length, :], value], axis=-2)",
     },
     "The buffers are pushed to the left and the new tokens written at their end; fill them from the front, and move "
     "nothing.": {
-        KEYS_IN: "cache.keys = np.concatenate([cache.keys, keys], axis=-2)[..., len(positions) :, :]",
-        VALUES_IN: "cache.values = np.concatenate([cache.values, values], axis=-2)[..., len(positions) :, :]",
+        KEYS_IN: "cache.keys = np.concatenate([cache.keys, key], axis=-2)[..., len(positions) :, :]",
+        VALUES_IN: "cache.values = np.concatenate([cache.values, value], axis=-2)[..., len(positions) :, :]",
     },
     "Tokens that do not fit are dropped without a word; next_positions refuses them.": {
-        TAKE: "positions = np.arange(cache.length, min(cache.length + keys.shape[-2], cache.capacity))",
-        KEYS_IN: "cache.keys[..., positions, :] = keys[..., : len(positions), :]",
-        VALUES_IN: "cache.values[..., positions, :] = values[..., : len(positions), :]",
+        TAKE: "positions = np.arange(cache.length, min(cache.length + key.shape[-2], cache.capacity))",
+        KEYS_IN: "cache.keys[..., positions, :] = key[..., : len(positions), :]",
+        VALUES_IN: "cache.values[..., positions, :] = value[..., : len(positions), :]",
     },
     "The cache is changed before the tokens are refused; ask for the positions first.": {
-        TAKE: "cache.keys[..., -keys.shape[-2] :, :] = keys\n    positions = next_positions(cache, keys.shape[-2])"
+        TAKE: "cache.keys[..., -key.shape[-2] :, :] = key\n    positions = next_positions(cache, key.shape[-2])"
     },
     "The mask has the first rows of all tokens' mask, which hide the past; the new tokens have the last rows.": {
         MASK: "return causal_mask(past + sequence_length)[:sequence_length]"
@@ -325,24 +323,24 @@ ALTERNATIVES = {
     "cut out of all positions": {COUNT_ON: "return np.arange(cache.capacity)[cache.length : total]"},
     "a slice of the buffers": {
         f"{TAKE}\n    {KEYS_IN}\n    {VALUES_IN}\n    {COUNTED}": "past, total = cache.length, cache.length + "
-        "keys.shape[-2]\n"
-        "    next_positions(cache, keys.shape[-2])\n"
-        "    cache.keys[:, :, past:total] = keys\n"
-        "    cache.values[:, :, past:total] = values\n"
+        "key.shape[-2]\n"
+        "    next_positions(cache, key.shape[-2])\n"
+        "    cache.keys[:, :, past:total] = key\n"
+        "    cache.values[:, :, past:total] = value\n"
         "    cache.length = total"
     },
     "the end of the positions": {COUNTED: "cache.length = positions[-1] + 1"},
     "token by token": {
         f"{KEYS_IN}\n    {VALUES_IN}\n    {COUNTED}": "for at, slot in enumerate(positions):\n"
-        "        cache.keys[:, :, slot], cache.values[:, :, slot] = keys[:, :, at], values[:, :, at]\n"
+        "        cache.keys[:, :, slot], cache.values[:, :, slot] = key[:, :, at], value[:, :, at]\n"
         "        cache.length += 1"
     },
     "np.put_along_axis": {
-        KEYS_IN: "np.put_along_axis(cache.keys, positions[:, None] + np.zeros(keys.shape, int), keys, axis=-2)"
+        KEYS_IN: "np.put_along_axis(cache.keys, positions[:, None] + np.zeros(key.shape, int), key, axis=-2)"
     },
     "joined, and as long as before": {
         KEYS_IN: "past, total = positions[0], positions[-1] + 1\n"
-        "    cache.keys = np.concatenate([cache.keys[..., :past, :], keys, cache.keys[..., total:, :]], axis=-2)",
+        "    cache.keys = np.concatenate([cache.keys[..., :past, :], key, cache.keys[..., total:, :]], axis=-2)",
     },
     "copied, then written": {
         KEYS_IN: f"cache.keys = cache.keys.copy()\n    {KEYS_IN}",
@@ -394,19 +392,17 @@ ALTERNATIVES = {
 #: What people bring along from PyTorch, Hugging Face or Python; the check shows the line to write instead.
 HABITS = {
     "torch.arange": {"np.arange(cache.length, total)": "torch.arange(cache.length, total)"},
-    "size as a method": {"next_positions(cache, keys.shape[-2])": "next_positions(cache, keys.size(-2))"},
+    "size as a method": {"next_positions(cache, key.shape[-2])": "next_positions(cache, key.size(-2))"},
     "torch.cat": {
-        "cache.keys[..., positions, :] = keys": "past, total = positions[0], positions[-1] + 1\n"
-        "    cache.keys = torch.cat([cache.keys[..., :past, :], keys, cache.keys[..., total:, :]], dim=-2)",
+        KEYS_IN: "past, total = positions[0], positions[-1] + 1\n"
+        "    cache.keys = torch.cat([cache.keys[..., :past, :], key, cache.keys[..., total:, :]], dim=-2)",
     },
     "np.cat": {
-        "cache.values[..., positions, :] = values": "past, total = positions[0], positions[-1] + 1\n"
-        "    cache.values = np.cat([cache.values[..., :past, :], values, cache.values[..., total:, :]], dim=-2)",
+        VALUES_IN: "past, total = positions[0], positions[-1] + 1\n"
+        "    cache.values = np.cat([cache.values[..., :past, :], value, cache.values[..., total:, :]], dim=-2)",
     },
-    "index_copy_, as in a static cache": {
-        "cache.keys[..., positions, :] = keys": "cache.keys.index_copy_(2, positions, keys)"
-    },
-    "copy_ into a slice": {"cache.values[..., positions, :] = values": "cache.values[..., positions, :].copy_(values)"},
+    "index_copy_, as in a static cache": {KEYS_IN: "cache.keys.index_copy_(2, positions, key)"},
+    "copy_ into a slice": {VALUES_IN: "cache.values[..., positions, :].copy_(value)"},
     "numel": {"cache.length += len(positions)": "cache.length += positions.numel()"},
     "a cache that is a dict": {
         "keys = cache.keys[..., : cache.length, :]": 'keys = cache["keys"][..., : cache.length, :]'
@@ -438,7 +434,5 @@ HABITS = {
 
 #: Numbers of the claims, written into the code: only a text that is drawn anew shows them.
 FIXED = {
-    "two rows of a batch are appended": {
-        "cache.keys[..., positions, :] = keys": "cache.keys[:2, :, positions] = keys[:2]"
-    },
+    "two rows of a batch are appended": {KEYS_IN: "cache.keys[:2, :, positions] = key[:2]"},
 }

@@ -9,7 +9,7 @@ from max.experimental.nn import Module
 
 from checker.claims.modules import compiled
 from checker.max_adapter.runtime import lazily, tensor
-from solutions.caching import PADDING, empty_cache, on_arrays, update_cache
+from solutions.caching import PADDING, empty_cache, run_on_arrays, update_cache
 from solutions.solution_01 import GPT2Config
 from solutions.solution_14 import CachedModel, cache_mask
 
@@ -37,7 +37,7 @@ def test_only_new_tokens_run_and_the_answer_is_that_of_all_whatever_was_asked_be
         np.testing.assert_array_equal(model(ids), right)
         ids[:] = 0  # it is the caller's array
 
-    graph = on_arrays(lambda *inputs: compiled(*inputs[:-1], cache=inputs[-1]), CPU())
+    graph = run_on_arrays(lambda *inputs: compiled(*inputs[:-1], cache=inputs[-1]), CPU())
     model = CachedModel(graph, GPT2Config(n_positions=8, n_embd=4, n_head=1, n_layer=1), CPU())
     prompts = TEXT[:, :5], TEXT[:, :6], TEXT[:, :6], OTHER, OTHER[:, :3], TEXT[:1], PADDED[:, :4], PADDED, abs(PADDED)
     for ids in prompts:

@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 from checker.max_adapter.hooks import install_hooks
-from solutions.caching import PADDING, on_arrays
+from solutions.caching import PADDING, run_on_arrays
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama_files import SIZES, load_llama, read_llama
 from solutions.solution_14 import CachedModel
@@ -110,7 +110,7 @@ def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, s
 
     longest = max(map(len, talks))
     padded = np.array([[PADDING] * (longest - len(talk)) + talk for talk in talks])
-    logits = CachedModel(on_arrays(interpreted, CPU()), model.config.cache_config, CPU())(padded)[:, -1]
+    logits = CachedModel(run_on_arrays(interpreted, CPU()), model.config.cache_config, CPU())(padded)[:, -1]
     theirs = hugging_face_llama(**vars(config))
     load(theirs, weights)
     with torch.no_grad():

@@ -45,7 +45,7 @@ def ours_of(variant, weights):
         with lazily():
             return model(*inputs)
 
-    graph = modules["llama"].on_arrays(run, CPU())
+    graph = modules["llama"].run_on_arrays(run, CPU())
     return modules["llama"].CachedModel(graph, model.config.cache_config, CPU())
 
 

@@ -113,6 +113,14 @@ LACKING = {
         {"attention_weights, causal_mask": "attention_weights, lookback_mask"},
         ["lookback_mask is called causal_mask now: rename it in this file."],
     ),
+    "imports by two former names": (
+        "s14",
+        {
+            **{"    CachedFunction,\n": "    CachedGraph,\n", "run: CachedFunction": "run: CachedGraph"},
+            **{"    run_on_arrays,\n": "    on_arrays,\n", "(run_on_arrays(": "(on_arrays("},
+        },
+        ["on_arrays is called run_on_arrays now and CachedGraph is called CachedFunction now: rename it in this file."],
+    ),
     "a guard that is reached": (
         "w02",
         {SCALED: f'if key.ndim > 9:\n        {SCALED}\n    raise NotImplementedError("only nine axes")'},

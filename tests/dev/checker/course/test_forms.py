@@ -1,4 +1,4 @@
-"""Which functions of a file later steps cannot use as they use the solution's."""
+"""What of a file later steps cannot use as they use the solution's."""
 
 import pytest
 
@@ -26,12 +26,14 @@ def test_a_function_fits_if_every_call_of_the_solutions_does(parameters, fits):
     assert other_forms(find_step("02"), f"def causal_mask({parameters}): ...") == ({} if fits else MASK)
 
 
-def test_a_file_may_lack_a_function_or_what_init_sets():
+def test_a_file_may_lack_a_function_or_what_init_sets_or_a_type():
     assert other_forms(find_step("02"), "x = 1") == MASK
     assert other_forms(find_step("02"), "causal_mask = make_mask") == {}
     source = find_step("07").solution_file.read_text()
     (form,) = other_forms(find_step("07"), source.replace("self.head_dim", "self.attn_head_size")).values()
     assert form.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
+    source = find_step("12").solution_file.read_text().replace("LogitsFunction", "Model")
+    assert other_forms(find_step("12"), source) == {"LogitsFunction": " = Callable[[np.ndarray], np.ndarray]"}
 
 
 @pytest.mark.slow

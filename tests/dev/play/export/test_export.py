@@ -12,8 +12,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from checker.course.steps import ROOT, SMALL_MODEL, SOLUTIONS
-from play.export.export import SECTIONS
-from play.export.merging import imports_of
+from play.export.export import SECTIONS, UNUSED
+from play.export.merging import imports_of, methods
 from tests.dev.connections import is_silent, traced
 from tools.course_copy import python
 
@@ -58,12 +58,17 @@ def test_it_is_short_and_formatted_and_imports_nothing_of_ours(exported):
         assert done.returncode == 0, done.stdout
 
 
-def test_nothing_is_lost_but_imports_and_the_comments_of_blanks(exported):
+def test_nothing_is_lost_but_imports_the_comments_of_blanks_and_a_method_that_nothing_calls(exported):
     """Every function and class of steps 01 to 14 is there, word for word."""
     whole = ast.unparse(ast.parse(exported.read_text()))
+    assert not re.search(r"\.published\b", whole)
     files = [file for file in sorted(SOLUTIONS.glob("solution_*.py")) if file.stem < "solution_15"]
     for file in [*files, SOLUTIONS / "checkpoint.py", SOLUTIONS / "caching.py"]:
-        for node in ast.parse(file.read_text()).body[1:]:
+        tree = ast.parse(file.read_text())
+        for method in methods(tree, UNUSED.get(file.stem, ())):
+            (owner,) = (each for each in tree.body if method in getattr(each, "body", ()))
+            owner.body.remove(method)
+        for node in tree.body[1:]:
             assert isinstance(node, ast.Import | ast.ImportFrom) or ast.unparse(node) in whole, file
 
 
@@ -80,7 +85,7 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
     without = shutil.copytree(SMALL_MODEL, tmp_path / "without", ignore=lambda *_: ["tokenizer.json"])
     for options, reason in {
         ("--model", untold): "has no readable config.json",
-        ("--model", without): "has no tokenizer.json",
+        ("--model", without): "has no readable tokenizer.json",
         ("--model", ROOT, "--temperature", "-1"): "temperature = -1.0 is impossible",
         ("--model", ROOT, "--max-new-tokens", "-1"): "--max-new-tokens -1 is negative",
     }.items():

@@ -93,3 +93,9 @@ REFUSED = {
 def test_what_does_not_fit_into_one_file_is_refused(eight, sentence):
     with pytest.raises(ValueError, match=re.escape(sentence)):
         merged(eight)
+
+
+def test_a_method_that_is_not_used_stays_behind_with_its_decorators():
+    text = "class Whale:\n    def swim(self): ...\n\n    @property\n    @staticmethod\n    def name(): ...\n"
+    whale = Source("steps/step_07.py", ("solutions.solution_07",), text, unused=("name",))
+    assert merge([whale], are_same).endswith("\n\nclass Whale:\n    def swim(self): ...\n")

@@ -16,5 +16,5 @@ def test_a_text_ends_at_the_token_for_it_if_there_is_one(last, text):
     model = lambda ids: np.eye(3)[None, chosen[[ids.shape[-1] - 1]]]  # noqa: E731
     prompt = np.zeros((1, 1), np.int64)
     tokenizer = Tokenizer(WordLevel({"!": 0, "a": 1, last: 2}))
-    pieces = stream_text(model, tokenizer, prompt, 4, Sampling(0), default_rng(), 8)
+    pieces = stream_text(model, tokenizer, prompt, 4, Sampling(0), n_positions=8, rng=default_rng())
     assert "".join(pieces).replace(" ", "") == text
