@@ -1,4 +1,7 @@
-"""A GPU that multiplies in TF32, imitated: graphs are interpreted, and every factor of a product is cut to 10 bits."""
+"""A GPU that multiplies in TF32, imitated: graphs are interpreted, and every factor of a product is cut to 10 bits.
+
+By night, a Llama is also compiled for a GPU that is not there.
+"""
 
 from functools import partial
 
@@ -10,10 +13,11 @@ from max.experimental.nn import Module
 
 from checker.claims.loading import load_source
 from checker.claims.observation import Observation
-from checker.course.steps import find_step
+from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import edited
 from checker.events import COMPILED, FAIL, PASS
 from checker.max_adapter import runtime
+from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +26,34 @@ DROPPED = np.int32(-1 << 13)  # a mask of the 13 bits of float32 that TF32 has n
 #: Step 15 compiles an operation of MAX that its interpreter has not; the others multiply no matrices.
 WITH_PRODUCTS = ["s04", "s07", "s08", "s09", "s10", "s11", "s17", "s18", "s19"]
 AT_LENGTH = [pytest.param(task, marks=pytest.mark.nightly) for task in ("s14", "s20")]
+
+COMPILE = """
+import os, sys
+from max import driver
+api, architecture, file = sys.argv[1:]
+driver.set_virtual_device_api(api)
+driver.set_virtual_device_target_arch(architecture)
+driver.set_virtual_device_count(1)
+from max.dtype import DType
+from max.engine import InferenceSession
+from max.experimental import functional as F
+from max.experimental.tensor import default_device, default_dtype
+from max.graph import DeviceRef, TensorType
+from solutions.caching import cache_type
+from solutions.llama import LlamaForCausalLM
+from solutions.llama_config import LlamaConfig
+
+gpu = driver.Accelerator()
+sizes = dict(vocab_size=300, hidden_size=36, intermediate_size=22, num_hidden_layers=1, head_dim=10)
+config = LlamaConfig(max_position_embeddings=64, num_attention_heads=6, num_key_value_heads=2, **sizes)
+with F.lazy(), default_device(gpu), default_dtype(DType.float32):
+    model = LlamaForCausalLM(config)
+ref = DeviceRef.from_device(gpu)
+ids, padding_mask = TensorType(DType.int64, ["batch", "seq"], ref), TensorType(DType.float32, ["batch", "total"], ref)
+graph = model.trace(ids, ids, padding_mask, cache_type(config.cache_config, gpu)).graph
+InferenceSession([driver.CPU(), gpu]).compile(graph).export_mef(file)
+os._exit(0)  # MAX's own end aborts: there is no device to let go of
+"""
 
 
 @pytest.fixture
@@ -71,3 +103,10 @@ def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
     source = edited(step.solution_file.read_text(), {" / math.sqrt(self.head_dim)": ""})
     assert gpu(step, source)["test_compiled[gpu]"].mark == FAIL
+
+
+@pytest.mark.nightly
+def test_a_llama_compiles_for_a_gpu_that_is_not_there(tmp_path):
+    file = tmp_path / "llama.mef"
+    done = python(ROOT, "-c", COMPILE, "cuda", "sm_90a", str(file), status=0, timeout=1200)
+    assert b"sm_90a" in file.read_bytes(), done.stdout
