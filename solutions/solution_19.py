@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from solutions.gradients import Tensors, named, norm_backward, projection_backward
@@ -26,7 +27,7 @@ Backward = Callable[[Any, Tensor, Tensor], tuple[Tensor, Tensors]]
 def mlp_backward(
     mlp: GPT2MLP, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # 2 x [..., embd] -> [..., embd], and by name
-    """Return the gradient of step 04's input, and those of its four parameters by name."""
+    """Return the gradients of step 04's input and, by name, of its four parameters; ``grad`` is that of its output."""
     wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
     # Go back through both layers, and through GELU between them. (4 lines)
@@ -37,9 +38,9 @@ def mlp_backward(
 
 
 def pre_norm_residual_backward(
-    norm: LayerNorm, sublayer: Any, sublayer_backward: Backward, grad: Tensor, x: Tensor
+    norm: LayerNorm, sublayer: Module[[Tensor], Tensor], sublayer_backward: Backward, grad: Tensor, x: Tensor
 ) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd], and twice by name
-    """Return the gradient of step 08's ``x``, those of the norm by name, and those of the sublayer by name."""
+    """Return the gradients of step 08's ``x`` and, by name, of norm and sublayer; ``grad`` is that of the sum."""
     normed = norm(x)
     # Go back through the sublayer and the norm, and add what came past both. (3 lines)
     grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)
@@ -50,7 +51,7 @@ def pre_norm_residual_backward(
 def block_backward(
     block: GPT2Block, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
-    """Return the gradient of step 09's input, and those of its twelve parameters by name."""
+    """Return the gradients of step 09's input and, by name, of its 12 parameters; ``grad`` is that of its output."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
     # Go back through the half with mlp, then through the half with attn. (3 lines)
     grad, of_ln_2, of_mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)
@@ -76,7 +77,7 @@ def residual_stream(
 def head_backward(
     transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd], and by name
-    """Return the gradient of the last block's output, and those of ln_f and of wte, as the head uses it."""
+    """Return the gradients of the last block's output, ln_f, and wte as the head uses it; ``grad`` is the logits'."""
     final = transformer.ln_f(hidden_states)
     # Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
@@ -87,7 +88,7 @@ def head_backward(
 def blocks_backward(
     transformer: GPT2Model, grad: Tensor, states: Sequence[Tensor]
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd], by name
-    """Return the gradient of the first block's input, and those of all blocks: ``h.0.ln_1.weight``, and so on."""
+    """Return the gradients of the first block's input and, by name, of all blocks; ``grad`` is the last output's."""
     of_blocks: dict[int, Tensors] = {}
     # Go back from block to block, each with the state that it took. (3 lines)
     for layer in reversed(range(len(transformer.h))):
@@ -95,10 +96,10 @@ def blocks_backward(
     return grad, named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})
 
 
-def embeddings_backward(
+def tables_backward(
     transformer: GPT2Model, grad: Tensor, input_ids: Tensor
 ) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
-    """Return the gradients of wpe and of wte, as the embeddings use it: a sum hands its gradient to both terms."""
+    """Return the gradients of wpe and of wte, as the embeddings use it; ``grad`` is that of their sum, so of both."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
     grad_wte = embedding_backward(grad, input_ids, config.vocab_size)
@@ -120,7 +121,7 @@ def gpt2_loss_and_gradients(
     grad = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
     grad, of_head = head_backward(transformer, grad, states[-1])
     grad, of_blocks = blocks_backward(transformer, grad, states)
-    of_embeddings = embeddings_backward(transformer, grad, input_ids)
-    grad_wte = of_embeddings["wte.weight"] + of_head["wte.weight"]  # [vocab, embd]
-    grads = of_embeddings | of_blocks | of_head | {"wte.weight": grad_wte}
+    of_tables = tables_backward(transformer, grad, input_ids)
+    grads = of_tables | of_blocks | of_head
+    grads["wte.weight"] = of_tables["wte.weight"] + of_head["wte.weight"]  # [vocab, embd]
     return cross_entropy(logits, labels), named({"transformer": grads})

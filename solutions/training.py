@@ -17,7 +17,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 Batch = tuple[Tensor, Tensor]  # input_ids and labels, both [batch, seq]
-Graph = Callable[..., Any]  # Accumulate or Update, or what it compiles to
+Compiled = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 
 @tree.dataclass
@@ -30,7 +30,7 @@ class TrainingState:
     v: Tensors  # and of their squares
 
 
-def initialize(config: GPT2Config, seed: int) -> Weights:
+def initial_weights(config: GPT2Config, seed: int) -> Weights:
     """Return random weights by name, without the head's, which are those of ``wte``.
 
     Gains are 1 and biases 0. Everything else is normal noise with a standard deviation of 0.02; for both ``c_proj`` of
@@ -71,7 +71,7 @@ def zero_sums(sums: Tensors) -> None:
         buffer.device.synchronize()  # what reads the tensor next must not come before the copy
 
 
-def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Graph) -> tuple[float, float]:
+def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulate: Compiled) -> tuple[float, float]:
     """Return the sum of the losses of all batches, and how many losses they are; write into ``state.sums``."""
     loss_sum = count = 0.0
     zero_sums(state.sums)
@@ -88,7 +88,7 @@ def check_finite(step: int, name: str, number: float) -> None:
         raise FloatingPointError(f"the {name} of step {step} is {number}")
 
 
-def model_with(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
+def model_with_weights(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
     head = {"lm_head.weight": weights["transformer.wte.weight"]}
     return tree.update(empty_model(config), weights | head, leaf=Tensor)

@@ -6,6 +6,7 @@ are two tables, a gain and a bias, so its graphs are made in no time.
 
 import itertools
 import math
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from checker.compiling import compiling
 from checker.max_adapter.runtime import lazily, open_device, tensor
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
-from solutions.training import TrainingState, initialize, training_state
+from solutions.training import TrainingState, initial_weights, training_state
 
 TABLE, GAIN = "transformer.wte.weight", "transformer.ln_f.weight"
 PYTORCH = "PyTorch's"
@@ -50,7 +51,7 @@ def settings_of(reference, *names):
 @pytest.fixture
 def optimizer(step, reference):
     """The learner's, set as PyTorch's was."""
-    return step.AdamW(**settings_of(reference, "beta1", "beta2", "epsilon", "weight_decay"))
+    return step.AdamW(*settings_of(reference, "beta1", "beta2", "epsilon", "weight_decay").values())
 
 
 @pytest.fixture
@@ -196,10 +197,11 @@ def before(reference, at, kind, name):
     return reference[f"{kind}_{at - 1}/{name}"]
 
 
-def updated(optimizer, *arrays):
-    """What the learner's function makes of a weight: three tensors, by name."""
+def updated(optimizer, weight, grad, m, v, at, lr):
+    """What the learner's function makes of a weight: three tensors, by name. Older files have another order."""
+    arrays = {"weight": weight, "grad": grad, "m": m, "v": v, "step": at, "lr": lr}
     with lazily():
-        result = optimizer.updated(*(tensor(np.asarray(array, np.float32)) for array in arrays))
+        result = optimizer.updated(**{name: tensor(np.asarray(array, np.float32)) for name, array in arrays.items()})
     if not (isinstance(result, tuple | list) and len(result) == 3):
         raise unwanted(optimizer.updated, result, "weight, m and v")
     return dict(zip(("weights", "m", "v"), result, strict=True))
@@ -211,12 +213,12 @@ def test_updated(step, reference, optimizer, schedule):
 
     def right(case):
         at, name = case
-        state = {kind: before(reference, at, kind, name) for kind in ("weights", "m", "v")}
-        result = updated(optimizer, *state.values(), gradient_of(reference, at, name), schedule(at), at)
+        weight, m, v = (before(reference, at, kind, name) for kind in ("weights", "m", "v"))
+        result = updated(optimizer, weight, gradient_of(reference, at, name), m, v, at, schedule(at))
         for kind in ("m", "v"):
             same({name: result[kind]}, {name: reference[f"{kind}_{at}/{name}"]}, f"after step {at}, {kind}")
         weights = reference[f"weights_{at}/{name}"]
-        close = max(1e-4 * float(np.abs(weights - state["weights"]).max()), 1e-6)
+        close = max(1e-4 * float(np.abs(weights - weight).max()), 1e-6)
         equal(result["weights"], weights, what=f"{name} after step {at}", tolerance=close, whose=PYTORCH)
 
     for_each(itertools.product((1, 2, 20), (TABLE, GAIN)), right)
@@ -228,21 +230,21 @@ def test_first_step(step):
     gradient = np.array([[1e-3, -2e-3, 5.0], [-1e2, 0.3, -0.7]], np.float32)
     zeros, right = np.zeros_like(gradient), (-0.25 * np.sign(gradient)).astype(np.float32)
     for beta1, beta2 in ((0.9, 0.95), (0.5, 0.999)):
-        optimizer = step.AdamW(beta1=beta1, beta2=beta2, epsilon=1e-9, weight_decay=0.0)
-        result = updated(optimizer, zeros, zeros, zeros, gradient, 0.25, 1)["weights"]
+        optimizer = step.AdamW(beta1, beta2, 1e-9, 0.0)
+        result = updated(optimizer, zeros, gradient, zeros, zeros, 1, 0.25)["weights"]
         equal(result, right, what="the first step from 0", tolerance=1e-4, whose="it must be")
 
 
 @about("updated")
 def test_later_steps(step):
     """The corrections never end: with a beta2 of 0.999, v is still divided by 0.63 at step 1,000."""
-    optimizer = step.AdamW(beta1=0.99, beta2=0.999, epsilon=1e-8, weight_decay=0.0)
+    optimizer = step.AdamW(0.99, 0.999, 1e-8, 0.0)
     weight, m, gradient = np.float32([[0.5, -2, 1], [0, 3, -1]]), np.float32([[1, -1, 2]]), np.float32([[2, 1, -3]])
     m, v, gradient = (np.repeat(each, 2, axis=0) for each in (m, m**2 + 1, gradient))
     m_hat = (0.99 * m + 0.01 * gradient) / (1 - 0.99**1000)
     v_hat = (0.999 * v + 0.001 * gradient**2) / (1 - 0.999**1000)
     right = (weight - 0.25 * m_hat / np.sqrt(v_hat)).astype(np.float32)
-    result = updated(optimizer, weight, m, v, gradient, 0.25, 1000)["weights"]
+    result = updated(optimizer, weight, gradient, m, v, 1000, 0.25)["weights"]
     equal(result, right, what="the weight after step 1,000", whose="it must be")
 
 
@@ -254,7 +256,7 @@ def test_without_settings(step):
     m_hat = (0.9 * m + 0.1 * gradient) / (1 - 0.9**3)
     v_hat = (0.95 * v + 0.05 * gradient**2) / (1 - 0.95**3)
     right = weight - 0.25 * (m_hat / (np.sqrt(v_hat) + 1e-8) + 0.1 * weight)
-    result = updated(step.AdamW(), weight, m, v, gradient, 0.25, 3)["weights"]
+    result = updated(step.AdamW(), weight, gradient, m, v, 3, 0.25)["weights"]
     equal(result, right.astype(np.float32), what="the weight after step 3 of AdamW()", whose="it must be")
 
 
@@ -264,7 +266,7 @@ def test_what_decays(step):
     results, right = [], []
     for lr, shape in itertools.product((0.25, 0.1), ((3, 4), (1, 1), (4, 1), (5,), (1,))):
         weight = 1 + np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-        result = updated(step.AdamW(weight_decay=0.2), weight, *[0 * weight] * 3, lr, 3)["weights"]
+        result = updated(step.AdamW(weight_decay=0.2), weight, *[0 * weight] * 3, 3, lr)["weights"]
         sizes = [int(size) for size in result.shape]
         require(sizes == list(shape), f"A weight of the shape {list(shape)} has the shape {sizes} after a step.")
         results.append(array(result).ravel())
@@ -297,8 +299,10 @@ def test_sums(step, reference):
     same(state.sums, below(reference, "sums_1/"), "the sums")
 
 
-def scalars(*numbers):
-    return [tensor(np.array(number, np.float32)) for number in numbers]
+def scalars(step, at, lr, count):
+    """The numbers that Update takes before the state; in an older file, lr comes before step."""
+    lr_first = [*signature(step.Update.forward).parameters][1] == "lr"
+    return [tensor(np.array(number, np.float32)) for number in (*((lr, at) if lr_first else (at, lr)), count)]
 
 
 def after_update(step, reference, optimizer, schedule, at):
@@ -309,7 +313,7 @@ def after_update(step, reference, optimizer, schedule, at):
         **{kind: dict(group) for kind, group in given.items()}, sums=tensors(below(reference, f"sums_{at}/"))
     )
     update = at_once(step.Update(optimizer, reference.config["max_norm"]))
-    norm = update(*scalars(schedule(at), at, reference["count"]), state)
+    norm = update(*scalars(step, at, schedule(at), reference["count"]), state)
     for kind, group in given.items():
         replaced = any(getattr(state, kind)[name] is not value for name, value in group.items())
         sentence = f"state.{kind} has other tensors now. Write into those that were there: `[...] =`."
@@ -353,13 +357,13 @@ def test_one_step(step, reference, optimizer, schedule):
 @about("updated")
 def test_other_updates(step, answer, draw):
     """With other sizes, averages and settings, drawn at random, weight and averages are right too."""
-    options = {"beta1": 1 - draw.number("1 - beta1", 0.02, 0.5), "beta2": 1 - draw.number("1 - beta2", 0.02, 0.5)}
-    options |= {"epsilon": draw.number("epsilon", 1e-4, 1e-1), "weight_decay": draw.number("weight_decay", 0.01, 1)}
+    betas = 1 - draw.number("1 - beta1", 0.02, 0.5), 1 - draw.number("1 - beta2", 0.02, 0.5)
+    options = *betas, draw.number("epsilon", 1e-4, 1e-1), draw.number("weight_decay", 0.01, 1)
     shape, at = [draw.whole("rows", 2, 6), draw.whole("columns", 2, 9)], draw.whole("step", 1, 30)
     weight, mean, square, gradient = draw.array(*shape), draw.array(*shape), draw.array(*shape) ** 2, draw.array(*shape)
     for part in (np.s_[:], np.s_[0]):
-        inputs = weight[part], mean[part], square[part], gradient[part], 0.1, at
-        result, right = (updated(module.AdamW(**options), *inputs) for module in (step, answer))
+        inputs = weight[part], gradient[part], mean[part], square[part], at, 0.1
+        result, right = (updated(module.AdamW(*options), *inputs) for module in (step, answer))
         for kind, expected in right.items():
             size = float(np.abs(array(expected)).max())
             close = TOLERANCE * max(1.0, size)
@@ -439,7 +443,7 @@ def test_compiled_update(step, reference, device, optimizer, schedule):
     graph, state = update(step.Update(optimizer, reference.config["max_norm"])), training_state(weights)
     state.sums = tensors(below(reference, "sums_1/"))
     state = moved(state)
-    norm = graph(*scalars(schedule(1), 1, reference["count"]), state)
+    norm = graph(*scalars(step, 1, schedule(1), reference["count"]), state)
     equal(np.float32(norm.item()), reference["norms"][0].astype(np.float32), what="the compiled norm", whose=PYTORCH)
     same(on_cpu(state.weights), below(reference, "weights_1/"), f"on {device}, after the compiled step, weights")
 
@@ -468,7 +472,7 @@ def test_compiled_training(step, reference, device, optimizer, schedule):
 def test_by_heart(step, reference, device, optimizer):
     """One batch can be memorized: 60 steps bring its loss near 0."""
     config = config_of(reference)
-    weights = initialize(config, 0)
+    weights = initial_weights(config, 0)
     accumulate, update, moved = on_device(device, weights)
     graphs = accumulate(step.Accumulate(config)), update(step.Update(optimizer, reference.config["max_norm"]))
     batch = tuple(map(tensor, (reference["input_ids"][1], reference["labels"][1])))

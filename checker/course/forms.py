@@ -16,6 +16,8 @@ RENAMED = {
     "on_arrays": "run_on_arrays",
     "CachedGraph": "CachedFunction",
     "Model": "LogitsFunction",
+    "Graph": "Compiled",
+    "model_with": "model_with_weights",
 }
 
 

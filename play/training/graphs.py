@@ -26,7 +26,7 @@ from solutions.checkpoint import Weights
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import Accumulate, AdamW, Update, train_step
-from solutions.training import Batch, TrainingState, check_finite, initialize, model_with
+from solutions.training import Batch, TrainingState, check_finite, initial_weights, model_with_weights
 
 MAX_NORM = 1.0  # of all gradients together; a longer one is clipped
 
@@ -41,7 +41,7 @@ class Logits(Module[..., Tensor]):
 
     def forward(self, input_ids: Tensor, weights: Tensors) -> Tensor:  # [batch, seq] -> [batch, seq, vocab]
         """Run step 11's model with these weights."""
-        return model_with(self.config, weights)(input_ids)
+        return model_with_weights(self.config, weights)(input_ids)
 
 
 def config_of(plan: Plan, vocab: int) -> GPT2Config:
@@ -68,7 +68,7 @@ class Trainer:
 
     def begin(self, seed: int) -> None:
         """Begin at step 0, with random weights."""
-        weights = initialize(self.config, seed)
+        weights = initial_weights(self.config, seed)
         zeros = {name: np.zeros_like(array) for name, array in weights.items()}
         self.go_on(0, {"weights": weights, "means": zeros, "squares": zeros})
 
@@ -121,7 +121,7 @@ class Trainer:
 
 def compile_trainer(config: GPT2Config) -> Trainer:
     """Compile the three graphs, and make room for everything that they share."""
-    shapes = {name: array.shape for name, array in initialize(config, 0).items()}
+    shapes = {name: array.shape for name, array in initial_weights(config, 0).items()}
     groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
     ids, number = TensorType(DType.int64, ["batch", "seq"], device=CPU()), TensorType(DType.float32, [], device=CPU())
     each, both = types(groups["weights"].arrays), types(groups["weights"].wholes)
@@ -134,7 +134,7 @@ def compile_trainer(config: GPT2Config) -> Trainer:
         accumulate = Accumulate(config).compile(ids, ids, each, each)
     wholes = TrainingState(*(tensors(group.wholes) for group in groups.values()))
 
-    def update_wholes(lr: Tensor, step: Tensor, count: Tensor, _: TrainingState) -> Any:
-        return update(lr, step, count, wholes)
+    def update_wholes(step: Tensor, lr: Tensor, count: Tensor, _: TrainingState) -> Any:
+        return update(step, lr, count, wholes)
 
     return Trainer(config, groups, accumulate, update_wholes, logits)

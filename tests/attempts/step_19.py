@@ -22,8 +22,8 @@ GATHER = 'named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()
 BLOCKS = f"return grad, {GATHER}"
 LOSS = "grad = cross_entropy_backward(logits, labels)"
 THROUGH = "grad, of_blocks = blocks_backward(transformer, grad, states)"
-TIED = 'grad_wte = of_embeddings["wte.weight"] + of_head["wte.weight"]'
-UNION = 'grads = of_embeddings | of_blocks | of_head | {"wte.weight": grad_wte}'
+UNION = "grads = of_tables | of_blocks | of_head"
+TIED = 'grads["wte.weight"] = of_tables["wte.weight"] + of_head["wte.weight"]'
 RETURN = 'return cross_entropy(logits, labels), named({"transformer": grads})'
 
 MISTAKES = {
@@ -140,13 +140,13 @@ MISTAKES = {
         BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer % 10]")
     },
     "The gradient of wte is the head's alone; add the embeddings'.": {
-        UNION: UNION.removesuffix(' | {"wte.weight": grad_wte}')
+        TIED: 'grads["wte.weight"] = of_head["wte.weight"]'
     },
     "The gradient of wte is the embeddings' alone; add the head's.": {
-        UNION: "grads = of_head | of_blocks | of_embeddings"
+        TIED: 'grads["wte.weight"] = of_tables["wte.weight"]'
     },
     "The gradient of wte is the mean of both; it must be their sum.": {
-        TIED: 'grad_wte = (of_embeddings["wte.weight"] + of_head["wte.weight"]) / 2'
+        TIED: 'grads["wte.weight"] = (of_tables["wte.weight"] + of_head["wte.weight"]) / 2'
     },
     "There is a gradient of lm_head.weight, which is the same matrix as wte: add it to wte's gradient instead.": {
         RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
@@ -219,17 +219,14 @@ ALTERNATIVES = {
         BLOCK: "grad, of_block = block_backward(transformer.h[layer], grad, states[layer])\n"
         "        of_blocks.update({layer: of_block})"
     },
-    "the sum in place": {
-        TIED: "grads = of_embeddings | of_blocks | of_head",
-        UNION: 'grads["wte.weight"] += of_embeddings["wte.weight"]',
-    },
+    "the sum in place": {TIED: 'grads["wte.weight"] += of_tables["wte.weight"]'},
     "the sum by a name of its own": {
-        TIED: 'grad_wte = of_head["wte.weight"] + of_embeddings["wte.weight"]',
-        UNION: 'grads = of_head | of_blocks | of_embeddings | {"wte.weight": grad_wte}',
+        UNION: 'grad_wte = of_head["wte.weight"] + of_tables["wte.weight"]',
+        TIED: 'grads = of_head | of_blocks | of_tables | {"wte.weight": grad_wte}',
     },
     "the sum before the union": {
-        TIED: 'of_head["wte.weight"] += of_embeddings.pop("wte.weight")',
-        UNION: "grads = of_head | of_blocks | of_embeddings",
+        UNION: 'of_head["wte.weight"] += of_tables.pop("wte.weight")',
+        TIED: "grads = of_head | of_blocks | of_tables",
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,

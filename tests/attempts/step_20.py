@@ -11,14 +11,14 @@ M = "m = self.beta1 * m + (1 - self.beta1) * grad"
 V = "v = self.beta2 * v + (1 - self.beta2) * grad * grad"
 M_HAT = "m_hat = m / (1 - self.beta1**step)"
 V_HAT = "v_hat = v / (1 - self.beta2**step)"
-DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.epsilon)"
+DIRECTION = "direction = m_hat / (F.sqrt(v_hat) + self.eps)"
 DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
 DOWN = "return weight - lr * (direction + decay * weight), m, v"
 UNDECAYED = "return weight - lr * direction, m, v"
 ADDED = "sums[name][...] = sums[name] + count * grad"
 READ = "weight, m, v = state.weights[name], state.m[name], state.v[name]"
 EACH = f"for name, grad in grads.items():\n            {READ}"
-UPDATED = "self.optimizer.updated(weight, m, v, grad, lr, step)"
+UPDATED = "self.optimizer.updated(weight, grad, m, v, step, lr)"
 WRITTEN = f"weight[...], m[...], v[...] = {UPDATED}"
 NORM_RETURNED = "        return norm"
 
@@ -145,17 +145,17 @@ MISTAKES = {
     "The root is missing: m_hat is divided by the root of v_hat.": {
         DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat")
     },
-    "epsilon is inside the root; add it after the root.": {
-        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat + self.epsilon)")
+    "eps is inside the root; add it after the root.": {
+        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.eps)", "F.sqrt(v_hat + self.eps)")
     },
-    "epsilon is added to the quotient; it belongs to the root: (F.sqrt(v_hat) + self.epsilon).": {
-        DIRECTION: "direction = m_hat / F.sqrt(v_hat) + self.epsilon"
+    "eps is added to the quotient; it belongs to the root: (F.sqrt(v_hat) + self.eps).": {
+        DIRECTION: "direction = m_hat / F.sqrt(v_hat) + self.eps"
     },
-    "epsilon is added before v is corrected; add it to the root of v_hat.": {
-        DIRECTION: "direction = m_hat * F.sqrt(1 - self.beta2**step) / (F.sqrt(v) + self.epsilon)"
+    "eps is added before v is corrected; add it to the root of v_hat.": {
+        DIRECTION: "direction = m_hat * F.sqrt(1 - self.beta2**step) / (F.sqrt(v) + self.eps)"
     },
-    "epsilon is missing: a weight whose gradients were all 0 becomes NaN.": {
-        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.epsilon)", "F.sqrt(v_hat)")
+    "eps is missing: a weight whose gradients were all 0 becomes NaN.": {
+        DIRECTION: DIRECTION.replace("(F.sqrt(v_hat) + self.eps)", "F.sqrt(v_hat)")
     },
     "The decay is inside the gradient, where it is divided by the root too; add it to the direction.": {
         M: f"if weight.rank > 1:\n            grad = grad + self.weight_decay * weight\n        {M}",
@@ -200,13 +200,13 @@ MISTAKES = {
     "The new m goes into v, and the new v into m: the order is weight, m, v.": {
         WRITTEN: WRITTEN.replace("m[...], v[...]", "v[...], m[...]")
     },
-    "updated gets v as m, and m as v: the order is weight, m, v.": {
-        WRITTEN: WRITTEN.replace("m, v, grad", "v, m, grad")
+    "updated gets v as m, and m as v: the order is weight, grad, m, v.": {
+        WRITTEN: WRITTEN.replace("m, v, step", "v, m, step")
     },
-    "updated gets the step as lr, and lr as the step: lr comes first.": {
-        WRITTEN: WRITTEN.replace("lr, step", "step, lr")
+    "updated gets the step as lr, and lr as the step: the step comes first.": {
+        WRITTEN: WRITTEN.replace("step, lr", "lr, step")
     },
-    "updated gets the number of losses as the step.": {WRITTEN: WRITTEN.replace("lr, step", "lr, count")},
+    "updated gets the number of losses as the step.": {WRITTEN: WRITTEN.replace("step, lr", "count, lr")},
     "The sums go into the optimizer; it gets their clipped means, grads.": {EACH: EACH.replace("grads", "state.sums")},
     "The means go into the optimizer as they are; it gets the clipped ones, grads.": {
         EACH: EACH.replace("grads", "state.sums"),
@@ -253,7 +253,7 @@ ALTERNATIVES = {
     "the corrections put together, as PyTorch does": {
         f"        {M_HAT}\n": "",
         f"        {V_HAT}\n": "        root = F.sqrt(v) / F.sqrt(1 - self.beta2**step)\n",
-        DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.epsilon)",
+        DIRECTION: "direction = m / (1 - self.beta1**step) / (root + self.eps)",
     },
     "the gradient times count first": {ADDED: "sums[name][...] = grad * count + sums[name]"},
     "F.buffer_store": {ADDED: "F.buffer_store(sums[name], sums[name] + count * grad)"},
@@ -275,7 +275,7 @@ ALTERNATIVES = {
     "without names for the three": {
         f"            {READ}\n": "",
         WRITTEN: "old = state.weights[name], state.m[name], state.v[name]\n"
-        "            new = self.optimizer.updated(*old, grad, lr, step)\n"
+        "            new = self.optimizer.updated(old[0], grad, *old[1:], step, lr)\n"
         "            state.weights[name][...], state.m[name][...], state.v[name][...] = new",
     },
     "the arguments of updated by name": {

@@ -9,13 +9,13 @@ from max.experimental.tensor import Tensor
 
 from solutions.solution_01 import GPT2Config
 from solutions.solution_20 import train_step
-from solutions.training import TrainingState, accumulate_batches, initialize, scalar
+from solutions.training import TrainingState, accumulate_batches, initial_weights, scalar
 
 CONFIG = GPT2Config(vocab_size=270, n_positions=8, n_embd=60, n_layer=2, n_head=2)
 
 
 def test_a_training_begins_with_gains_of_1_biases_of_0_and_normal_noise():
-    for name, weight in initialize(CONFIG, 0).items():
+    for name, weight in initial_weights(CONFIG, 0).items():
         spread = 0 if weight.ndim == 1 else 0.02 / math.sqrt(2 * 2) if "c_proj" in name else 0.02
         assert weight.std() == pytest.approx(spread, rel=0.1), name
         assert weight.mean() == pytest.approx(float(weight.ndim == 1 and "weight" in name), abs=0.002), name

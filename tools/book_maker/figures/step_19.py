@@ -10,7 +10,7 @@ def chain(draw: Drawing) -> None:
         ("ln_f, head", "head_backward", "ln_f, wte"),
         ("h.1", "block_backward", "h.1.…"),
         ("h.0", "block_backward", "h.0.…"),
-        ("wte + wpe", "embeddings_backward", "wpe, wte"),
+        ("wte + wpe", "tables_backward", "wpe, wte"),
     )
     boxes: list[tuple[Box, Box]] = []
     for at, (forward, backward, names) in enumerate(rows):

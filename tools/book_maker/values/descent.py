@@ -40,7 +40,7 @@ def trained(way: str, rate: float) -> tuple[list[float], np.ndarray]:
         m = optimizer.beta1 * m + (1 - optimizer.beta1) * grad
         v = optimizer.beta2 * v + (1 - optimizer.beta2) * grad**2
         m_hat, v_hat = m / (1 - optimizer.beta1**step), v / (1 - optimizer.beta2**step)
-        table = table - rate * (grad if way == "descent" else m_hat / (np.sqrt(v_hat) + optimizer.epsilon))
+        table = table - rate * (grad if way == "descent" else m_hat / (np.sqrt(v_hat) + optimizer.eps))
         if step % EVERY == 0:
             losses.append(float(losses_of(table).mean()))
     return losses, table

@@ -121,6 +121,11 @@ LACKING = {
         },
         ["on_arrays is called run_on_arrays now and CachedGraph is called CachedFunction now: rename it in this file."],
     ),
+    "imports of step 20 by former names": (
+        "s20",
+        {"    Compiled,": "    Graph,", "    model_with_weights,": "    model_with,"},
+        ["Graph is called Compiled now and model_with is called model_with_weights now: rename it in this file."],
+    ),
     "a guard that is reached": (
         "w02",
         {SCALED: f'if key.ndim > 9:\n        {SCALED}\n    raise NotImplementedError("only nine axes")'},

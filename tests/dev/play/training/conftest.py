@@ -12,7 +12,7 @@ from play.training.memory import Shared
 from play.training.plan import History, Plan
 from play.training.windows import Material, Windows, learn_tokenizer, token_ids, validation_windows
 from solutions.solution_01 import GPT2Config
-from solutions.training import initialize
+from solutions.training import initial_weights
 
 TEXTS = ["the whale saw the old ship and the ship saw the white whale\n" * 9]
 PLAN = Plan(layers=1, heads=2, width=6, positions=8, vocab=270, batch=3, accumulate=2, rate=0.5, steps=6)
@@ -28,7 +28,7 @@ def tokenizer():
 @pytest.fixture
 def trainer():
     """A model that predicts a token from the one before, by ``wte`` alone, whose rows grow as their tokens come."""
-    shapes = {name: array.shape for name, array in initialize(CONFIG, 0).items()}
+    shapes = {name: array.shape for name, array in initial_weights(CONFIG, 0).items()}
     groups = {name: Shared(shapes) for name in ("weights", "sums", "means", "squares")}
     table, counts, mean, _ = (group.arrays[WTE] for group in groups.values())
 

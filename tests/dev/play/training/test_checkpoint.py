@@ -15,7 +15,7 @@ from play import files
 from play.training.checkpoint import Folder, Saved
 from play.training.places import STATE
 from play.training.plan import History
-from solutions.training import initialize
+from solutions.training import initial_weights
 from tests.dev.play.training.conftest import CONFIG, PLAN, WTE, numbers
 
 
@@ -52,7 +52,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("failure", [Killed(), OSError(errno.ENOSPC, "No space left")], ids=["killed", "full"])
 def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monkeypatch, failure):
     """At every moment: before each file is synced and renamed."""
-    weights = initialize(CONFIG, 3)
+    weights = initial_weights(CONFIG, 3)
 
     def saved(step):
         arrays = {name: step + array for name, array in weights.items()}

@@ -24,7 +24,7 @@ def test_an_update_of_the_wholes_is_that_of_every_weight():
             group.fill(numbers_of)
         with lazily():
             state = TrainingState(*(tensors(getattr(group, part)) for group in groups))
-            length = Update(AdamW(), 1.0)(scalar(0.1), scalar(3), scalar(1), state)
+            length = Update(AdamW(), 1.0)(scalar(3), scalar(0.1), scalar(1), state)
         assert length.item() == pytest.approx(norm, rel=2e-5)
         arrays[part] = [array for group in groups for array in group.arrays.values()]
     for by_name, at_once in zip(arrays["arrays"], arrays["wholes"], strict=True):

@@ -62,8 +62,8 @@ def test_a_token_costs_what_hugging_faces_model_computes_keeps_and_reads():
 
 def test_blocks_take_the_bytes_that_the_file_has_of_them():
     from solutions.quantized import quantize_weights
-    from solutions.training import initialize
+    from solutions.training import initial_weights
 
     config = GPT2Config(vocab_size=37, n_positions=13, n_embd=32, n_layer=2, n_head=2, n_inner=64)
-    blocks = quantize_weights(initialize(config, seed=0), "Q4_0")
+    blocks = quantize_weights(initial_weights(config, seed=0), "Q4_0")
     assert sum(array.nbytes for array in blocks.values()) == arithmetic.quantized_bytes(config, 18)
