@@ -60,11 +60,16 @@ def theirs(file):
 
 
 @pytest.fixture(scope="module")
-def server(file, tmp_path_factory):
+def options(file):
+    """What to serve, and how: all servers of the tiny one compile the same graphs, of which MAX keeps the first's."""
+    return "--model", str(file), "--batch", "8", "--context", str(CONTEXT)
+
+
+@pytest.fixture(scope="module")
+def server(options, tmp_path_factory):
     keys = tmp_path_factory.mktemp("secrets") / "keys"
     keys.write_text(KEY)
-    options = ("--model", str(file), "--api-key", str(keys), "--log-json", "--batch", "8", "--context", str(CONTEXT))
-    with Server(*options, key=KEY) as server:
+    with Server(*options, "--api-key", str(keys), "--log-json", key=KEY) as server:
         yield server
         server.process.terminate()
         assert server.status() == 0
@@ -155,6 +160,22 @@ def test_requests_without_a_key_are_refused_and_all_are_counted(server):
     before = server.figures().get(label, 0)
     assert httpx.post(**ask, headers=WITH_KEY).status_code == 200
     assert server.figures()[label] == before + 1
+
+
+@pytest.mark.usefixtures("server")  # which has compiled what the replicas run
+def test_two_replicas_share_conversations_and_answer_as_one_server_does(options, theirs):
+    pytest.importorskip("ray")
+    ready = "2 replicas are ready"
+    with Server(*options, "--replicas", "2", until=lambda server: ready in server.output()) as replicas:
+        with ThreadPoolExecutor(len(QUESTIONS)) as clients:
+            answers = list(clients.map(lambda question: chat(replicas, ("user", question)), QUESTIONS))
+        for question, answer in zip(QUESTIONS, answers, strict=True):
+            assert ended(answer.choices[0]) == theirs.answer(("user", question)), question
+        pieces = [part.choices[0] for part in chat(replicas, ("user", QUESTIONS[0]), stream=True)]
+        text = "".join(piece.delta.content or "" for piece in pieces)
+        assert (pieces[-1].finish_reason, text) == theirs.answer(("user", QUESTIONS[0]))
+        replicas.process.terminate()
+        assert (replicas.status(), replicas.processes()) == (0, [])
 
 
 @pytest.mark.nightly
