@@ -67,9 +67,9 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
     writer.close()
 
 
-def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
+def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Path) -> None:
     """Write a tokenizer of GPT-2's kind: the tokens and merges of a byte-pair encoding."""
-    model = json.loads(file.read_text())["model"]
+    model = json.loads(tokenizer.read_text())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
     kinds = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
     writer.add_tokenizer_model("gpt2")
@@ -83,7 +83,10 @@ def add_tokenizer(writer: gguf.GGUFWriter, file: Path) -> None:
 
 
 def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
-    """Return the sizes of a model in a file, and its weights by their names in ``MaxGPT2LMHeadModel``."""
+    """Return the sizes of a model in a file, and its weights by their names in ``MaxGPT2LMHeadModel``.
+
+    Raise ValueError if the file is missing, cut short, or no GPT-2 that gguf can read.
+    """
     try:
         reader = gguf.GGUFReader(file)
         fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
