@@ -36,7 +36,7 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
 
 
 def sum_of_squares(grad: Tensor) -> Tensor:  # [...] -> []
-    """Return the sum of all squares, row by row: in one sum of wte's 39 million numbers, float32 can lose 9 percent."""
+    """Return the sum of all squares, row by row: one sum of wte's 39 million is 9 percent too small in MAX 26.7."""
     return sum_all(F.sum(grad * grad, axis=-1))
 
 
