@@ -1,4 +1,4 @@
-"""The figure of step 25: which query heads share a key head and a value head."""
+"""The figure of step 25: which query heads share a key-value head."""
 
 from solutions.llama_config import LlamaConfig
 from tools.book_maker.drawing.svg import Drawing
@@ -7,7 +7,7 @@ PITCH, WIDTH = 46.0, 38.0
 
 
 def groups(draw: Drawing) -> None:
-    """Nine query heads in a row, and below each three of them one key head and one value head."""
+    """Nine query heads in a row, and below each three of them one key-value head, drawn as two boxes."""
     config = LlamaConfig()
     group = config.num_attention_heads // config.num_key_value_heads
     draw.text(-14, 15, "queries", "end", bold=True)
