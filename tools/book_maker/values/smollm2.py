@@ -27,6 +27,7 @@ VARIANTS = (
     "The ship struck the whale, and it",
     "The whale struck the ship near the island, and it",
     "The ship was struck by the whale, and it",
+    "The whale near the island struck the ship, and it",
 )
 NOUNS = (" ship", " whale", " island")
 TWICE = f"{TEXT} sank. {TEXT} sank."
