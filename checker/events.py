@@ -215,11 +215,13 @@ class Tick:
 class Died:
     """The child has ended before it had said everything.
 
-    ``doing`` is what it was at (``checker.session.limits``); the ``signal`` that has ended it is nothing if it exited.
+    ``doing`` is what it was at (``checker.session.limits``), and ``compiling`` what was being compiled; the ``signal``
+    that has ended it is nothing if it exited.
     """
 
     doing: str = "computing"
     signal: str = ""
+    compiling: str = ""
 
 
 @dataclass(frozen=True)

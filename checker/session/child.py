@@ -93,7 +93,7 @@ class Child:
                     return
                 yield pace.tick()
         yield from output.rest()
-        yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
+        yield Died(pace.doing, self.worker.ended_by(END_SECONDS), compiling=pace.tick().compiling)
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.

@@ -110,8 +110,7 @@ def _what_happened(state: State, end: Late | Died) -> str:
     if end.limit == STARTING:
         return f"it could not begin within {seconds}"
     if end.limit == COMPILING:
-        compiler = "Mojo" if end.compiling == events.THE_KERNEL else "MAX"
-        return f"{compiler} was still compiling {end.compiling} after {seconds}"
+        return f"{_compiler(end)} was still compiling {end.compiling} after {seconds}"
     if end.limit == WAITING:
         return f"after {seconds}, it still waits for something"
     return f"timed out after {seconds}"
@@ -122,6 +121,11 @@ def _look_for(language: Language, signal: str) -> str:
     if signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
     return language.look_for_crash if signal else language.look_for_exit
+
+
+def _compiler(end: Late | Died) -> str:
+    """Return whose compiler was at work when a child has ended."""
+    return "Mojo" if end.compiling == events.THE_KERNEL else "MAX"
 
 
 def _why_late(state: State, late: Late, happened: str) -> Explanation:
@@ -147,7 +151,7 @@ def _of_a_solution(state: State) -> str:
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
     """Return the explanation of a check that did not finish."""
     if isinstance(state.end, Died) and state.end.doing == COMPILING:
-        during = "while MAX was compiling."
+        during = f"while {_compiler(state.end)} was compiling."
     elif state.running:
         during = f"during this claim: {state.running}"
     else:

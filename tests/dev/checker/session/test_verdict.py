@@ -64,6 +64,13 @@ def test_a_limit_in_words(late, begins, ends):
     assert "loop" not in of_the_solution.verdict.explanations[0].sentence
 
 
+@pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
+def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
+    died = Died(COMPILING, compiling=compiling)
+    (why,) = folded([OPENED, died])[0].verdict.explanations
+    assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
+
+
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
