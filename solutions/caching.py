@@ -62,7 +62,7 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [bat
 
 
 def run_on_arrays(graph: Callable[..., Tensor], device: Device) -> CachedFunction:
-    """Make a compiled ``CachedGPT2`` a function of all ids, in NumPy; the graph runs those after the first ``past``."""
+    """Make a compiled model a function of all ids, in NumPy; the graph runs those after the first ``past``."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
         is_token = input_ids != PADDING

@@ -27,7 +27,7 @@ class LlamaConfig:
 
     @property
     def cache_config(self) -> GPT2Config:
-        """The sizes of a GPT-2 whose cache is this model's: it has as many heads as there are keys here."""
+        """The sizes of a GPT-2 whose cache is this model's: its heads are the key-value heads here."""
         return GPT2Config(
             vocab_size=self.vocab_size,
             n_positions=self.max_position_embeddings,

@@ -30,7 +30,7 @@ class GPT2Config:
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:
-        """Raise ValueError if this number of heads cannot share the width evenly."""
+        """Raise ValueError if ``n_head`` is below 1, or does not divide ``n_embd``."""
         # Raise the ValueError if this number of heads is impossible. (2 lines)
         if self.n_head < 1 or self.n_embd % self.n_head:
             raise ValueError(f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads")

@@ -22,7 +22,7 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # Apply the formula above to every token. (3 lines)
+        # Apply the formula above to every token; F.mean keeps the axis. (3 lines)
         centered = x - F.mean(x, axis=-1)
         variance = F.mean(centered * centered, axis=-1)
         return centered * F.rsqrt(variance + self.eps) * self.weight + self.bias

@@ -35,7 +35,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # Keep the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
+    # Keep in mask the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
     mask = causal[total - sequence_length :]  # [seq, total]
     mask = mask + padding_mask.unsqueeze(1)  # [batch, seq, total]
     # The axis of the heads comes after the sum: if the sum adds it too, MAX 26.7 may drop the causal mask.

@@ -18,7 +18,7 @@ Message = tuple[str, str]  # a role (system, user or assistant), and what it say
 
 
 def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
-    """Return the tokens of a message in ChatML, as the model was trained on it::
+    """Return the tokens of a message in ChatML, the model's chat template::
 
         <|im_start|>user
         Who wrote Moby Dick?<|im_end|>
@@ -34,7 +34,7 @@ def message_ids(tokenizer: Tokenizer, role: str, content: str) -> list[int]:
 def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  # -> int64 [1, seq]
     """Return a conversation, of one message at least, as tokens up to where the assistant's answer begins.
 
-    Unless it begins with a system message, the one that the model was trained with comes first.
+    Unless it begins with a system message, the one of the model's chat template comes first.
     """
     # SYSTEM first, if needed; every message; then START and "assistant\n", which the answer follows. (5 lines)
     if messages[0][0] != "system":

@@ -21,5 +21,5 @@ class LayerNorm(Module[[Tensor], Tensor]):
 
     def forward(self, x: Tensor) -> Tensor:  # [..., dim] -> [..., dim]
         """Normalize over the last axis."""
-        # TODO: Apply the formula above to every token. (3 lines)
+        # TODO: Apply the formula above to every token; F.mean keeps the axis. (3 lines)
         raise NotImplementedError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from solutions.checkpoint import (
     HEAD,
     MASK_BUFFERS,
     WTE,
+    Weights,
     check_weights,
     checkpoint_folder,
     empty_model,
@@ -36,7 +36,7 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
     raise NotImplementedError
 
 
-def convert_checkpoint(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def convert_checkpoint(tensors: Weights) -> Weights:
     """Return the weights under the names, and in the layout, of ``MaxGPT2LMHeadModel``.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing is dropped but

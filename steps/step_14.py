@@ -35,7 +35,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # TODO: Keep the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
+    # TODO: Keep in mask the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
     raise NotImplementedError
     # The axis of the heads comes after the sum: if the sum adds it too, MAX 26.7 may drop the causal mask.
     return mask.unsqueeze(1)

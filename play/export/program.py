@@ -1,7 +1,7 @@
 """GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2.
 
 It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
-It writes one text; the functions below take a batch of prompts, too, the shorter ones behind PADDING.
+It writes one text; what has a cache takes a batch of prompts, too, the shorter ones behind PADDING.
 """
 
 from __future__ import annotations
