@@ -67,8 +67,11 @@ def open_llama(file: Path) -> tuple[Reader, LlamaConfig, Fields]:
         config = LlamaConfig(vocab_size=int(shapes["token_embd.weight"][1]), **sizes)
     except (OSError, ValueError, IndexError, KeyError) as error:
         raise ValueError(f"{file} is missing, cut short, or no Llama that gguf can read: {error}") from error
-    if others := [name for name in shapes if not {*name.split(".")} & {*LAYERS, *BLOCK_LAYERS}]:
-        raise ValueError(f"{file} is of another kind of Llama than this course's: it has {', '.join(others)}")
+    known = {name for name in shapes if name.endswith(".weight") and {*name.split(".")} & {*LAYERS, *BLOCK_LAYERS}}
+    if others := shapes.keys() - known:
+        raise ValueError(f"{file} is of another kind of Llama than this course's: it has {', '.join(sorted(others))}")
+    if (scaling := fields.get("llama.rope.scaling.type", "none")) != "none":
+        raise ValueError(f"{file} is of another kind of Llama than this course's: its angles are scaled ({scaling})")
     return reader, config, fields
 
 

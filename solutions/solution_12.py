@@ -83,7 +83,7 @@ def generate_tokens(
     n_positions: int,
     rng: Generator | None = None,
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more; raise ValueError if an empty one is to grow, or no token is seen.
+    """Return the prompt and ``max_new_tokens`` more; raise ValueError if there is nothing to go on from.
 
     The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
     """

@@ -27,7 +27,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.head_dim = config.head_dim
         self.embed_dim = self.num_heads * self.head_dim  # all heads side by side, as _merge_heads puts them
         kv_dim = self.num_kv_heads * self.head_dim
-        # Make q_proj, k_proj, v_proj (to kv_dim) and o_proj (back to hidden_size), all without a bias. (4 lines)
+        # Make q_proj (to embed_dim), k_proj and v_proj (to kv_dim), o_proj (back), all without a bias. (4 lines)
         self.q_proj = Linear(config.hidden_size, self.embed_dim, bias=False)
         self.k_proj = Linear(config.hidden_size, kv_dim, bias=False)
         self.v_proj = Linear(config.hidden_size, kv_dim, bias=False)

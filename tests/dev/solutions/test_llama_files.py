@@ -118,13 +118,15 @@ def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, s
             np.testing.assert_allclose(row, theirs(torch.tensor([ids])).logits[0, -1].numpy(), atol=2e-4)
 
 
-def write_llama(file, *, architecture="llama", without=(), extra=None):
+def write_llama(file, *, architecture="llama", without=(), extra=None, scaling=None):
     """Write a file with the sizes of a Llama, all 32, and a weight."""
     writer = gguf.GGUFWriter(file, architecture)
     for size, name in SIZES.items():
         if size not in without:
             add = writer.add_float32 if size in ("rms_norm_eps", "rope_theta") else writer.add_uint32
             add(f"{architecture}.{name}", 32)
+    if scaling:
+        writer.add_rope_scaling_type(scaling)
     for name in ("token_embd.weight", *([extra] if extra else [])):
         writer.add_tensor(name, np.ones((33, 32), np.float32))
     writer.write_header_to_file()
@@ -139,6 +141,8 @@ def test_other_files_are_refused_in_a_sentence(tmp_path):
         ({"architecture": "gpt2"}, "its architecture is gpt2"),
         ({"without": ["head_dim"]}, "llama.rope.dimension_count"),
         ({"extra": "rope_freqs.weight"}, "another kind of Llama than this course's: it has rope_freqs.weight"),
+        ({"extra": "blk.0.attn_q.bias"}, "it has blk.0.attn_q.bias"),
+        ({"scaling": gguf.RopeScalingType.LINEAR}, r"its angles are scaled \(linear\)"),
     ]
     for options, words in cases:
         write_llama(file, **options)
