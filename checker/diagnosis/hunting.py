@@ -13,6 +13,7 @@ from checker.course.steps import Step
 from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited
 
+LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
 SENTENCES = 4  # among which a mistake is named
 
@@ -57,8 +58,17 @@ def without_unused(source: str) -> str:
                 node.names = kept
                 if was_group and not kept:
                     last += 1
-                lines[first:last] = [f"{ast.unparse(node)}\n"] if kept else []
+                lines[first:last] = [_as_formatted(node)] if kept else []
     return "".join(lines)
+
+
+def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
+    """Return an import as the solutions are formatted: on one line, or a name a line where that is too long."""
+    line = ast.unparse(node)
+    if len(line) <= LINE_LENGTH:
+        return f"{line}\n"
+    start, names = line.split(" import ")
+    return "\n    ".join([f"{start} import (", *(f"{name}," for name in names.split(", "))]) + "\n)\n"
 
 
 def copy_with(step: Step, edits: Edits) -> str:

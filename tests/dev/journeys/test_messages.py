@@ -24,7 +24,7 @@ MESSAGES = {
     ),
     "a blank that others fail in": (
         "s12",
-        {"powers = np.exp(logits / ": "powers = np.exp(logit / "},
+        {"exps = np.exp(logits / ": "exps = np.exp(logit / "},
         {"softmax"},
         ["softmax: NameError: name 'logit' is not defined", "generate_tokens waits until softmax"],
     ),
