@@ -146,9 +146,10 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
     for part in bench.SINGLE:
         assert bench.medians(part, answers)["later token after 16"] == {OURS.title: 200.0}
     parts = {"forward": {"1 x 8": {OURS.title: 5.04, Q4_0.title: 2.0}, "1 x 64": {Q4_0.title: 7.0}}}
+    parts |= {bench.SMOLLM2: {"later token after 256": {OURS.title: 25.94}}}
     printed = bench.as_markdown({"One": {"date": "2026-11-26", "parts": parts}})
     assert printed.startswith("**One**, 2026-11-26\n\n")
-    for line in (f"{OURS.title} | 5.0 | ", f"{Q4_0.title} | 2.0 | 7.0"):
+    for line in (f"{OURS.title} | 5.0 | ", f"{Q4_0.title} | 2.0 | 7.0", f"{OURS.title} | 25.9"):
         assert f"\n| {line} |" in printed
 
 

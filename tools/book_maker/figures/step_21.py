@@ -59,5 +59,5 @@ def roofline(draw: Drawing) -> None:
     for x, y, words, kind in measured["points"]:
         plot.dots([x], [y], kind, radius=5)
         plot.text((x, y), words, right=10, down=12)
-    plot.text((right, product), f"the best product, {product:.0f} GFLOP/s", "end", down=-12)
+    plot.text((right, product), f"the fastest matmul, {product:.0f} GFLOP/s", "end", down=-12)
     plot.text((left, left * reading), f"reading,\n{reading:.0f} GB/s", right=10, down=-66)

@@ -71,21 +71,24 @@ gpu_tolerance = TF32_TOLERANCE
 loop = _json(f"{FIGURES}/loop.json")
 
 #: What is no longer measured: each step's check, and step 21's with a new text; one fused projection; this course's
-#: model beside Hugging Face's; the first steps of the model in the box once more in PyTorch; what that model wrote, and
-#: the one before it; and a check made the obvious way.
+#: model beside Hugging Face's; the first steps of the model in the box once more in PyTorch; and what that model wrote,
+#: and the one before it.
 steps = _json(f"{FIGURES}/steps.json")
 projections = _json(f"{FIGURES}/projections.json")
 speed = _json(f"{FIGURES}/speed.json")
 followed = _json(f"{FIGURES}/follow.json")
 writing = _json(f"{FIGURES}/writing.json")
-naive = _json(f"{FIGURES}/naive.json")
 
 #: This course's model beside what a user would pick instead, as it was measured, and by processor.
 compared = _json(f"{FIGURES}/peers.json")
 peers = compared["processors"]
+newest = peers[max(peers, key=lambda name: peers[name]["date"])]
 
 #: Text written on a GPU, ours and Hugging Face's, by processor (``./run bench --only gpu``).
 on_gpu = _json(f"{FIGURES}/gpu.json")
+
+#: Text written by SmolLM2, ours and Hugging Face's, by processor (``./run bench --only smollm2``).
+llama = _json(f"{FIGURES}/llama.json")
 
 #: What weights of 8 and 4 bits cost, and how well the small model reads; neither is measured any more.
 small_weights = _json("models/moby-dick/quantized.json")
@@ -159,14 +162,11 @@ def times_as_fast(way: str, other: str) -> list[float]:
 
 def least_to_most(way: str, other: str) -> str:
     """Return the same in words: the least and the most."""
-    ratios = times_as_fast(way, other)
-    return f"{ratios[0]:.2g} to {ratios[-1]:.2g}"
+    return _span(times_as_fast(way, other))
 
 
-def newest(results: dict[str, Any]) -> dict[str, Any]:
-    """Return the processor that was measured last, alone."""
-    name = max(results, key=lambda name: results[name]["date"])
-    return {name: results[name]}
+def _span(ratios: list[float]) -> str:
+    return f"{min(ratios):.2g} to {max(ratios):.2g}"
 
 
 def rungs(slower: str, faster: str) -> str:
@@ -175,3 +175,40 @@ def rungs(slower: str, faster: str) -> str:
     times = [{name: float(cells[3]) for name, *cells in rows} for rows in ladders]
     ratios = [rows[slower] / rows[faster] for rows in times]
     return f"{min(ratios):.1f} to {max(ratios):.1f}"
+
+
+def linear_gain() -> str:
+    """Return how many times as fast our linear layers are as MAX's with one row of input: least and most."""
+    first = [result["recorded"]["tables"]["linear"] for result in kernels.values()]
+    return _span([float(table["rows"][0][table["head"].index("kernel / MAX")]) for table in first])
+
+
+def cache_gain() -> str:
+    """Return how many times as fast the cache of step 14 makes writing: least and most."""
+    return _span([float(cached) / float(uncached) for _, cached, uncached in speed["tables"]["generation"]["rows"]])
+
+
+def limits(processor: str) -> dict[str, float]:
+    """Return the fastest matmul of a processor in GFLOP/s, and its fastest reading of a large matrix in GB/s."""
+    ground = {row["what"]: row["figure"] for row in kernels[processor]["parts"]["ground"]}
+    best = {unit: max(figure for what, figure in ground.items() if what.endswith(unit)) for unit in ("FLOP/s", "GB/s")}
+    return {"float32": best["FLOP/s"], "reading": best["GB/s"]} | peers[processor].get("limit", {})
+
+
+def bounds() -> str:
+    """Return a row for each processor: its limits, the tokens per second that reading allows, and what ours writes."""
+    rows = []
+    for processor, result in peers.items():
+        most = limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
+        written = result["parts"]["generation"]["1 x 16"]["tokens/s"]["this course, with kernels"]
+        figures = (*(limits(processor)[each] for each in ("float32", "reading")), most, written)
+        rows.append(f"| {processor} | {' | '.join(f'{each:.0f}' for each in figures)} | {written / most:.0%} |")
+    return "\n".join(rows)
+
+
+def one_text(*ways: str) -> str:
+    """Return a row for each way on the newest processor: tokens per second, GB/s, and a prompt of 512 tokens in ms."""
+    tables = newest["recorded"]["tables"]
+    writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
+    at = tables["forward"]["head"].index("512") - 1
+    return "\n".join(f"| {' | '.join((way, *writing[way], prompts[way][at]))} |" for way in ways)
