@@ -28,7 +28,7 @@ def test_defaults(step):
 
 @about("__post_init__")
 def test_uneven_heads_are_refused(step):
-    """n_head = 0, or any that cannot share the width evenly, raises ValueError naming both numbers."""
+    """An n_head of 0, or one that cannot share the width evenly, raises a ValueError naming both numbers."""
     for n_embd, n_head in ((768, 7), (12, 24), (20, 3), (768, 0), (768, -12)):
         call = f"GPT2Config(n_embd={n_embd}, n_head={n_head})"
         message = error_of(call, lambda: step.GPT2Config(n_embd=n_embd, n_head=n_head))  # noqa: B023
@@ -49,7 +49,7 @@ def config_of(step, **sizes):
 
 @about("head_dim")
 def test_head_dim(step):
-    """head_dim is the whole number n_embd / n_head."""
+    """head_dim is n_embd / n_head, as an integer."""
     for n_embd, n_head, n_layer in ((768, 12, 12), (15, 3, 4), (1600, 25, 48)):
         config = config_of(step, n_embd=n_embd, n_head=n_head, n_layer=n_layer)
         is_value(f"head_dim for n_embd={n_embd}, n_head={n_head}", config.head_dim, n_embd // n_head)
@@ -57,7 +57,7 @@ def test_head_dim(step):
 
 @about("inner_dim")
 def test_inner_dim(step):
-    """inner_dim is 4 * n_embd where n_inner is None, and n_inner where it is given."""
+    """inner_dim is 4 * n_embd if n_inner is None, and n_inner otherwise."""
     is_value("inner_dim of GPT2Config()", config_of(step).inner_dim, 3072)
     is_value("inner_dim for n_embd=20, n_head=5", config_of(step, n_embd=20, n_head=5).inner_dim, 80)
     is_value("inner_dim for n_inner=22", config_of(step, n_embd=15, n_head=3, n_inner=22).inner_dim, 22)
@@ -73,7 +73,7 @@ def test_another_width(step):
 
 @about("published")
 def test_published_sizes(step):
-    """The four published sizes have their width, depth and heads; every head is 64 wide."""
+    """Each of the four published sizes has its own width, depth and heads; every head is 64 wide."""
     configs, wrong = {}, []
     for name, (n_embd, n_layer, n_head) in PUBLISHED.items():
         try:
@@ -93,7 +93,7 @@ def test_published_sizes(step):
 
 @about("published")
 def test_unknown_names_are_refused(step):
-    """Any other name raises ValueError listing the four sizes."""
+    """Any other name raises a ValueError listing the four sizes."""
     for name in ("gpt3", "medium", ""):
         message = error_of(f"published({name!r})", lambda: step.GPT2Config.published(name))  # noqa: B023
         for known in PUBLISHED:
@@ -103,7 +103,7 @@ def test_unknown_names_are_refused(step):
 @pytest.mark.drawn
 @about("inner_dim")
 def test_other_numbers(step, draw):
-    """New random sizes are right as well."""
+    """New random sizes work as well."""
     n_head, head_dim = draw.whole("n_head", 1, 40), draw.whole("head_dim", 1, 99)
     config = step.GPT2Config(n_embd=n_head * head_dim, n_head=n_head)
     is_value(f"head_dim of {config}", config.head_dim, head_dim)

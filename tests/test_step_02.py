@@ -126,7 +126,7 @@ def test_counts(step):
 
 @about("causal_mask")
 def test_large_scores(step):
-    """A blocked token has no weight even if its score is 1,000 larger, as outliers in a trained model can be."""
+    """A blocked token gets no weight, even if its score is 1,000 larger, as outliers in a trained model can be."""
     values = scores(5) + np.triu(np.full((5, 5), 1000), 1)
     weights = softmax(values.astype(np.float64) + np.from_dlpack(mask_of(step, 5)))
     shares = softmax(np.where(np.tri(5, dtype=bool), values, -np.inf))
@@ -138,7 +138,7 @@ def test_large_scores(step):
 @pytest.mark.drawn
 @about("causal_mask")
 def test_other_numbers(step, draw):
-    """New random lengths are right as well."""
+    """New random lengths work as well."""
     length = draw.whole("seq", 1, 20)
     mask, what = np.from_dlpack(mask_of(step, length)), f"softmax(scores + mask) of {length} tokens"
     equal(weights_under(mask), expected_weights(length), what=what, whose="the right weight")

@@ -22,7 +22,7 @@ def norm(step, reference):
 
 @about("__init__")
 def test_parameters(step, reference):
-    """It has a weight and a bias of one number per channel, at first ones and zeros."""
+    """It has a weight and a bias with one number per channel, initially ones and zeros."""
     norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
     build(lambda: norm, weights=dict.fromkeys(reference.weights, np.full(WIDTH, 0.5, np.float32)))
     fresh = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON))
@@ -33,33 +33,33 @@ def test_parameters(step, reference):
 
 @about("forward")
 def test_forward(norm, reference):
-    """It returns what Hugging Face returns."""
+    """The output matches Hugging Face's."""
     equal(run(norm, reference["input"]), reference["output"], what="forward(x)")
     keeps_nothing(lambda x: run(norm, x), reference["input"], right=lambda x: reference["output"])
 
 
 @about("forward")
 def test_one_token_alone(norm, reference):
-    """A token is normalized by its own channels: alone it gives the same row."""
+    """Each token is normalized over its own channels: on its own, it gives the same row."""
     equal(run(norm, reference["input"][1:, 4:5]), reference["output"][1:, 4:5], what="forward of one token")
 
 
 @about("forward")
 def test_without_a_batch(norm, reference):
-    """A single sequence, [seq, dim], is normalized over the last axis too; a server's rows have no batch axis."""
+    """A single sequence, [seq, dim], works, too: a server's rows have no batch axis."""
     equal(run(norm, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of [7, 15]")
 
 
 @about("forward")
 def test_small_epsilon(step, reference):
-    """An eps of 6e-8 is used as it is given: x / 128 with eps / 128² gives what x gives with eps."""
+    """An eps as small as 6e-8 is used as given: x / 128 with eps / 128² gives the same output as x with eps."""
     norm = build(lambda: step.LayerNorm(WIDTH, eps=EPSILON / 128**2), weights=reference.weights)
     equal(run(norm, reference["input"] / 128), reference["output"], what="forward(x / 128)")
 
 
 @about("forward")
 def test_default_epsilon(step, reference):
-    """Without eps it is 1e-5, as in GPT-2: of a token that hardly varies, it decides the numbers."""
+    """eps defaults to 1e-5, as in GPT-2: for a token that hardly varies, it decides the output."""
     fresh = build(lambda: step.LayerNorm(WIDTH), weights=reference.weights)
     scaled = reference["input"] * np.float32((1e-5 / EPSILON) ** 0.5)
     result = as_array(run(fresh, scaled))[0]
@@ -69,7 +69,7 @@ def test_default_epsilon(step, reference):
 
 @about("forward")
 def test_large_mean(norm, reference):
-    """A token whose channels all lie near 1,000, as a residual stream may drift, is still normalized."""
+    """A token whose channels all lie near 1,000, as a residual stream's can, is still normalized."""
     x = np.random.RandomState(3).normal(1000, 1, (2, 7, WIDTH)).astype(np.float32)
     centered = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
     scale = reference.weights["weight"] / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + EPSILON)
@@ -82,7 +82,7 @@ def test_large_mean(norm, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random width, epsilon, weights and input are right as well."""
+    """A new random width, epsilon, weights and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weights = draw.weights({"weight": (width,), "bias": (width,)})

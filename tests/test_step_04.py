@@ -30,27 +30,27 @@ def mlp(step, config, reference):
 
 @about("__init__")
 def test_layers(mlp, reference):
-    """c_fc goes from n_embd to inner_dim, c_proj comes back, both with biases."""
+    """c_fc maps n_embd to inner_dim, c_proj maps back, both with biases."""
     require(mlp.c_fc is not mlp.c_proj, "c_fc and c_proj are the same layer; they are two.")
     has_only(mlp, reference.weights)
 
 
 @about("forward")
 def test_forward(mlp, reference):
-    """It returns what Hugging Face returns, with the tanh GELU."""
+    """The output matches Hugging Face's, with the tanh GELU."""
     equal(run(mlp, reference["input"]), reference["output"], what="forward(x)")
     keeps_nothing(lambda x: run(mlp, x), reference["input"], right=lambda x: reference["output"])
 
 
 @about("forward")
 def test_without_a_batch(mlp, reference):
-    """A single sequence, [seq, embd], is right too; a server's rows have no batch axis."""
+    """A single sequence, [seq, embd], works, too: a server's rows have no batch axis."""
     equal(run(mlp, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of one sequence")
 
 
 @about("forward")
 def test_another_width(step, config, reference):
-    """The usual width inside, 4 * n_embd, where n_inner is None, is right too."""
+    """The default inner width, 4 * n_embd, used if n_inner is None, works, too."""
     weights = {name: reference[f"wide_weights/{name}"] for name in reference.weights}
     mlp = build_mlp(step, replace(config, n_inner=None), weights)
     equal(run(mlp, reference["wide_input"]), reference["wide_output"], what="forward(x), 60 wide inside")
@@ -70,7 +70,7 @@ def test_large_activations(mlp, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width, inner = config.n_embd, config.inner_dim
     weights = draw.weights(

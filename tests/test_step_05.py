@@ -44,14 +44,14 @@ def test_forward(embeddings, reference):
 
 @about("forward")
 def test_first_and_last_row(embeddings, config, table):
-    """The first and the last token of the vocabulary get theirs too."""
+    """The first and last tokens of the vocabulary get their rows, too."""
     ids = np.array([[0, config.vocab_size - 1]])
     equal(run(embeddings, ids), table[ids], what="forward of the first and last id")
 
 
 @about("forward")
 def test_gpt2_vocabulary(step):
-    """In a table of GPT-2's 50,257 rows, token 32768 and the last one get theirs."""
+    """In a table of GPT-2's size, 50,257 rows, token 32768 and the last one get their rows."""
     config = GPT2Config(n_embd=15, n_head=3)
     table = np.arange(config.vocab_size * 15, dtype=np.float32).reshape(-1, 15)
     ids = np.array([[32768, config.vocab_size - 1]])
@@ -60,7 +60,7 @@ def test_gpt2_vocabulary(step):
 
 @about("check_token_ids")
 def test_ids_outside_are_refused(step, config):
-    """An id that is negative or not below vocab_size raises ValueError naming a bad id and vocab_size."""
+    """A negative id, or one not below vocab_size, raises a ValueError naming a bad id and vocab_size."""
     messages, refused = {}, []
     for ids, bad in (([[3, 37]], [37]), ([[0], [-1]], [-1]), ([99, 5, 40], [99, 40]), ([2**32 + 3], [2**32 + 3])):
         call = f"check_token_ids({ids}) with vocab_size = 37"
@@ -78,7 +78,7 @@ def test_ids_outside_are_refused(step, config):
 
 @about("check_token_ids")
 def test_ids_inside_are_accepted(step, config):
-    """Every valid id is accepted, and so is an empty array, the prompt of an empty text."""
+    """Every valid id is accepted, and so is an empty array, the ids of an empty text."""
     for ids in (np.arange(37).reshape(1, 37), np.array([[0, 36]]), np.zeros((2, 0), np.int64)):
         try:
             step.check_token_ids(ids, config)
@@ -89,7 +89,7 @@ def test_ids_inside_are_accepted(step, config):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, table and token ids are right as well."""
+    """A new random configuration, table and token ids work as well."""
     config = GPT2Config(**draw.settings())
     table = draw.array(config.vocab_size, config.n_embd)
     ids = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 9))

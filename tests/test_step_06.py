@@ -27,7 +27,7 @@ def embeddings(step, config, reference):
 
 @about("position_ids")
 def test_positions(step):
-    """A sequence is numbered from 0: int64, one axis."""
+    """Positions count from 0: int64, one axis."""
     for length in (7, 4, 1, 1500):  # int8 ends at 127, GPT-2 at 1023, and another model later
         positions = run(lambda: step.position_ids(length, device=CPU()))  # noqa: B023
         equal(positions, np.arange(length), ("place",), what=f"position_ids({length})")
@@ -52,7 +52,7 @@ def test_whole_numbers(step):
 
 @about("position_ids")
 def test_device(step):
-    """The positions are made on the device that is asked for."""
+    """The positions are created on the requested device."""
     try:
         step.position_ids(3, device=object())
     except NotImplementedError:
@@ -83,7 +83,7 @@ def test_forward(step, embeddings, reference):
 
 @about("forward")
 def test_full_context(step, config):
-    """A text of n_positions tokens passes check_length, which is given, and one more raises ValueError."""
+    """A text of n_positions tokens passes check_length, which is given; one token more raises ValueError."""
     if not hasattr(step, "check_length"):  # the source tutorial has none
         return
     step.check_length(config.n_positions, config)
@@ -93,7 +93,7 @@ def test_full_context(step, config):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, table and positions are right as well."""
+    """A new random configuration, table and positions work as well."""
     config = GPT2Config(**draw.settings())
     length = draw.whole("seq", 1, min(9, config.n_positions))
     positions = run(lambda: step.position_ids(length, device=CPU()))
@@ -106,7 +106,7 @@ def test_other_numbers(step, answer, draw):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(step, embeddings, reference, device):
-    """One graph counts and looks up for every length."""
+    """One graph counts positions and looks them up, for every length."""
 
     class Counted(Module):
         def __init__(self):

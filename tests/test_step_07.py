@@ -104,7 +104,7 @@ def with_heads(method):
 
 @about("__init__")
 def test_projections(attention, reference):
-    """c_attn goes from the width to three times the width, c_proj from the width to the width, with biases."""
+    """c_attn maps the width to three times the width, c_proj the width to the width, both with biases."""
     require(attention.c_attn is not attention.c_proj, "c_attn and c_proj are the same layer; they are two.")
     has_only(attention, reference.weights)
 
@@ -127,7 +127,7 @@ def test_merge_heads(bare, reference):
 
 @about("_qkv")
 def test_qkv(project, reference):
-    """Query, key and value of every token are Hugging Face's, split into heads."""
+    """Every token's query, key and value match Hugging Face's, split into heads."""
     for name, part in zip(("query", "key", "value"), project(reference["input"]), strict=True):
         equal(part, reference[name], HEAD_AXES, what=f"the {name}")
 
@@ -150,7 +150,7 @@ def test_attention_weights(weigh, reference):
 
 @about("_attention_weights")
 def test_large_scores(weigh, reference):
-    """A query of outliers, 100 times as long, has scores of hundreds: every row is right, the future hidden."""
+    """With queries 100 times as long, scores reach the hundreds: every row stays right, and the future hidden."""
     query, key = reference["query"].copy(), reference["key"]
     query[:, :, 3] *= 100  # in some heads, a later token's score is more than 100 above those of all earlier ones
     # The right answers are off by at most 1e-5 (1,000 draws), a mask of -100 by 0.9; the others have NaN.
@@ -162,27 +162,27 @@ def test_large_scores(weigh, reference):
 
 @about("_attn")
 def test_attn(attend, reference):
-    """Given query, key, value and mask, it returns what Hugging Face returns."""
+    """Given query, key, value and mask, it returns Hugging Face's output."""
     output = attend(reference["query"], reference["key"], reference["value"])
     equal(output, reference["attn_output"], HEAD_AXES, what="_attn(query, key, value, mask)")
 
 
 @about("_attn")
 def test_first_token_sees_only_itself(attend, reference):
-    """A token that is alone looks at itself, so it returns its own value."""
+    """A single token can only look at itself, so it gets its own value."""
     output = attend(reference["query"][:, :, :1], reference["key"][:, :, :1], reference["value"][:, :, :1])
     equal(output, reference["value"][:, :, :1], HEAD_AXES, what="_attn of one token")
 
 
 @about("forward")
 def test_forward(attention, reference):
-    """The whole module returns what Hugging Face returns."""
+    """The whole module's output matches Hugging Face's."""
     equal(run(attention, reference["input"]), reference["output"], what="forward(x)")
 
 
 @about("forward")
 def test_the_future_cannot_change_the_past(attention, reference):
-    """Changing the last token, even to 50 times as large, leaves every earlier row unchanged."""
+    """Changing the last token, even making it 50 times as large, leaves every earlier row unchanged."""
     changed = reference["input"].copy()
     changed[:, -1] *= 50  # its scores reach 260: a mask of -100 moves earlier rows by tens, one of -1e4 by nothing
     past_stays(attention, reference["input"], changed, reference["output"])
@@ -190,7 +190,7 @@ def test_the_future_cannot_change_the_past(attention, reference):
 
 @about("forward")
 def test_each_head_works_alone(step, config, reference):
-    """What the last head sees changes its own channels and no others."""
+    """Changing what the last head sees changes its own channels and no others."""
     weights = reference.weights | {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
     other = weights | {"c_attn.weight": weights["c_attn.weight"].copy()}
     other["c_attn.weight"][2 * WIDTH - HEAD_DIM : 2 * WIDTH] *= -1  # the keys of the last head
@@ -211,7 +211,7 @@ def test_each_head_works_alone(step, config, reference):
 
 @about("forward")
 def test_any_batch_and_length(attention, reference):
-    """Other batches and lengths are right too."""
+    """Other batch sizes and lengths work, too."""
     for case in ("long", "single"):
         output = run(attention, reference[f"{case}_input"])
         equal(output, reference[f"{case}_output"], what=f"forward(x) of shape {list(reference[f'{case}_input'].shape)}")
@@ -219,7 +219,7 @@ def test_any_batch_and_length(attention, reference):
 
 @about("forward")
 def test_long_text(step, config):
-    """With queries of zeros, each of 300 tokens, more than int8 and uint8 can count, gets the mean up to itself."""
+    """With zero queries, each of 300 tokens (more than int8 or uint8 can count) averages the values up to its own."""
     weights = {name: np.zeros(size, np.float32) for name, size in (("c_attn.bias", 3 * WIDTH), ("c_proj.bias", WIDTH))}
     weights |= {"c_attn.weight": np.eye(3 * WIDTH, WIDTH, -2 * WIDTH, dtype=np.float32)}  # the value is the input
     weights |= {"c_proj.weight": np.eye(WIDTH, dtype=np.float32)}
@@ -232,7 +232,7 @@ def test_long_text(step, config):
 
 @about("forward")
 def test_gpt2_small_size(step, reference):
-    """At GPT-2 small's size, 12 heads of 64, it is right as well."""
+    """It works at GPT-2 small's size, 12 heads of width 64."""
     names = {"c_attn.weight": (2304, 768), "c_attn.bias": (2304,), "c_proj.weight": (768, 768), "c_proj.bias": (768,)}
     attention = build(step.GPT2MultiHeadAttention, GPT2Config(), weights=seeded_weights(names))
     equal(run(attention, reference["small_input"]), reference["small_output"], what="forward(x), 768 wide")
@@ -241,7 +241,7 @@ def test_gpt2_small_size(step, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     shapes = {"c_attn.weight": (3 * width, width), "c_attn.bias": (3 * width,)}

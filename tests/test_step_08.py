@@ -36,7 +36,7 @@ def half(step, reference):
 
 @about("pre_norm_residual")
 def test_half_a_block(half, reference):
-    """Around a norm and a feed-forward network it returns what Hugging Face's block returns."""
+    """Around a norm and a feed-forward network, the output matches Hugging Face's block."""
     equal(run(half, reference["input"]), reference["output"], what="pre_norm_residual(x, ln_2, mlp)")
     keeps_nothing(lambda x: run(half, x), reference["input"], right=lambda x: reference["output"])
 
@@ -77,7 +77,7 @@ def test_each_is_called_once(step, reference):
 @pytest.mark.drawn
 @about("pre_norm_residual")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
@@ -90,7 +90,7 @@ def test_other_numbers(step, answer, draw):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(half, reference, device):
-    """Compiled into one graph it returns the same numbers."""
+    """Compiled into one graph, it returns the same numbers."""
     graph = compiled(half, ["batch", "seq", WIDTH], device=device)
     equal(graph(reference["input"]), reference["output"], what=f"the compiled half block on {device}")
     equal(graph(reference["input"][:1, :3]), reference["output"][:1, :3], what=f"the compiled half block on {device}")

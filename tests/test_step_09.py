@@ -25,13 +25,13 @@ def test_parts(block, reference):
 
 @about("forward")
 def test_forward(block, reference):
-    """The block returns what Hugging Face's returns."""
+    """The block's output matches Hugging Face's."""
     equal(run(block, reference["input"]), reference["output"], what="forward(x)")
 
 
 @about("forward")
 def test_another_batch_and_length(block, reference):
-    """Another batch and length are right too, and so is one token alone."""
+    """Another batch size and length work, and so does a single token."""
     equal(run(block, reference["input"][:, :1]), reference["output"][:, :1], what="forward of one token")
     equal(run(block, reference["long_input"]), reference["long_output"], what="forward(x) of shape [3, 11, 15]")
 
@@ -47,7 +47,7 @@ def test_the_future_cannot_change_the_past(block, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 2, 8), config.n_embd)
     weights = draw.weights(shapes_of(build(answer.GPT2Block, config, weights={})))

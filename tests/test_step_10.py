@@ -24,7 +24,7 @@ def model(step, config, reference):
 
 @about("__init__")
 def test_parts(model, config, reference):
-    """wte, wpe, n_layer blocks in h, and ln_f, by the names of a checkpoint."""
+    """wte, wpe, n_layer blocks in h, and ln_f are there, under a checkpoint's names."""
     blocks = {id(weight) for name, weight in model.parameters if name.endswith(".attn.c_proj.weight")}
     require(len(blocks) == config.n_layer, "h holds one block several times; make n_layer of them.")
     has_only(model, reference.weights)
@@ -32,13 +32,13 @@ def test_parts(model, config, reference):
 
 @about("forward")
 def test_forward(model, reference):
-    """It returns what Hugging Face returns: [batch, seq] -> [batch, seq, embd]."""
+    """The output matches Hugging Face's: [batch, seq] -> [batch, seq, embd]."""
     equal(run(model, reference["input"]), reference["output"], what="forward(input_ids)")
 
 
 @about("forward")
 def test_one_token_and_a_full_context(model, reference):
-    """One token alone is right, and so is a full context of n_positions tokens."""
+    """A single token works, and so does a full context of n_positions tokens."""
     for case in CASES[1:]:
         equal(run(model, reference[f"{case}input"]), reference[f"{case}output"], what=f"forward of {case[:-1]} input")
 
@@ -60,7 +60,7 @@ def normalized(x, weights, epsilon):
 
 @about("forward")
 def test_order_matters(step, config, reference):
-    """The same token at two positions gives two different rows: positions are seen."""
+    """The same token at two positions gives two different rows: positions count."""
     idle = {name: np.zeros_like(array) for name, array in reference.weights.items() if ".c_proj." in name}
     weights = reference.weights | idle | seeded_weights({"wpe.weight": (LONG, config.n_embd)})
     model = build(step.GPT2Model, replace(config, n_positions=LONG), weights=weights)
@@ -77,7 +77,7 @@ def test_order_matters(step, config, reference):
 
 @about("forward")
 def test_too_long_is_refused(model):
-    """n_positions + 1 tokens raise ValueError naming both numbers, before MAX looks anything up."""
+    """n_positions + 1 tokens raise a ValueError naming both numbers, before MAX looks anything up."""
     message = error_of(
         "a sequence of 14 tokens with n_positions = 13", lambda: model(tensor(np.zeros((1, 14), np.int64)))
     )
@@ -88,7 +88,7 @@ def test_too_long_is_refused(model):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and token ids are right as well."""
+    """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
     weights = draw.weights(shapes_of(build(answer.GPT2Model, config, weights={})))

@@ -22,7 +22,7 @@ def model(step, config, reference):
 
 @about("__init__")
 def test_parts(model, config, reference):
-    """transformer and lm_head are there by the names of a checkpoint, and the head has no bias."""
+    """transformer and lm_head are there, under a checkpoint's names, and the head has no bias."""
     require(getattr(model, "config", None) is config, "self.config, which was given, is gone.")
     bias = getattr(model.lm_head, "bias", None)
     require(not isinstance(bias, Tensor), "lm_head has a bias; a checkpoint has none for it: bias=False.")
@@ -31,20 +31,20 @@ def test_parts(model, config, reference):
 
 @about("forward")
 def test_forward(model, reference):
-    """The logits are Hugging Face's: [batch, seq] -> [batch, seq, vocab]."""
+    """The logits match Hugging Face's: [batch, seq] -> [batch, seq, vocab]."""
     equal(run(model, reference["input"]), reference["output"], ("batch", "token", "logit"), what="forward(input_ids)")
 
 
 @about("forward")
 def test_one_token_and_a_full_context(model, reference):
-    """One token alone is right, and so is a full context of n_positions tokens."""
+    """A single token works, and so does a full context of n_positions tokens."""
     for case in CASES[1:]:
         equal(run(model, reference[f"{case}input"]), reference[f"{case}output"], what=f"forward of {case[:-1]} input")
 
 
 @about("forward")
 def test_the_most_likely_token(model, reference):
-    """The most likely next token is the same as Hugging Face's at every place."""
+    """The most likely next token is Hugging Face's at every position."""
     best = np.from_dlpack(run(model, reference["full_input"])).argmax(axis=-1)
     wanted = reference["full_output"].argmax(axis=-1)
     require(
@@ -56,7 +56,7 @@ def test_the_most_likely_token(model, reference):
 
 @about("forward")
 def test_a_head_of_its_own(step, config, reference):
-    """A head with weights of its own is used, as a fine-tuned checkpoint may have: its rows reversed, so the logits."""
+    """A head with its own weights, as in a fine-tuned checkpoint, is used: reversing its rows reverses the logits."""
     shallow = replace(config, n_layer=1)
     weights = {name: array for name, array in reference.weights.items() if ".h." not in name or ".h.0." in name}
     model = build(step.MaxGPT2LMHeadModel, shallow, weights=weights)
@@ -69,7 +69,7 @@ def test_a_head_of_its_own(step, config, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and token ids are right as well."""
+    """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
     weights = draw.weights(shapes_of(build(answer.MaxGPT2LMHeadModel, config, weights={})))

@@ -117,7 +117,7 @@ def leaves(step, logits, top_k, wanted, what=""):
 
 @about("keep_top_k")
 def test_top_k(step):
-    """After a softmax, only the top_k likeliest tokens have a probability, and those that tie with the last of them."""
+    """After a softmax, only the top_k most likely tokens, and any that tie with the last, have a probability."""
     for top_k in (5, 2, 1, 8):  # of 8, the 5 largest, 6, 4, and those from the 5th smallest on are all different
         for logits in (FAR, LOGITS):
             leaves(step, logits, top_k, best(logits, top_k))
@@ -134,7 +134,7 @@ def test_top_k_above_the_vocabulary(step):
 
 @about("keep_top_k")
 def test_the_logits_stay(step):
-    """The logits that it is given are the same afterwards, float64 ones too."""
+    """The logits passed in, float64 ones too, are left unchanged."""
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
         step.keep_top_k(logits, 2)
@@ -144,7 +144,7 @@ def test_the_logits_stay(step):
 
 @about("softmax")
 def test_softmax(step):
-    """At temperature 1 it is the softmax, whether logits are large, far below 0, like GPT-2's, or minus infinity."""
+    """At temperature 1, it is the softmax, even of logits that are large, far below 0, as GPT-2's are, or -inf."""
     cases = {"": LOGITS, " of large logits": LOGITS * 1000, " of logits near -1000": FAR, " with top_k": best(FAR, 2)}
     for name, logits in cases.items():
         are_probabilities(step.softmax(logits, 1.0), softmax(logits), f"the softmax{name}")
@@ -165,7 +165,7 @@ def test_temperature(step):
 
 @about("softmax")
 def test_the_logits_stay_in_the_softmax(step):
-    """The logits that it is given are the same afterwards, float64 ones too."""
+    """The logits passed in, float64 ones too, are left unchanged."""
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
         step.softmax(logits, 0.5)
@@ -175,7 +175,7 @@ def test_the_logits_stay_in_the_softmax(step):
 
 @about("choose")
 def test_greedy(step):
-    """At temperature 0, every row gets its most likely token, without a draw: [batch, vocab] to [batch]."""
+    """At temperature 0, every row gets its most likely token, without a draw: [batch, vocab] -> [batch]."""
     rows = np.concatenate([LOGITS] * 20)  # so many that sampling them all right is no accident
     tokens = step.Sampling(0).choose(rows, np.random.default_rng(3))
     equal(as_ids(tokens), rows.argmax(-1), ("row",), what="the array of tokens")
@@ -222,7 +222,7 @@ def test_draws_follow_the_probabilities(step):
 
 @about("choose")
 def test_the_seed_decides(step):
-    """The same generator gives the same tokens, another one gives others, and every row has a draw of its own."""
+    """The same seed gives the same tokens, another seed gives others, and every row gets its own draw."""
     rows = np.repeat(TABLE[:1], 40, axis=0)
     first, same, other = (
         np.asarray(step.Sampling().choose(rows, np.random.default_rng(seed))).tolist() for seed in (1, 1, 2)
@@ -274,7 +274,7 @@ def settings_hold(continued, length=4):
 
 @about("generate_next_token")
 def test_one_token(step):
-    """One token for every row, by the same settings, after the whole prompt: [batch, seq] to [batch]."""
+    """It chooses a token for every row, with the same settings, after the whole prompt: [batch, seq] -> [batch]."""
     model = Stub()
     tokens = np.asarray(next_token(step, model, PROMPT, np.random.default_rng(6), temperature=0))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
@@ -288,7 +288,7 @@ def test_one_token(step):
 
 @about("generate_next_token")
 def test_the_last_position_counts(step):
-    """The last position alone counts: a model may return only its logits, [batch, 1, vocab], as in ./run generate."""
+    """Only the last position counts: a model may return just its logits, [batch, 1, vocab], as in ./run generate."""
     for last_alone, prompt in ((False, PROMPT), (True, PROMPT), (True, PROMPT[:1])):
         tokens = next_token(step, Stub(last_alone), prompt, np.random.default_rng(6), temperature=0)
         equal(as_ids(tokens), TABLE[prompt[:, -1]].argmax(-1), ("row",), what="the next token")
@@ -296,7 +296,7 @@ def test_the_last_position_counts(step):
 
 @about("generate_tokens")
 def test_the_prompt_comes_first(step):
-    """The prompt comes back with max_new_tokens more, be they 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
+    """The prompt comes back with max_new_tokens more, even if 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
     keeps_nothing(
         lambda prompt: text_of(step, Stub(), prompt, 4, temperature=0),
         PROMPT,
@@ -342,7 +342,7 @@ def test_the_context_slides(step):
 
 @about("generate_tokens")
 def test_greedy_text_is_hugging_faces(step, reference):
-    """Given Hugging Face's logits, the greedy text is Hugging Face's to the token, up to a full context."""
+    """Given Hugging Face's logits, the greedy text matches Hugging Face's token for token, up to a full context."""
 
     def model(input_ids):
         length = input_ids.shape[1]
@@ -357,7 +357,7 @@ def test_greedy_text_is_hugging_faces(step, reference):
 @pytest.mark.drawn
 @about("generate_tokens")
 def test_other_numbers(step, answer, draw):
-    """New random logits, settings and prompts are right as well."""
+    """New random logits, settings and prompts work as well."""
     vocab, batch, length = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5), draw.whole("seq", 1, 6)
     logits = 4 * draw.array(batch, vocab)
     temperature, top_k = draw.number("temperature", 0.3, 3), draw.whole("top_k", 1, vocab)

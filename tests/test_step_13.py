@@ -154,14 +154,14 @@ def test_prefixed_form(step, published, reference):
 
 @about("convert_checkpoint")
 def test_own_head(step, published, reference):
-    """A checkpoint's own head stays, in the layout that it has."""
+    """A checkpoint's own head stays, in its own layout."""
     own = {"lm_head.weight": published["wte.weight"] + 1}
     same(step.convert_checkpoint(published | own), reference.weights | own)
 
 
 @about("convert_checkpoint")
 def test_nothing_is_hidden_from_check_weights(step, published, reference):
-    """A weight that no model has stays, such as a classifier's score.weight, and one that is missing stays missing."""
+    """A weight the model lacks, such as a classifier's score.weight, is kept, and a missing one stays missing."""
     score, later = np.ones((2, 15), np.float32), published["h.0.attn.c_attn.weight"]
     more = {"transformer.score.weight": score, "transformer.h.11.attn.c_attn.weight": later.T.copy()}
     result = step.convert_checkpoint(published | {"score.weight": score, "h.11.attn.c_attn.weight": later})
@@ -173,7 +173,7 @@ def test_nothing_is_hidden_from_check_weights(step, published, reference):
 
 @about("convert_checkpoint")
 def test_the_checkpoint_stays(step, published):
-    """The tensors that it is given belong to the caller: it returns a new dictionary, and theirs stays as it was."""
+    """It returns a new dictionary; the caller's, and the tensors in it, are left unchanged."""
     given = dict(published)
     step.convert_checkpoint(given)
     changed = [name for name in published if given.get(name) is not published[name]]
@@ -209,7 +209,7 @@ def test_several_files(step, folder, published, reference):
 
 @about("load_pretrained")
 def test_what_does_not_fit_is_refused(step, folder, published):
-    """A checkpoint of another model is refused with a ValueError that names all weights which do not fit."""
+    """A checkpoint of another model is refused with a ValueError that names every weight that does not fit."""
     tensors = {name: array for name, array in published.items() if name not in ("wpe.weight", "h.0.ln_1.bias")}
     save_file(tensors | {"score.weight": np.ones((2, 15), np.float32)}, folder / "model.safetensors")
     message = error_of("load_pretrained of a checkpoint that does not fit", lambda: step.load_pretrained(folder))

@@ -345,7 +345,7 @@ def test_any_batch_and_length(step, attention, reference):
 
 @about("attention_backward")
 def test_gpt2_small_size(step, reference):
-    """At GPT-2 small's size, 12 heads of 64, it is right as well."""
+    """It works at GPT-2 small's size, 12 heads of width 64."""
     shapes = {"c_attn.weight": (2304, 768), "c_attn.bias": (2304,), "c_proj.weight": (768, 768), "c_proj.bias": (768,)}
     attention = build(GPT2MultiHeadAttention, GPT2Config(), weights=seeded_weights(shapes))
     grad, hidden_states = reference["small_grad"], reference["small_hidden_states"]

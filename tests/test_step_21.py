@@ -237,7 +237,7 @@ def test_an_empty_batch(step):
 @pytest.mark.drawn
 @about("attend_tile")
 def test_other_numbers(step, answer, draw):
-    """Random sizes and numbers are right as well."""
+    """Random sizes and numbers work as well."""
     batch, heads, d = draw.whole("batch", 1, 3), draw.whole("heads", 1, 4), draw.whole("d", 1, 40)
     seq, past = draw.whole("seq", 1, 100), draw.whole("past", 0, 60)
     query = draw.array(batch, heads, seq, d)

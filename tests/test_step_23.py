@@ -42,7 +42,7 @@ def test_rms_norm(normalize, reference):
 
 @about("rms_norm")
 def test_one_token_alone(normalize, reference):
-    """A token is normalized by its own channels: alone it gives the same row."""
+    """Each token is normalized over its own channels: on its own, it gives the same row."""
     alone = normalize(reference["norm_input"][1:, 4:5])
     equal(alone, reference["norm_output"][1:, 4:5], what="rms_norm of one token")
 
@@ -57,7 +57,7 @@ def test_any_rank(normalize, reference):
 
 @about("rms_norm")
 def test_small_epsilon(normalize, reference):
-    """An eps of 6e-8 is used as it is given: x / 128 with eps / 128² gives what x gives with eps."""
+    """An eps as small as 6e-8 is used as given: x / 128 with eps / 128² gives the same output as x with eps."""
     equal(
         normalize(reference["norm_input"] / 128, EPSILON / 128**2), reference["norm_output"], what="rms_norm(x / 128)"
     )
@@ -114,7 +114,7 @@ def test_other_norms(step, answer, draw):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     width, inner = draw.whole("hidden_size", 2, 40), draw.whole("intermediate_size", 2, 40)
     config = replace(LlamaConfig(), hidden_size=width, intermediate_size=inner)
     shapes = {"gate_proj.weight": (inner, width), "up_proj.weight": (inner, width), "down_proj.weight": (width, inner)}

@@ -209,7 +209,7 @@ def test_whole_model(model, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights and input are right as well."""
+    """A new random configuration, weights and input work as well."""
     kv_heads, half = draw.whole("num_key_value_heads", 1, 3), draw.whole("head_dim / 2", 1, 8, times=2)
     heads, width = kv_heads * draw.whole("heads of a group", 1, 2), draw.whole("hidden_size", 6, 40)
     sizes = {"num_key_value_heads": kv_heads, "num_attention_heads": heads, "head_dim": 2 * half, "hidden_size": width}

@@ -41,7 +41,7 @@ def test_scores_of_journey(step):
 
 @about("attention_scores")
 def test_scores(step):
-    """Every query meets every key, in every sequence of a batch and with more keys than queries."""
+    """Every query is scored against every key, in each sequence of a batch, and with more keys than queries."""
     query, key = drawn("query", BATCH, 4, WIDTH), drawn("key", BATCH, LENGTH, WIDTH)
     expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)])
     equal(step.attention_scores(query, key), expected, WEIGHTS, what="attention_scores(query, key)")
@@ -50,14 +50,14 @@ def test_scores(step):
 
 @about("softmax")
 def test_weights_of_journey(step):
-    """Its scores become the weights 0.1385, 0.2379, 0.2333, 0.1240, 0.1082 and 0.1581."""
+    """The scores of "journey" become the weights 0.1385, 0.2379, 0.2333, 0.1240, 0.1082 and 0.1581."""
     weights = step.softmax(np.array([JOURNEY_SCORES]))
     worked(weights, JOURNEY_WEIGHTS, ("query", "key"), 'softmax(scores), the weights of "journey"')
 
 
 @about("softmax")
 def test_softmax(step):
-    """Every row along the last axis becomes weights that sum to one."""
+    """Each row along the last axis becomes weights that sum to 1."""
     scores = 2 * drawn("scores", BATCH, LENGTH, LENGTH)
     expected = naive.softmax(scores)
     equal(step.softmax(scores), expected, WEIGHTS, what="softmax(scores)")
@@ -66,7 +66,7 @@ def test_softmax(step):
 
 @about("softmax")
 def test_large_scores(step):
-    """Scores near 1000 work as well as scores near 1, in each row by itself."""
+    """Rows with scores near 1000 and near -1000 work, beside a row near 0."""
     scores = drawn("scores", 3, LENGTH)
     expected = naive.softmax(scores)
     away = np.array([[1000.0], [0.0], [-1000.0]])
@@ -88,14 +88,14 @@ def test_blocked_scores(step):
 
 @about("softmax")
 def test_whole_numbers(step):
-    """Scores that are whole numbers, as of one-hot words, get weights with fractions."""
+    """Integer scores, such as those of one-hot vectors, get fractional weights."""
     scores = np.eye(3, dtype=np.int64)
     equal(step.softmax(scores), naive.softmax(scores), ("query", "key"), what="softmax of whole numbers")
 
 
 @about("softmax")
 def test_scores_are_left_alone(step):
-    """The scores that it is given are the same afterwards."""
+    """The scores passed in are left unchanged."""
     scores = drawn("scores", BATCH, LENGTH, LENGTH)
     step.softmax(scores)
     equal(scores, drawn("scores", BATCH, LENGTH, LENGTH), WEIGHTS, what="scores, after softmax(scores),")
@@ -103,14 +103,14 @@ def test_scores_are_left_alone(step):
 
 @about("context_vectors")
 def test_context_of_journey(step):
-    """The weights of "journey" gather 0.4419, 0.6515 and 0.5683 from the six words."""
+    """The weights of "journey" average the six words to 0.4419, 0.6515 and 0.5683."""
     context = step.context_vectors(np.array([JOURNEY_WEIGHTS]), six_words())
     worked(context, JOURNEY_CONTEXT, ("query", "channel"), 'context_vectors(weights, x), for "journey"')
 
 
 @about("context_vectors")
 def test_context(step):
-    """Every query sums the values of its own sequence by its own weights."""
+    """Every query averages the values of its own sequence with its own weights."""
     weights, value = naive.softmax(drawn("scores", BATCH, 7, LENGTH)), drawn("value", BATCH, LENGTH, WIDTH)
     expected = np.array([naive.product(weights[at], value[at]) for at in range(BATCH)])
     equal(step.context_vectors(weights, value), expected, what="context_vectors(weights, value)")
@@ -119,7 +119,7 @@ def test_context(step):
 
 @about("simple_self_attention")
 def test_journey_from_start_to_end(step):
-    """From the six words alone it finds the context of "journey"."""
+    """From the six words alone, it computes the context vector of "journey"."""
     context = step.simple_self_attention(six_words())
     require(hasattr(context, "shape"), "simple_self_attention(x) is no array: is there a `return`?")
     worked(context[JOURNEY : JOURNEY + 1], JOURNEY_CONTEXT, ("query", "channel"), 'row 1, "journey",')
@@ -127,7 +127,7 @@ def test_journey_from_start_to_end(step):
 
 @about("simple_self_attention")
 def test_simple_self_attention(step):
-    """It returns what loops over every sequence, word and channel return."""
+    """The output matches loops over every sequence, token and channel."""
     x = drawn("x", BATCH, LENGTH, WIDTH) / 2
     expected = naive.product(naive.weights(x, x), x)
     equal(step.simple_self_attention(x), expected, what="simple_self_attention(x)")
@@ -136,7 +136,7 @@ def test_simple_self_attention(step):
 
 @about("simple_self_attention")
 def test_long_vectors(step):
-    """Words as long as untrained embeddings can be, whose scores are 900 here, do not overflow."""
+    """Vectors as long as untrained embeddings can be, with scores of 900 here, do not overflow."""
     x = np.array([[30.0, 0], [-30, 1], [0, 1]])
     expected = naive.product(naive.weights(x, x), x)
     with np.errstate(all="ignore"):
@@ -146,7 +146,7 @@ def test_long_vectors(step):
 @pytest.mark.drawn
 @about("simple_self_attention")
 def test_other_numbers(step, answer, draw):
-    """Random sizes and numbers are right as well."""
+    """Random sizes and numbers work as well."""
     batch, length, width = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("width", 1, 9)
     query, key = (draw.array(batch, size, width, dtype=np.float64) for size in (length, length + 2))
     scores, right = step.attention_scores(query, key), answer.attention_scores(query, key)

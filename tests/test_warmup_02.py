@@ -32,7 +32,7 @@ def parts_of(projected):
 
 @about("project")
 def test_project(step, x):
-    """Query, key and value come in this order, each from x by its own matrix."""
+    """Query, key and value come back in this order, each projected from x by its own matrix."""
     wanted = [naive.product(x, matrix) for matrix in matrices(WIDTH)]
     # Side by side, so that one of three being wrong is told apart from all being wrong.
     parts = dict(parts_of(step.project(x, *matrices(WIDTH))))
@@ -45,7 +45,7 @@ def test_project(step, x):
 
 @about("project")
 def test_another_width(step, x):
-    """The matrices may make the vectors narrower, also of one sequence without a batch: [seq, d_in] -> [seq, d_out]."""
+    """The matrices may make the vectors narrower, even without a batch axis: [seq, d_in] -> [seq, d_out]."""
     for some in (x, x[0]):
         parts = parts_of(step.project(some, *matrices(HEAD_DIM)))
         for (name, part), matrix in zip(parts, matrices(HEAD_DIM), strict=True):
@@ -54,7 +54,7 @@ def test_another_width(step, x):
 
 @about("project")
 def test_one_hot(step):
-    """One-hot rows, which are whole numbers, pick the rows of the matrices, fractions and all."""
+    """Integer one-hot rows pick rows of the matrices, fractions and all."""
     parts = parts_of(step.project(np.eye(WIDTH, dtype=np.int64), *matrices(HEAD_DIM)))
     for (name, part), matrix in zip(parts, matrices(HEAD_DIM), strict=True):
         equal(part, matrix, naive.TOKENS[1:], what=f"{name} of one-hot rows")
@@ -62,7 +62,7 @@ def test_one_hot(step):
 
 @about("scaled_scores")
 def test_scaled_scores(step):
-    """The scores are the dot products over the square root of d_k, the width of a key."""
+    """The scores are the dot products divided by the square root of d_k, the width of a key."""
     query, key = drawn("query", BATCH, 4, HEAD_DIM), drawn("key", BATCH, LENGTH, HEAD_DIM)
     expected = np.array([naive.product(query[at], key[at].T) for at in range(BATCH)]) / math.sqrt(HEAD_DIM)
     equal(step.scaled_scores(query, key), expected, WEIGHTS, what="scaled_scores(query, key)")
@@ -71,24 +71,25 @@ def test_scaled_scores(step):
 
 @about("scaled_scores")
 def test_whole_numbers(step):
-    """Queries and keys of whole numbers have scores with fractions."""
+    """Integer queries and keys get fractional scores."""
     rows = np.eye(3, dtype=np.int64)
     equal(step.scaled_scores(rows, rows), rows / math.sqrt(3), ("query", "key"), what="scaled_scores of whole numbers")
 
 
 @about("scaled_scores")
 def test_the_spread_stays(step):
-    """Keys of 1024 channels score no higher than keys of 16: the spread stays at one."""
+    """Keys with 1024 channels score no higher than keys with 16: the standard deviation stays at 1."""
     for width in (16, 1024):
         spread = float(np.std(step.scaled_scores(drawn("query", 200, width), drawn("key", 200, width))))
         require(
-            abs(spread - 1) < 0.1, f"The scores of vectors of {width} channels spread by {spread:.3g}, and must by 1."
+            abs(spread - 1) < 0.1,
+            f"With {width} channels, the scores have a standard deviation of {spread:.3g}; it must be 1.",
         )
 
 
 @about("self_attention")
 def test_self_attention(step, x):
-    """It returns what loops over every sequence, token and channel return."""
+    """The output matches loops over every sequence, token and channel."""
     for d_out in (WIDTH, HEAD_DIM):
         expected = naive.attention(*(naive.product(x, matrix) for matrix in matrices(d_out)))
         equal(step.self_attention(x, *matrices(d_out)), expected, what=f"self_attention(x, ...) to width {d_out}")
@@ -97,14 +98,14 @@ def test_self_attention(step, x):
 
 @about("self_attention")
 def test_one_token(step, x):
-    """A token alone has only itself to gather from: its own value."""
+    """A single token can only look at itself, so it gets its own value."""
     expected = naive.product(x[:, :1], matrices(HEAD_DIM)[2])
     equal(step.self_attention(x[:, :1], *matrices(HEAD_DIM)), expected, what="self_attention of one token")
 
 
 @about("self_attention")
 def test_far_apart(step):
-    """Scores of 900, as a large query makes them, do not overflow, and each row is right beside the others."""
+    """Scores of 900, from a large query, do not overflow, and the rows beside them stay right."""
     value = drawn("W_value", 3, 3)
     expected = naive.attention(naive.FAR_APART, np.eye(3), value)
     with np.errstate(all="ignore"):
@@ -114,7 +115,7 @@ def test_far_apart(step):
 
 @about("self_attention")
 def test_order_does_not_matter(step, x):
-    """Tokens in another order give the same rows in that order: attention knows no positions."""
+    """Reordering the tokens reorders the rows and changes nothing else: attention knows no positions."""
     order = [3, 0, 6, 1, 5, 2, 4]
     before = step.self_attention(x, *matrices(HEAD_DIM))
     require(hasattr(before, "shape"), "self_attention(x, ...) is no array: is there a `return`?")
@@ -125,7 +126,7 @@ def test_order_does_not_matter(step, x):
 @pytest.mark.drawn
 @about("self_attention")
 def test_other_numbers(step, answer, draw):
-    """Random sizes, numbers and matrices are right as well."""
+    """Random sizes, numbers and matrices work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     x, *drawn_matrices = (

@@ -23,7 +23,7 @@ def matrices():
 
 @about("causal_mask")
 def test_mask(step):
-    """Row i is True in columns 0 to i: every token sees itself and those before it, also of 300."""
+    """Row i is True in columns 0 to i: a token sees itself and those before it, in a text of 300, too."""
     for length in (LENGTH, 2, 1, 300):
         equal(step.causal_mask(length), naive.looks_back(length), what=f"causal_mask({length})")
 
@@ -38,7 +38,7 @@ def query_and_key():
 
 @about("attention_weights")
 def test_weights_without_a_mask(step):
-    """Without a mask it is the softmax of the scaled scores."""
+    """Without a mask, it is the softmax of the scaled scores."""
     query, key = query_and_key()
     equal(step.attention_weights(query, key), attended(query, key), WEIGHTS, what="attention_weights(query, key)")
     keeps_nothing(step.attention_weights, query, key, right=attended)
@@ -46,7 +46,7 @@ def test_weights_without_a_mask(step):
 
 @about("attention_weights")
 def test_weights_under_a_mask(step):
-    """Under a mask the allowed keys share all the weight, as if the others were not there."""
+    """Under a mask, the allowed keys share all the weight, as if the others were not there."""
     query, key = query_and_key()
     ragged = drawn("mask", LENGTH, LENGTH) > 0
     np.fill_diagonal(ragged, True)
@@ -67,7 +67,7 @@ def test_far_apart(step):
 
 @about("attention_weights")
 def test_other_masks_are_refused(step):
-    """A mask of numbers raises TypeError, since 0 might mean either."""
+    """A mask of numbers raises TypeError, since 0 could mean hidden or visible."""
     query, key = query_and_key()
     mask = np.where(naive.looks_back(LENGTH), 0.0, -np.inf)
     message = error_of(
@@ -82,7 +82,7 @@ def expected_attention(x, matrices):
 
 @about("causal_attention")
 def test_causal_attention(step, x, matrices):
-    """It returns what loops over every sequence, token and channel return."""
+    """The output matches loops over every sequence, token and channel."""
     expected = expected_attention(x, matrices)
     equal(step.causal_attention(x, *matrices), expected, what="causal_attention(x, ...)")
     keeps_nothing(lambda x: step.causal_attention(x, *matrices), x, right=lambda x: expected)
@@ -90,14 +90,14 @@ def test_causal_attention(step, x, matrices):
 
 @about("causal_attention")
 def test_one_sequence(step, x, matrices):
-    """One sequence without a batch in front is attended as well: [seq, d_in] -> [seq, d_out]."""
+    """A single sequence without a batch axis works as well: [seq, d_in] -> [seq, d_out]."""
     result = step.causal_attention(x[0], *matrices)
     equal(result, expected_attention(x, matrices)[0], ("token", "channel"), what="causal_attention(x[0], ...)")
 
 
 @about("causal_attention")
 def test_attention_far_apart(step):
-    """Scores of 900, as a large query makes them, do not overflow, whatever the scores that are hidden."""
+    """Scores of 900, from a large query, do not overflow, whatever the mask hides."""
     matrices = [naive.FAR_APART, np.eye(3), drawn("W_value", 3, 3)]
     with np.errstate(all="ignore"):
         result = step.causal_attention(np.eye(3), *matrices)
@@ -123,7 +123,7 @@ def test_the_future_cannot_change_the_past(step, x, matrices):
 @pytest.mark.drawn
 @about("causal_attention")
 def test_other_numbers(step, answer, draw):
-    """Random sizes, numbers, matrices and masks are right as well."""
+    """Random sizes, numbers, matrices and masks work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     shapes = (batch, length, d_in), *[(d_in, d_out)] * 3, *[(batch, length, d_out)] * 2

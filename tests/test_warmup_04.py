@@ -38,7 +38,7 @@ def merged(heads):
 
 @about("head_dim")
 def test_head_dim(step):
-    """The heads of all four GPT-2s are 64 wide, and 3 heads share 15 channels by 5."""
+    """The heads of all four GPT-2s are 64 wide, and 3 heads split 15 channels into 5 each."""
     for n_embd, n_head in (*PUBLISHED, (WIDTH, HEADS), (WIDTH, 1), (WIDTH, WIDTH)):
         is_value(f"head_dim({n_embd}, {n_head})", step.head_dim(n_embd, n_head), n_embd // n_head)
 
@@ -66,14 +66,14 @@ def test_any_number_of_heads(step, x):
 
 @about("split_heads")
 def test_split_without_a_batch(step):
-    """One sequence without a batch in front is split as well."""
+    """A single sequence without a batch axis is split as well."""
     x = drawn("x", LENGTH, WIDTH)
     equal(step.split_heads(x, HEADS), split(x, HEADS), HEAD_AXES[1:], what="split_heads(x, 3) of one sequence")
 
 
 @about("split_heads")
 def test_uneven_splits_are_refused(step, x):
-    """A number of heads that does not divide the width of x raises ValueError, which names both numbers."""
+    """A number of heads that does not divide the width of x raises a ValueError that names both numbers."""
     for n_head in (4, 30):
         call = f"split_heads(x, {n_head}) of {WIDTH} channels"
         message = error_of(call, lambda: step.split_heads(x, n_head))  # noqa: B023
@@ -90,7 +90,7 @@ def test_merge_heads(step, heads):
 
 @about("merge_heads")
 def test_merge_without_a_batch(step):
-    """One sequence without a batch in front is merged as well."""
+    """A single sequence without a batch axis is merged as well."""
     heads = drawn("heads", HEADS, LENGTH, HEAD_DIM)
     equal(step.merge_heads(heads), merged(heads), ("token", "channel"), what="merge_heads(heads) of one sequence")
 
@@ -106,7 +106,7 @@ def test_there_and_back(step, x):
 @pytest.mark.drawn
 @about("split_heads")
 def test_other_numbers(step, draw):
-    """Random sizes are right as well."""
+    """Random sizes work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     n_head, width = draw.whole("n_head", 1, 9), draw.whole("head_dim", 1, 9)
     x = draw.array(batch, length, n_head * width, dtype=np.float64)

@@ -43,7 +43,7 @@ def test_fuse(step):
 
 @about("project_fused")
 def test_project_fused(step, x, W_qkv):
-    """The first third of the channels is the query, the second the key, the last the value; a batch may be missing."""
+    """The first third of the channels is the query, the second the key, the last the value, batch axis or not."""
     for some in (x, x[0]):
         parts = step.project_fused(some, W_qkv)
         require(
@@ -71,7 +71,7 @@ def test_shape(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_without_a_mask(step, x, W_qkv, W_o):
-    """Without a mask it equals loops over every batch, head, token and channel."""
+    """Without a mask, the output matches loops over every sequence, head, token and channel."""
     for n_head in (HEADS, 5):
         expected = naive.multi_head_attention(x, W_qkv, W_o, n_head)
         equal(step.multi_head_attention(x, W_qkv, W_o, n_head), expected, what=f"multi_head_attention, {n_head} heads,")
@@ -80,7 +80,7 @@ def test_without_a_mask(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_the_causal_mask_is_honored(step, x, W_qkv, W_o):
-    """Under the causal mask it equals the loops, and changing the last token leaves every earlier row unchanged."""
+    """Under the causal mask, it matches the loops, and changing the last token leaves earlier rows unchanged."""
     mask = naive.looks_back(LENGTH)
     before = step.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
     expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
@@ -118,7 +118,7 @@ def test_far_apart(step):
 
 @about("multi_head_attention")
 def test_the_number_of_heads_matters(step, x, W_qkv, W_o):
-    """Another number of heads gives another output."""
+    """A different number of heads gives a different output."""
     outputs = {n_head: np.asarray(step.multi_head_attention(x, W_qkv, W_o, n_head)) for n_head in (1, 3, 5, 15)}
     for n_head, other in itertools.combinations(outputs, 2):
         difference = np.abs(outputs[n_head] - outputs[other]).max()
@@ -127,7 +127,7 @@ def test_the_number_of_heads_matters(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_any_mask(step, x, W_qkv, W_o):
-    """Any mask of bool holds for every batch and head, not the causal one alone."""
+    """Any boolean mask, not just the causal one, applies to every sequence and head."""
     mask = drawn("mask", LENGTH, LENGTH) > 0
     np.fill_diagonal(mask, True)
     expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS, mask)
@@ -138,7 +138,7 @@ def test_any_mask(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_one_hot(step, W_qkv, W_o):
-    """An x of whole numbers, one-hot rows here, gives fractions."""
+    """An integer x, one-hot rows here, gives fractional outputs."""
     x = np.eye(WIDTH, dtype=np.int64)[None]
     expected = naive.multi_head_attention(x, W_qkv, W_o, HEADS)
     equal(step.multi_head_attention(x, W_qkv, W_o, HEADS), expected, what="multi_head_attention of one-hot rows")
@@ -146,7 +146,7 @@ def test_one_hot(step, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_each_head_works_alone(step, x, W_qkv):
-    """What the last head sees changes its own channels and no others."""
+    """Changing what the last head sees changes its own channels and no others."""
     other = W_qkv.copy()
     other[:, 2 * WIDTH - WIDTH // HEADS : 2 * WIDTH] *= -1  # the keys of the last head
     unmixed = np.eye(WIDTH)
@@ -159,7 +159,7 @@ def test_each_head_works_alone(step, x, W_qkv):
 
 @about("multi_head_attention")
 def test_uneven_heads_are_refused(step, x, W_qkv, W_o):
-    """A number of heads that does not divide n_embd raises ValueError, which names both numbers."""
+    """A number of heads that does not divide n_embd raises a ValueError that names both numbers."""
     for n_head in (4, 7, 30):
         call = f"multi_head_attention, n_embd = {WIDTH}, n_head = {n_head},"
         message = error_of(call, lambda: step.multi_head_attention(x, W_qkv, W_o, n_head))  # noqa: B023
@@ -183,14 +183,14 @@ def test_with_biases(step):
 
 @about("parameter_count")
 def test_count_is_of_the_real_arrays(step, W_qkv, W_o):
-    """It is the size of the arrays that multi_head_attention takes."""
+    """The count is the size of the arrays that multi_head_attention takes."""
     is_value("parameter_count of these W_qkv and W_o", step.parameter_count(WIDTH), W_qkv.size + W_o.size)
 
 
 @pytest.mark.drawn
 @about("multi_head_attention")
 def test_other_numbers(step, answer, draw):
-    """Random sizes, numbers, matrices and masks are right as well."""
+    """Random sizes, numbers, matrices and masks work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     n_head = draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6, times=n_head)

@@ -169,14 +169,14 @@ def right_counts(ids):
 
 @about("count_pairs")
 def test_pairs_are_counted(step):
-    """Each id is counted together with the next, in this order."""
+    """Each id forms a pair with the next, in this order."""
     calls_are_apart(lambda ids: counts_of(step, ids), ([1, 2],), ([3, 4],), {(1, 2): 1})
     counted(step, [[1, 2, 3, 1, 2], [5, 4, 5, 4, 5], [7, 8], [3, 300, 3, 50000, 3, 300]])
 
 
 @about("count_pairs")
 def test_pairs_overlap(step):
-    """Three equal ids have their pair twice; a list of one id, or of none, has no pairs."""
+    """Three equal ids in a row count their pair twice; a list of one id, or of none, has no pairs."""
     counted(step, [[6, 6, 6], [1, 6, 6, 6, 6, 2, 6, 6], [9], []])
     right = counts_of(step, [6] * LONG) == {(6, 6): LONG - 1}
     require(right, f"count_pairs([6] * {LONG}) must be {{(6, 6): {LONG - 1}}}.")
@@ -184,7 +184,7 @@ def test_pairs_overlap(step):
 
 @about("merge")
 def test_every_pair_is_merged(step):
-    """The new id stands in place of every pair, and all other ids stay."""
+    """The new id replaces every pair, and all other ids stay."""
     calls_are_apart(step.merge, ([1, 2, 3], (1, 2), 256), ([4, 5], (4, 5), 257), [256, 3])
     cases = (
         ([1, 2, 3, 1, 2], (1, 2), 256, [256, 3, 256]),
@@ -206,7 +206,7 @@ def merges_of(step, cases):
 
 @about("merge")
 def test_overlapping_pairs(step):
-    """Of three equal ids the first two are merged, and of four both pairs."""
+    """Of three equal ids, the first two are merged; of four, both pairs are."""
     cases = (
         ([6, 6, 6], (6, 6), 256, [256, 6]),
         ([6, 6, 6, 6], (6, 6), 256, [256, 256]),
@@ -219,7 +219,7 @@ def test_overlapping_pairs(step):
 
 @about("merge")
 def test_the_list_stays(step):
-    """The list that comes in stays as it was."""
+    """The list passed in is left unchanged."""
     ids = [1, 2, 3, 1, 2]
     step.merge(ids, (1, 2), 256)
     require(ids == [1, 2, 3, 1, 2], f"After merge, the list that came in is {ids}, and was [1, 2, 3, 1, 2].")
@@ -238,7 +238,7 @@ def most_frequent_of(step, cases):
 
 @about("most_frequent")
 def test_the_most_frequent_pair(step):
-    """It is the pair that occurs most often in all words together; without any pair it is None."""
+    """It finds the pair that occurs most often in all words together; without any pair, it returns None."""
     calls_are_apart(step.most_frequent, ([[5, 6]],), ([[7, 8], [7, 8]],), (5, 6))
     most_frequent_of(
         step,
@@ -256,7 +256,7 @@ def test_the_most_frequent_pair(step):
 
 @about("most_frequent")
 def test_ties(step):
-    """Of equally frequent pairs it is the one with the smallest first id, then the one with the smallest second."""
+    """Among equally frequent pairs, the smallest first id wins, then the smallest second id."""
     most_frequent_of(
         step,
         (
@@ -309,7 +309,7 @@ def learned(step, cases):
 
 @about("learn")
 def test_a_small_text(step):
-    """From "low low lower lowest" it learns the seven merges of the chapter, as ids 256 to 262."""
+    """From "low low lower lowest", it learns the seven merges of the chapter, as ids 256 to 262."""
     calls_are_apart(step.learn, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
     right = ids_of_merges(LEARNED)
     learned(step, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
@@ -317,7 +317,7 @@ def test_a_small_text(step):
 
 @about("learn")
 def test_learning_ends(step):
-    """Without merges it learns nothing, and it ends early when no word has a pair left."""
+    """Asked for no merges, it learns none, and it stops early when no word has a pair left."""
     learned(
         step,
         (
@@ -343,7 +343,7 @@ def test_no_merge_joins_words(step):
 
 @about("learn")
 def test_learned_by_hugging_face(step, reference):
-    """From a chapter of Moby Dick it learns the pairs that Hugging Face's trainer learns, in its order."""
+    """From a chapter of Moby Dick, it learns the same pairs as Hugging Face's trainer, in the same order."""
     text, pairs = reference["learned_text"].tobytes().decode(), [tuple(pair) for pair in reference["learned"].tolist()]
     right = {pair: new_id for new_id, pair in enumerate(pairs, start=256)}
     ((*merges,),) = learned(step, [(text, len(pairs), right)])
@@ -409,7 +409,7 @@ def test_until_no_pair_is_known(step):
 
 @about("encode_word")
 def test_the_bytes_are_utf8(step):
-    """A character outside ASCII is several bytes, and each byte has GPT-2's id, not its own value."""
+    """A character outside ASCII is several bytes, and each byte gets GPT-2's id, not its own value."""
     cases = {
         word: [BYTES.index(byte) for byte in word.encode()] for word in ("\n", " \t", "é", "日本", "\u00ad", "🙂", "~¡")
     }
@@ -436,28 +436,28 @@ def encoded(step, reference, kind, merges):
 
 @about("encode_word")
 def test_english(step, reference, gpt2):
-    """With GPT-2's merges, English has Hugging Face's ids; "Hello" and " Hello" are two tokens."""
+    """With GPT-2's merges, English gets Hugging Face's ids; "Hello" and " Hello" are different tokens."""
     for number, ids in enumerate(encoded(step, reference, "english", gpt2)):
         equal(ids, reference[f"ids/english/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
 def test_words_stay_apart(step, reference, gpt2):
-    """Contractions, numbers, signs, spaces and line breaks are cut as Hugging Face cuts them."""
+    """Contractions, numbers, punctuation, spaces and line breaks are split as Hugging Face splits them."""
     for number, ids in enumerate(encoded(step, reference, "words", gpt2)):
         equal(ids, reference[f"ids/words/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
 def test_beyond_ascii(step, reference, gpt2):
-    """Accents, other alphabets, Chinese characters and emoji have Hugging Face's ids too."""
+    """Accents, other alphabets, Chinese characters and emoji get Hugging Face's ids, too."""
     for number, ids in enumerate(encoded(step, reference, "beyond", gpt2)):
         equal(ids, reference[f"ids/beyond/{number}"], f"the ids of text {number}")
 
 
 @about("encode_word")
 def test_the_merges_stay(step):
-    """The merges that come in stay as they were."""
+    """The merges passed in are left unchanged."""
     merges = ids_of_merges(LEARNED)
     step.encode("a low lowest é", merges)
     same = list(merges.items()) == list(ids_of_merges(LEARNED).items())
@@ -477,7 +477,7 @@ def texts_right(calls):
 
 @about("decode")
 def test_decoding(step, reference, gpt2):
-    """It gives back the text of Hugging Face's ids."""
+    """It turns Hugging Face's ids back into their text."""
     one, other = ids_of_merges([("x", "y")]), ids_of_merges([("y", "z")])
     calls_are_apart(step.decode, ([256], one), ([256], other), "xy")
     ids = {text: reference[f"ids/beyond/{name}"].tolist() for name, text in texts(reference, "beyond")}
@@ -488,7 +488,7 @@ def test_decoding(step, reference, gpt2):
 
 @about("decode")
 def test_half_a_character(step):
-    """Bytes that are no character become the replacement character, and the rest of the text is kept."""
+    """Bytes that form no character become the replacement character, and the rest of the text is kept."""
     euro = [BYTES.index(byte) for byte in "€".encode()]
     merges = {(euro[0], euro[1]): 256}
     cases = ((euro[:2], "\ufffd"), ([0, *euro[1:], 0], "!\ufffd\ufffd!"), ([256, euro[2], 256, 0], "€\ufffd!"))
@@ -499,7 +499,7 @@ def test_half_a_character(step):
 
 @about("decode")
 def test_round_trip(step):
-    """A text that is encoded and decoded is the same text, with the merges of another text and with none."""
+    """Encoding and decoding gives the same text back, with another text's merges or with none."""
     for merges in (ids_of_merges(LEARNED), Merges()):
         for text in (AWKWARD, "", " ", "low\r\n\x00\x7f\x1c", "\u200b\u017f\ufffd\U0010ffff", "слово lowest"):
             call = f"decode(encode({text!r}, merges), merges)"
@@ -514,7 +514,7 @@ def drawn_text(draw, letters):
 @pytest.mark.drawn
 @about("learn")
 def test_other_learning(step, answer, draw):
-    """From a random text it learns what the solution learns."""
+    """From a random text, it learns what the solution learns."""
     text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
     learned(step, [(text, n_merges, answer.learn(text, n_merges))])
 
@@ -522,7 +522,7 @@ def test_other_learning(step, answer, draw):
 @pytest.mark.drawn
 @about("encode_word")
 def test_other_texts(step, answer, draw):
-    """A random text has the solution's ids, with merges learned from another."""
+    """A random text gets the solution's ids, with merges learned from another."""
     merges = Merges(answer.learn(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
     text = drawn_text(draw, AWKWARD)
     right = answer.encode(text, merges)

@@ -79,7 +79,7 @@ def names_both(call, total, function):
 
 @about("next_positions")
 def test_positions_go_on(step, buffers):
-    """The next tokens have the positions behind those in the cache, from 0 on if it is empty; no token has none."""
+    """New tokens take the positions after those in the cache, from 0 if it is empty; no tokens take none."""
     for length, new in ((0, 5), (5, 3), (8, 1), (10, 1), (4, 0)):
         positions = step.next_positions(cache_with(step, buffers, length), new)
         what = f"next_positions for {new} after {length}"
@@ -90,7 +90,7 @@ def test_positions_go_on(step, buffers):
 
 @about("next_positions")
 def test_asking_changes_nothing(step, buffers):
-    """Asking for positions changes nothing: the cache is as it was."""
+    """Asking for positions leaves the cache unchanged."""
     cache = cache_with(step, buffers, 5)
     step.next_positions(cache, 3)
     holds(cache, 5, "after next_positions(cache, 3)")
@@ -99,7 +99,7 @@ def test_asking_changes_nothing(step, buffers):
 
 @about("append")
 def test_append(step, buffers):
-    """New keys and new values lie behind the earlier ones, each in its own buffer."""
+    """New keys and values follow the earlier ones, each in its own buffer."""
     for length, new in ((5, 6), (0, 4), (4, 1)):
         cache = cache_with(step, buffers, length)
         step.append(cache, *(buffer[..., length : length + new, :] for buffer in buffers))
@@ -117,7 +117,7 @@ def test_append_counts(step, buffers):
 
 @about("append")
 def test_one_after_another(step, buffers):
-    """Appended in turn, tokens fill the slots in order, and nothing earlier is written again."""
+    """Appended in turn, tokens fill the slots in order, and nothing earlier is overwritten."""
     for split in ((3, 1, 2, 5), (1,) * CAPACITY):
         cache, length = cache_with(step, buffers, 0), 0
         for new in split:
@@ -128,7 +128,7 @@ def test_one_after_another(step, buffers):
 
 @about("append")
 def test_append_that_is_refused(step, buffers):
-    """Tokens that do not fit raise ValueError, which names both numbers, and leave the cache as it was."""
+    """Tokens that do not fit raise a ValueError that names both numbers, and leave the cache unchanged."""
     for length, new in ((CAPACITY, 1), (9, 4)):
         cache = cache_with(step, buffers, length)
         more = [drawn(name, BATCH, HEADS, new, HEAD_DIM) for name in ("more keys", "more values")]
@@ -159,7 +159,7 @@ def queries(new):
 
 @about("attend_to_cache")
 def test_attends_to_everything_before(step, buffers):
-    """The newest tokens gather from all tokens in the cache, each from those before it and from itself."""
+    """Each new token attends to the cache's earlier tokens, to the new ones before it, and to itself."""
     for new, length in ((3, 7), (1, 8), (5, 5), (2, CAPACITY)):
         query = queries(new)
         output = step.attend_to_cache(query, cache_with(step, buffers, length))
@@ -169,7 +169,7 @@ def test_attends_to_everything_before(step, buffers):
 
 @about("attend_to_cache")
 def test_a_chunk_does_not_see_its_own_future(step, buffers):
-    """Another last token changes its own row, and no row before it in the same chunk."""
+    """Changing the last token changes only its own row, and none before it in the same chunk."""
     query, changed = queries(3), [buffer.copy() for buffer in buffers]
     for buffer in changed:
         buffer[..., 5, :] += 1
@@ -195,7 +195,7 @@ def test_free_slots_never_matter(step, buffers):
 
 @about("attend_to_cache")
 def test_far_apart(step):
-    """Scores of 900, as a large query makes them, do not overflow, whatever the scores that are hidden."""
+    """Scores of 900, from a large query, do not overflow, whatever the mask hides."""
     keys, values = np.eye(3)[None, None], drawn("value", 1, 1, 3, 3)
     with np.errstate(all="ignore"):
         output = step.attend_to_cache(naive.FAR_APART[None, None], step.Cache(keys.copy(), values.copy(), 3))
@@ -205,7 +205,7 @@ def test_far_apart(step):
 
 @about("attend_to_cache")
 def test_it_only_reads(step, buffers):
-    """It only reads: attending twice gives the same, and the cache is as it was."""
+    """It only reads: attending twice gives the same output and leaves the cache unchanged."""
     query, cache = queries(3), cache_with(step, buffers, 7)
     for time in ("once", "twice"):
         output = step.attend_to_cache(query, cache)
@@ -237,7 +237,7 @@ def is_whole(step, x, W_qkv, W_o, n_head, split, whole):
 
 @about("cached_attention")
 def test_all_at_once(step, x, W_qkv, W_o):
-    """Shown all tokens at once, it is multi-head attention under the causal mask, for any number of heads."""
+    """Given all tokens at once, it matches multi-head attention under the causal mask, for any number of heads."""
     for n_head in (HEADS, 5, 1):
         whole = naive.multi_head_attention(x, W_qkv, W_o, n_head, naive.looks_back(LENGTH))
         is_whole(step, x, W_qkv, W_o, n_head, (LENGTH,), whole)
@@ -256,7 +256,7 @@ def test_text_far_apart(step):
 
 @about("cached_attention")
 def test_in_any_pieces(step, x, W_qkv, W_o):
-    """Shown in pieces, one by one or several at a time, it gives the same rows as without a cache."""
+    """Given tokens one by one or several at a time, it returns the same rows as without a cache."""
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
     for split in SPLITS:
         is_whole(step, x, W_qkv, W_o, HEADS, split, whole)
@@ -280,7 +280,7 @@ def heads_of(x, W_qkv):
 
 @about("cached_attention")
 def test_the_last_tokens(step, x, W_qkv, W_o):
-    """Shown the last 3 of 7 tokens, with 4 in the cache, it returns their rows of the whole."""
+    """Given the last 3 of 7 tokens, with 4 in the cache, it returns the rows they have in the whole text."""
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
     output = step.cached_attention(x[:, 4:], W_qkv, W_o, cache_with(step, heads_of(x, W_qkv), 4))
     equal(output, whole[:, 4:], what="cached_attention of 3 behind 4", whose="without a cache")
@@ -288,7 +288,7 @@ def test_the_last_tokens(step, x, W_qkv, W_o):
 
 @about("cached_attention")
 def test_what_is_cached(step, x, W_qkv, W_o):
-    """It leaves the keys and values of the new tokens in the cache, split into heads, behind the earlier ones."""
+    """It stores the new tokens' keys and values in the cache, split into heads, after the earlier ones."""
     buffers = heads_of(x, W_qkv)
     cache = cache_with(step, buffers, 4)
     step.cached_attention(x[:, 4:], W_qkv, W_o, cache)
@@ -298,7 +298,7 @@ def test_what_is_cached(step, x, W_qkv, W_o):
 
 @about("cached_attention")
 def test_a_refused_call_does_no_harm(step, x, W_qkv, W_o):
-    """Tokens that do not fit are refused, and the next call that fits is right."""
+    """Tokens that do not fit are refused, and a later call that fits still works."""
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
     cache = step.new_cache(BATCH, HEADS, 6, HEAD_DIM)
     step.cached_attention(x[:, :4], W_qkv, W_o, cache)
@@ -334,7 +334,7 @@ def test_multiplications(step):
 
 @about("multiplications")
 def test_the_last_token_of_gpt2(step):
-    """For GPT-2 small's last token it is 3,932,160 with the cache, and 4,026,531,840 for the whole context without."""
+    """GPT-2 small's last token takes 3,932,160 with the cache; without it, the whole context takes 4,026,531,840."""
     is_value("multiplications(1, 1023, 768)", step.multiplications(1, 1023, 768), 3932160)
     is_value("multiplications(1024, 0, 768)", step.multiplications(1024, 0, 768), 4026531840)
 
@@ -342,7 +342,7 @@ def test_the_last_token_of_gpt2(step):
 @pytest.mark.drawn
 @about("attend_to_cache")
 def test_other_caches(step, answer, draw):
-    """Random sizes and numbers are right as well."""
+    """Random sizes and numbers work as well."""
     batch, n_head, width = (draw.whole(name, 1, 4) for name in ("batch", "n_head", "head_dim"))
     new, past, free = draw.whole("new tokens", 1, 5), draw.whole("past", 0, 6), draw.whole("free slots", 0, 3)
     buffers = [draw.array(batch, n_head, past + new + free, width, dtype=np.float64) for _ in range(2)]
@@ -355,7 +355,7 @@ def test_other_caches(step, answer, draw):
 @pytest.mark.drawn
 @about("cached_attention")
 def test_other_texts(step, answer, draw):
-    """Random texts, cut anywhere, are right as well."""
+    """Random texts, cut anywhere, work as well."""
     batch, n_head = draw.whole("batch", 3, 5), draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6)
     split = [draw.whole(name, 1, 4) for name in ("first chunk", "second chunk", "third chunk")]

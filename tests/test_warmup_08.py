@@ -33,7 +33,7 @@ def writable(*shape):
 
 @about("finite_difference")
 def test_squares(step):
-    """For the sum of all squares it is twice the array."""
+    """For the sum of squares, the gradient is twice the array."""
     x = drawn("x", 3, 4)
     gradient = step.finite_difference(lambda some: float((some**2).sum()), writable(*x.shape))
     equal(gradient, 2 * x, ("row", "column"), what="finite_difference(sum of squares, x)")
@@ -59,7 +59,7 @@ def test_every_number_by_itself(step):
 
 @about("finite_difference")
 def test_to_both_sides(step):
-    """It moves every number h up and h down: for cubes it is 3 x² + h²."""
+    """It moves each number up by h and down by h: for cubes, that gives 3 x² + h²."""
     x = drawn("x", 5)
     for h in (0.5, 0.1):
         gradient = step.finite_difference(lambda some: float((some**3).sum()), writable(5), h)
@@ -79,7 +79,7 @@ def test_any_shape(step):
 
 @about("finite_difference")
 def test_x_is_left_alone(step):
-    """The x that it is given is the same afterwards."""
+    """The x passed in is left unchanged."""
     x = writable(3, 4)
     step.finite_difference(lambda some: float((some**2).sum()), x)
     require(
@@ -108,7 +108,7 @@ def test_worked_logits(step):
 
 @about("softmax_cross_entropy_backward")
 def test_p_minus_y(step):
-    """Every row is p - y, over the number of rows."""
+    """Every row is p - y, divided by the number of rows."""
     logits, labels = logits_and_labels(ROWS)
     expected = gradients.cross_entropy_backward(logits, labels)
     gradient = step.softmax_cross_entropy_backward(logits, labels)
@@ -133,7 +133,7 @@ def test_batch_and_seq(step):
 
 @about("softmax_cross_entropy_backward")
 def test_slopes_of_the_loss(step):
-    """It is the slope of the mean loss, by finite differences."""
+    """It matches the slopes of the mean loss, by finite differences."""
     logits, labels = logits_and_labels(ROWS)
     expected = gradients.slopes(lambda other: gradients.cross_entropy(other, labels), logits)
     gradient = step.softmax_cross_entropy_backward(logits, labels)
@@ -144,7 +144,7 @@ def test_slopes_of_the_loss(step):
 
 @about("softmax_cross_entropy_backward")
 def test_loss_of_pytorch(step, reference):
-    """It is what PyTorch's autograd computes."""
+    """It matches PyTorch's autograd."""
     gradient = step.softmax_cross_entropy_backward(reference["logits"], reference["labels"])
     equal(gradient, reference["grad_logits"], CLASS_AXES, what="the gradient of the logits", whose="PyTorch's")
 
@@ -158,7 +158,7 @@ def test_loss_rows_sum_to_zero(step):
 
 @about("softmax_cross_entropy_backward")
 def test_shift(step):
-    """A number added to all logits of a row changes nothing, even 1000."""
+    """Adding the same number to all logits of a row changes nothing, even if it is 1000."""
     logits, labels = logits_and_labels(3)
     expected = gradients.cross_entropy_backward(logits, labels)
     shifted = logits + np.array([[1000.0], [0.0], [-1000.0]])
@@ -169,7 +169,7 @@ def test_shift(step):
 
 @about("softmax_cross_entropy_backward")
 def test_logits_are_left_alone(step):
-    """The logits and labels that it is given are the same afterwards."""
+    """The logits and labels passed in are left unchanged."""
     logits, labels = logits_and_labels(ROWS)
     copies = logits.copy(), labels.copy()
     step.softmax_cross_entropy_backward(*copies)
@@ -215,7 +215,7 @@ def test_right(step):
 
 @about("matmul_backward")
 def test_slopes_of_a_product(step):
-    """Both are slopes of left @ right, by finite differences; square matrices, of which no shape is an error."""
+    """Both match the slopes of left @ right, by finite differences, with square matrices, whose shapes always fit."""
     grad, left, right = (drawn(name, 4, 4, 4) for name in ("grad", "left", "right"))
     by_left = gradients.slopes(lambda other: gradients.total(naive.product(other, right), grad), left)
     by_right = gradients.slopes(lambda other: gradients.total(naive.product(left, other), grad), right)
@@ -239,7 +239,7 @@ def grad_and_weights():
 
 @about("softmax_backward")
 def test_softmax_backward(step):
-    """It sums what each score does to every weight of its row."""
+    """It sums the effect of each score on every weight of its row."""
     expected = gradients.softmax_backward(*grad_and_weights())
     equal(step.softmax_backward(*grad_and_weights()), expected, WEIGHTS, what="softmax_backward(grad, weights)")
     keeps_nothing(step.softmax_backward, *grad_and_weights(), right=gradients.softmax_backward)
@@ -247,7 +247,7 @@ def test_softmax_backward(step):
 
 @about("softmax_backward")
 def test_slopes_of_the_softmax(step):
-    """It is the slope of the softmax, by finite differences."""
+    """It matches the slopes of the softmax, by finite differences."""
     scores, grad = drawn("scores", 4, LENGTH), drawn("grad", 4, LENGTH)
     expected = gradients.slopes(lambda other: gradients.total(naive.softmax(other), grad), scores)
     gradient = step.softmax_backward(grad, naive.softmax(scores))
@@ -256,14 +256,14 @@ def test_slopes_of_the_softmax(step):
 
 @about("softmax_backward")
 def test_rows_sum_to_zero(step):
-    """Every row sums to zero: a weight only grows at the others' cost."""
+    """Every row sums to zero: a weight grows only at the others' expense."""
     sums = np.asarray(step.softmax_backward(*grad_and_weights())).sum(axis=-1)
     equal(sums, np.zeros(sums.shape), ("batch", "query"), what="the sum of a row of softmax_backward(grad, weights)")
 
 
 @about("softmax_backward")
 def test_even_grad(step):
-    """A number added to a whole row of grad changes nothing."""
+    """Adding a number to a whole row of grad changes nothing."""
     grad, weights = grad_and_weights()
     expected = gradients.softmax_backward(grad, weights)
     shifted = grad + np.array([[[3.0], [-20.0], [0.0], [100.0]]])
@@ -272,7 +272,7 @@ def test_even_grad(step):
 
 @about("softmax_backward")
 def test_hidden_scores(step):
-    """A weight of 0, as behind a mask, sends its score nothing."""
+    """A weight of 0, as under a mask, sends its score no gradient."""
     grad, weights = grad_and_weights()
     expected = gradients.softmax_backward(grad, weights)
     large = np.where(weights == 0, 1e6, grad)
@@ -282,7 +282,7 @@ def test_hidden_scores(step):
 
 @about("softmax_backward")
 def test_weights_are_left_alone(step):
-    """The grad and weights that it is given are the same afterwards."""
+    """The grad and weights passed in are left unchanged."""
     copies = [part.copy() for part in grad_and_weights()]
     step.softmax_backward(*copies)
     for name, copy, before in zip(("grad", "weights"), copies, grad_and_weights(), strict=True):
@@ -359,7 +359,7 @@ def test_key(step):
 
 @about("causal_attention_backward")
 def test_slopes_of_attention(step):
-    """Without a batch they are slopes of attention, by finite differences."""
+    """Without a batch, they match the slopes of attention, by finite differences."""
     arguments = forward(length=4)
     expected = gradients.attention_slopes(*arguments[:4])
     for name, gradient, slope in zip(NAMES, three(step.causal_attention_backward(*arguments)), expected, strict=True):
@@ -368,7 +368,7 @@ def test_slopes_of_attention(step):
 
 @about("causal_attention_backward")
 def test_attention_of_pytorch(step, reference):
-    """All three are what PyTorch's autograd computes."""
+    """All three match PyTorch's autograd."""
     query, key, value, grad = (reference[name] for name in (*NAMES, "grad"))
     result = step.causal_attention_backward(grad, query, key, value, recorded_weights(query, key))
     for name, gradient in zip(NAMES, three(result), strict=True):
@@ -404,7 +404,7 @@ def test_the_first_query(step):
 
 @about("causal_attention_backward")
 def test_in_proportion(step):
-    """A grad three times as large gives three times the gradients."""
+    """Tripling grad triples the gradients."""
     (grad, *others), expected = at_full_size()
     for name, gradient, right in zip(
         NAMES, three(step.causal_attention_backward(3 * grad, *others)), expected, strict=True
@@ -414,7 +414,7 @@ def test_in_proportion(step):
 
 @about("causal_attention_backward")
 def test_arguments_are_left_alone(step):
-    """What it is given is the same afterwards, the recorded weights too."""
+    """Its arguments, the recorded weights included, are left unchanged."""
     arguments, _ = at_full_size()
     copies = [part.copy() for part in arguments]
     step.causal_attention_backward(*copies)
@@ -428,7 +428,7 @@ def test_arguments_are_left_alone(step):
 @pytest.mark.drawn
 @about("softmax_cross_entropy_backward")
 def test_other_logits(step, answer, draw):
-    """Random sizes, logits and labels are right as well."""
+    """Random sizes, logits and labels work as well."""
     batch, length, classes = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("classes", 2, 30)
     logits, labels = draw.array(batch, length, classes, dtype=np.float64), draw.ids(classes, batch, length)
     result, right = (module.softmax_cross_entropy_backward(logits, labels) for module in (step, answer))
@@ -438,7 +438,7 @@ def test_other_logits(step, answer, draw):
 @pytest.mark.drawn
 @about("causal_attention_backward")
 def test_other_numbers(step, answer, draw):
-    """Random sizes, queries, keys and values are right as well."""
+    """Random sizes, queries, keys and values work as well."""
     lead = draw.whole("batch", 1, 3), draw.whole("head", 1, 4)
     length, d_k, d_v = draw.whole("seq", 2, 9), draw.whole("d_k", 1, 9), draw.whole("d_v", 1, 9)
     query, key = (draw.array(*lead, length, d_k, dtype=np.float64) for _ in range(2))

@@ -160,7 +160,7 @@ class Printer(View):
         self.last = item
 
     def row(self, mark: str, about: str, sentence: str) -> None:
-        """Print ``pass  _attn  Given query, key and value it returns what Hugging Face returns.``
+        """Print ``pass  _attn  Given query, key and value, it returns Hugging Face's output.``
 
         In a narrow terminal, the sentence stands below.
         """

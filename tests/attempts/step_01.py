@@ -27,19 +27,19 @@ MISTAKES = {
     "n_head = 0 raises ZeroDivisionError, and n_head = -12 is accepted: refuse n_head < 1 too.": {
         UNEVEN: "if self.n_embd % self.n_head:"
     },
-    "Uneven heads are an AssertionError; raise ValueError, since `python -O` skips assertions.": {
+    "Uneven heads raise AssertionError; raise ValueError, since `python -O` skips assertions.": {
         f"raise ValueError({MESSAGE})": f"raise AssertionError({MESSAGE})"
     },
     "The message about uneven heads does not say which numbers were given.": {MESSAGE: '"n_head must divide n_embd"'},
-    "head_dim is a float; use whole-number division, //.": {"self.n_embd // self.n_head": "self.n_embd / self.n_head"},
+    "head_dim is a float; use integer division, //.": {"self.n_embd // self.n_head": "self.n_embd / self.n_head"},
     "head_dim is always 64; it must follow n_embd and n_head.": {"return self.n_embd // self.n_head": "return 64"},
     "head_dim divides by the number of layers; divide by the number of heads, which share the width.": {
         "self.n_embd // self.n_head": "self.n_embd // self.n_layer"
     },
-    "The sizes are one argument here, which becomes vocab_size; ** gives each to the field of its name.": {
+    "The sizes are passed as one argument, which becomes vocab_size; ** passes each to the field of its name.": {
         "(**PUBLISHED": "(PUBLISHED"
     },
-    "Width, depth and heads come in another order: layers and heads are swapped.": {
+    "The numbers of layers and heads are swapped.": {
         MAKE: "n_embd, n_head, n_layer = PUBLISHED[name].values()\n"
         "        return cls(n_embd=n_embd, n_layer=n_layer, n_head=n_head)"
     },
@@ -53,7 +53,7 @@ MISTAKES = {
     "n_inner is 3072 for every published size; leave it None, so that it follows the width.": {
         "[name])": "[name], n_inner=3072)"
     },
-    "An unknown name is a KeyError; raise a ValueError that lists the four names.": {UNKNOWN: ""},
+    "An unknown name raises KeyError; raise a ValueError that lists the four names.": {UNKNOWN: ""},
     "An unknown name gets GPT-2 small; raise a ValueError that lists the four names.": {
         UNKNOWN: "        name = name if name in PUBLISHED else 'gpt2'\n"
     },

@@ -9,24 +9,23 @@ COMPARED = """columns = Tensor.arange(sequence_length, dtype=DType.int64, device
 
 MISTAKES = {
     "Nothing is blocked: the mask is zero everywhere.": {'float("-inf")': "0.0"},
-    "Zeros are multiplied with infinity, or infinity is taken from infinity, which gives NaN; fill the square with "
-    "minus infinity, then let band_part put zeros into it.": {
+    "Zeros are multiplied by infinity, or infinity is subtracted from infinity, which gives NaN; fill the square "
+    "with minus infinity, then let band_part put zeros into it.": {
         'float("-inf")': "1.0",
         BAND: BAND + ' * float("-inf")',
     },
-    "Everything is blocked, so the softmax has nothing to share the weight among: keep only what is right of the "
-    "diagonal.": {BAND: "mask"},
+    "Everything is blocked, so no column can get any weight: keep only what is right of the diagonal.": {BAND: "mask"},
     "The past is blocked and the future is open: band_part keeps the wrong part; exclude=True keeps what is outside "
     "the band.": {", exclude=True)": ", exclude=False)"},
     "The mask is transposed: it blocks what is left of the diagonal, not what is right of it.": {
         "num_lower=None, num_upper=0": "num_lower=0, num_upper=None"
     },
-    "A mask made before is returned again, whatever dtype and device are: make one in every call.": {
+    "An earlier mask is returned again, whatever the dtype and device: make one in every call.": {
         f"    return {BAND}": f"    mask = {BAND}\n    return kept.setdefault(str(sequence_length), mask)",
         "device: Device) ->": "device: Device, kept: dict = {}) ->",
     },
     "Every token also sees the one right after it: the diagonal is off by one.": {"num_upper=0": "num_upper=1"},
-    "Every token sees itself alone: the past is blocked too, so num_lower must be None, which is all of it.": {
+    "Every token sees only itself, since the past is blocked, too: num_lower must be None, which keeps all of it.": {
         "num_lower=None": "num_lower=0"
     },
     "No token sees itself: the diagonal is blocked too.": {
@@ -40,9 +39,9 @@ MISTAKES = {
     },
     "Blocked tokens still get weight: the mask is added to the scores, so it needs 0 and minus infinity, not 1 and 0 "
     "or -1.": {'float("-inf")': "-1.0"},
-    "Blocked tokens still get weight where their score is 100 larger: use minus infinity, or the lowest number of "
-    "the dtype.": {'float("-inf")': "-100.0"},
-    "The mask is not made where the scores are: give it device=device.": {", device=device)": ")"},
+    "Blocked tokens still get weight if their score is 100 larger: use minus infinity, or the lowest number of the "
+    "dtype.": {'float("-inf")': "-100.0"},
+    "The mask is not on the scores' device: pass device=device.": {", device=device)": ")"},
     "Plus infinity instead of minus: what should be blocked wins the softmax.": {'float("-inf")': 'float("inf")'},
     "Rows and columns are counted in MAX's default float type, which is bfloat16 on a GPU and has no 257; count with "
     "dtype=DType.int64.": {f"return {BAND}": COMPARED.replace(", dtype=DType.int64", "")},

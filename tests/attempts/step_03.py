@@ -26,11 +26,11 @@ MISTAKES = {
     "It normalizes over the tokens; each token is normalized over its own channels, the last axis.": {
         FORWARD: FORWARD.replace("axis=-1", "axis=-2")
     },
-    "The axis is counted from the front, which fits [batch, seq, dim] alone; the last axis is -1 for every rank.": {
+    "The axis is counted from the front, which fits only [batch, seq, dim]; the last axis is -1 for every rank.": {
         FORWARD: FORWARD.replace("axis=-1", "axis=2")
     },
-    "The variance is the mean square less the squared mean, which cancels: near 1,000, float32 keeps no digit of it. "
-    "Subtract the mean first, then square.": {
+    "The variance is the mean square minus the squared mean, which cancels: near 1,000, float32 keeps no digit of "
+    "it. Subtract the mean first, then square.": {
         FORWARD: "mean = F.mean(x, axis=-1)\n        variance = F.mean(x * x, axis=-1) - mean * mean\n"
         "        return (x - mean) * F.rsqrt(variance + self.eps) * self.weight + self.bias"
     },

@@ -52,7 +52,7 @@ MISTAKES = {
         "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, 4 * config.n_embd)",
         "Linear(config.inner_dim, config.n_embd)": "Linear(4 * config.n_embd, config.n_embd)",
     },
-    "n_inner is None where the width inside is the usual one; inner_dim is never None.": {
+    "n_inner is None for the default width; use inner_dim, which never is.": {
         "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, config.n_inner)",
         "Linear(config.inner_dim, config.n_embd)": "Linear(config.n_inner, config.n_embd)",
     },

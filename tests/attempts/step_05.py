@@ -12,7 +12,7 @@ AS_WTE = {
 
 MISTAKES = {
     "Negative ids are let through; they would count from the end of the table.": {"(token_ids < 0) | ": ""},
-    "An array without ids has no largest id, so max() itself fails; ask whether any id is outside.": {
+    "An empty array has no largest id, so max() itself fails; ask whether any id is outside.": {
         "if outside.size:": "if token_ids.max() >= config.vocab_size or token_ids.min() < 0:"
     },
     "The table has its sides swapped: vocab_size rows of n_embd numbers.": {
@@ -25,8 +25,8 @@ MISTAKES = {
         LOOK_UP: f"return {ROWS} * 15**0.5"
     },
     "The whole table is returned; look up the rows of input_ids.": {LOOK_UP: "return self.weight"},
-    "The vectors of a text are added up; every token keeps its own.": {LOOK_UP: f"return F.sum({ROWS}, axis=1)"},
-    "The ids are made int16, which ends at 32,767: larger ones become negative. Look up input_ids as they are.": {
+    "The vectors of a text are summed; every token keeps its own.": {LOOK_UP: f"return F.sum({ROWS}, axis=1)"},
+    "The ids are cast to int16, which ends at 32,767: larger ones become negative. Look up input_ids as they are.": {
         LOOK_UP: "from max.dtype import DType\n\n"
         "        return F.gather(self.weight, input_ids.cast(DType.int16), axis=0)"
     },
@@ -36,7 +36,7 @@ MISTAKES = {
     "The row after each token's is looked up: ids count from 0.": {
         LOOK_UP: f"return {ROWS.replace('input_ids', '(input_ids + 1) % 37')}"
     },
-    "The numbers are taken from each row, along axis 1; an id names a row, so axis is 0.": {
+    "The lookup goes along axis 1, inside each row; an id names a row, so the axis is 0.": {
         LOOK_UP: f"return {ROWS.replace('axis=0', 'axis=1')}"
     },
 }

@@ -20,9 +20,7 @@ MISTAKES = {
     "Positions are counted in uint8, which ends at 255; count in int64, since a cast afterward comes too late.": {
         COUNT: COUNT.replace("int64", "uint8") + ".cast(DType.int64)"
     },
-    "The device that is asked for is not used; give it to Tensor.arange.": {
-        COUNT: COUNT.replace(", device=device", "")
-    },
+    "The requested device is not used; pass it to Tensor.arange.": {COUNT: COUNT.replace(", device=device", "")},
     "Every position is the same: count with arange.": {
         COUNT: "return Tensor.full([sequence_length], 0, dtype=DType.int64, device=device)"
     },

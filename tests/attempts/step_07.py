@@ -69,7 +69,7 @@ MISTAKES = {
         SCALE: " / math.sqrt(self.embed_dim)"
     },
     "The scores are divided by head_dim itself; divide by its square root.": {SCALE: " / self.head_dim"},
-    "The root of head_dim is cut to a whole number: it is math.sqrt, not math.isqrt.": {
+    "The root of head_dim is cut to an integer: use math.sqrt, not math.isqrt.": {
         SCALE: SCALE.replace("sqrt", "isqrt")
     },
     "The scores are multiplied by the square root of head_dim; divide by it.": {SCALE: " * math.sqrt(self.head_dim)"},
@@ -81,14 +81,12 @@ MISTAKES = {
     },
     "The future gets the weight 0 after the softmax, so a row's weights do not add up to 1; add the mask to the "
     "scores, before the softmax.": {SOFTMAX: "return F.band_part(F.softmax(scores), num_lower=None, num_upper=0)"},
-    "The mask that is given is not used: add it, instead of a mask made here.": {
-        SOFTMAX: SOFTMAX.replace("mask", OWN_MASK)
-    },
+    "The given mask is not used: add it, instead of a mask made here.": {SOFTMAX: SOFTMAX.replace("mask", OWN_MASK)},
     "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {
         SOFTMAX: "return F.softmax(scores)"
     },
     "The mask is added after the softmax; add it to the scores, before.": {SOFTMAX: "return F.softmax(scores) + mask"},
-    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask first.": {
+    "A hidden score can be the row's largest, which makes the visible ones 0 / 0: add the mask first.": {
         SOFTMAX: "scores = scores - F.max(scores, axis=-1) + mask\n"
         "        return F.exp(scores) / F.sum(F.exp(scores), axis=-1)"
     },
@@ -104,7 +102,7 @@ MISTAKES = {
     "The mask is subtracted, which turns minus infinity into plus infinity; add it.": {
         SOFTMAX: "return F.softmax(scores - mask)"
     },
-    "The scores are multiplied by the mask, which makes 0 of those that count; add the mask.": {
+    "The scores are multiplied by the mask, which zeroes the visible ones; add the mask.": {
         SOFTMAX: "return F.softmax(scores * mask)"
     },
     "The softmax runs over the queries; it must run over the keys, the last axis.": {
@@ -118,8 +116,8 @@ MISTAKES = {
         SCALE: "",
         SOFTMAX: f"{SOFTMAX}{SCALE}",
     },
-    "The weights are multiplied with the keys; return the weights @ value.": {WEIGHTED: f"return {WEIGHTS} @ key"},
-    "The operands are in the wrong order: it is the weights @ value, since every query weighs all values.": {
+    "The weights are applied to the keys; return weights @ value.": {WEIGHTED: f"return {WEIGHTS} @ key"},
+    "The operands are in the wrong order: it is weights @ value, since every query weights all values.": {
         WEIGHTED: f"return value @ {WEIGHTS}"
     },
     "The query is used as the key as well: split each of query, key and value.": {
@@ -138,7 +136,7 @@ MISTAKES = {
         SOFTMAX: "return F.softmax(scores + F.where(mask < 0, -100.0, mask))"
     },
     "There is no softmax: the masked scores themselves are used as weights.": {SOFTMAX: "return scores + mask"},
-    "Attention returns the weights; it must return the weights @ value.": {WEIGHTED: f"return {WEIGHTS}"},
+    "Attention returns the weights; it must return weights @ value.": {WEIGHTED: f"return {WEIGHTS}"},
     "Query and key are swapped in the scores.": {"query @ key.T": "key @ query.T"},
     "The values are weighted by the transposed weights.": {WEIGHTED: f"return {WEIGHTS}.T @ value"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
@@ -181,7 +179,7 @@ MISTAKES = {
         "self.c_attn(hidden_states)": "self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape))"
     },
     "Query, key and value are not split into heads: call _split_heads on each.": {OF_HEADS: "return query, key, value"},
-    "12 heads are written into the code, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
+    "12 heads are hard-coded, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
         "= config.n_head\n": "= 12\n"
     },
     "There is one head over the whole width: query, key and value are not split into heads.": {
@@ -192,7 +190,7 @@ MISTAKES = {
         "return self.c_proj(attn_output)": "return attn_output"
     },
     "The heads are not merged before c_proj: call _merge_heads on what _attn returns.": {MERGED: ATTEND},
-    "The mask of the first call is kept, and another length needs another one: make it in every call.": {
+    "The first call's mask is kept, but another length needs another mask: make it in every call.": {
         f"mask = {MASK_CALL}": f"if not hasattr(self, 'mask'):\n            self.mask = {MASK_CALL}\n"
         "        mask = self.mask"
     },
@@ -200,7 +198,7 @@ MISTAKES = {
     "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {
         ATTEND: ATTEND.replace("mask", "0")
     },
-    "The mask that is passed is not [seq, seq]: give causal_mask hidden_states.shape[-2].": {
+    "The mask that is passed is not [seq, seq]: causal_mask needs hidden_states.shape[-2].": {
         SIZED_MASK: SIZED_MASK.replace("-2", "-1")
     },
     "The mask that is passed is transposed: every token looks at itself and the tokens after it instead of before.": {
@@ -229,7 +227,7 @@ MISTAKES = {
         "self.c_proj = Linear(self.embed_dim, self.embed_dim)": "self.c_proj = Linear(self.embed_dim, self.embed_dim, "
         "bias=False)"
     },
-    "c_attn is kept under a second name, and so are its weights, which no checkpoint has; keep it once.": {
+    "c_attn is stored under a second name, which gives its weights names that no checkpoint has; store it once.": {
         "3 * self.embed_dim)\n": "3 * self.embed_dim)\n        self.qkv = self.c_attn\n"
     },
     "c_attn makes only one third: query, key and value need 3 * n_embd outputs.": {

@@ -6,24 +6,18 @@ MISTAKES = {
     "The norm comes after the sum (post-norm); GPT-2 normalizes before the sublayer.": {
         SUM: "return norm(x + sublayer(x))"
     },
-    "The norm is applied to what the sublayer returns; apply it to what goes in.": {
-        SUM: "return x + norm(sublayer(x))"
-    },
-    "The residual is taken from the normalized input; add x as it came.": {
-        SUM: "x = norm(x)\n    return x + sublayer(x)"
-    },
-    "The residual is norm(x); it must be x as it came: x + sublayer(norm(x)).": {
-        SUM: "return norm(x) + sublayer(norm(x))"
-    },
+    "The norm is applied to the sublayer's output; apply it to its input.": {SUM: "return x + norm(sublayer(x))"},
+    "The residual is taken from the normalized input; add x itself.": {SUM: "x = norm(x)\n    return x + sublayer(x)"},
+    "The residual is norm(x); it must be x itself: x + sublayer(norm(x)).": {SUM: "return norm(x) + sublayer(norm(x))"},
     "The input is added twice.": {SUM: "return x + x + sublayer(norm(x))"},
-    "There is no residual: add x to what the sublayer returns.": {SUM: "return sublayer(norm(x))"},
-    "The sublayer gets x as it came; normalize it first.": {SUM: "return x + sublayer(x)"},
+    "There is no residual: add x to the sublayer's output.": {SUM: "return sublayer(norm(x))"},
+    "The sublayer gets x itself; normalize it first.": {SUM: "return x + sublayer(x)"},
     "The sublayer is left out.": {SUM: "return x + norm(x)"},
     "The input is subtracted; add it.": {SUM: "return sublayer(norm(x)) - x"},
     "The normalized input is added as well.": {SUM: "return x + norm(x) + sublayer(norm(x))"},
     "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
-    "norm is called twice for one result; keep what it returned.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
-    "The tokens of all texts are laid in one row, where attention would mix the texts; give x in its own shape.": {
+    "norm is called twice for one result; keep its output.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
+    "All texts are flattened into one, where attention would mix them; pass x in its own shape.": {
         SUM: "flat = x.reshape([-1, x.shape[-1]])\n    return (flat + sublayer(norm(flat))).reshape(x.shape)"
     },
     "The sum is halved, as if it were a mean.": {SUM: "return (x + sublayer(norm(x))) / 2"},

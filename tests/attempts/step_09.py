@@ -22,39 +22,36 @@ MISTAKES = {
     ),
     "ln_1 is used for both halves; the second has ln_2.": {SECOND: SECOND.replace("ln_2", "ln_1")},
     "ln_2 is used for both halves; the first has ln_1.": {FIRST: FIRST.replace("ln_1", "ln_2")},
-    "Both halves start from the block's input; the feed-forward network starts from what attention returned.": both(
+    "Both halves start from the block's input; the feed-forward network starts from the first half's output.": both(
         "        return hidden_states + self.attn(self.ln_1(hidden_states)) + self.mlp(self.ln_2(hidden_states))\n"
     ),
     "The norms come after the sums (post-norm); GPT-2 normalizes before each half.": both(
         "        hidden_states = self.ln_1(hidden_states + self.attn(hidden_states))\n"
         "        return self.ln_2(hidden_states + self.mlp(hidden_states))\n"
     ),
-    "Attention is left out, or what it gives is not used: each half takes what the one before it returned.": {
-        FIRST: ""
-    },
-    "In both halves the input is added once more; pre_norm_residual adds it already.": both(
+    "Attention is left out, or its output is not used: each half takes the output of the one before it.": {FIRST: ""},
+    "In both halves, the input is added again; pre_norm_residual adds it already.": both(
         "        hidden_states = hidden_states + pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
         "        return hidden_states + pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
     ),
-    "What attention gives is added, and the input once more; pre_norm_residual adds it already.": {
+    "In the first half, the input is added again; pre_norm_residual adds it already.": {
         FIRST: FIRST.replace("= pre", "= hidden_states + pre")
     },
-    "What the feed-forward network gives is added, and its input once more; pre_norm_residual adds it already.": {
+    "In the second half, the input is added again; pre_norm_residual adds it already.": {
         SECOND: SECOND.replace("return pre", "return hidden_states + pre")
     },
-    "The block's input is added to the end result once more; the two residuals are enough.": {
+    "The block's input is added to the output again; the two residuals are enough.": {
         FIRST: "        residual = hidden_states\n" + FIRST,
         SECOND: SECOND.replace("return pre", "return residual + pre"),
     },
-    "The input is normalized before it is given to pre_norm_residual, which does so itself: it is normalized "
-    "twice.": both(
+    "The input is normalized before pre_norm_residual, which does so itself: it is normalized twice.": both(
         "        hidden_states = pre_norm_residual(self.ln_1(hidden_states), self.ln_1, self.attn)\n"
         "        return pre_norm_residual(self.ln_2(hidden_states), self.ln_2, self.mlp)\n"
     ),
-    "The first input is normalized before it is given to pre_norm_residual, which does so itself.": {
+    "The first input is normalized before pre_norm_residual, which does so itself.": {
         FIRST: FIRST.replace("(hidden_states,", "(self.ln_1(hidden_states),")
     },
-    "The second input is normalized before it is given to pre_norm_residual, which does so itself.": {
+    "The second input is normalized before pre_norm_residual, which does so itself.": {
         SECOND: SECOND.replace("(hidden_states,", "(self.ln_2(hidden_states),")
     },
     "Norm and sublayer are swapped: pre_norm_residual takes the input, the norm, the sublayer.": both(
@@ -67,7 +64,7 @@ MISTAKES = {
     "In the second half, norm and sublayer are swapped.": {
         SECOND: SECOND.replace("self.ln_2, self.mlp", "self.mlp, self.ln_2")
     },
-    "The end result is normalized; ln_f does that once, after the last block.": {
+    "The output is normalized; ln_f does that once, after the last block.": {
         SECOND: SECOND.replace(
             "return pre_norm_residual(hidden_states, self.ln_2, self.mlp)",
             "return self.ln_2(pre_norm_residual(hidden_states, self.ln_2, self.mlp))",
@@ -84,12 +81,12 @@ MISTAKES = {
     "The residual around the feed-forward network is missing.": {
         SECOND: "        return self.mlp(self.ln_2(hidden_states))\n"
     },
-    "The second residual is the block's input; it must be what the first half returned.": both(
+    "The second residual is the block's input; it must be the first half's output.": both(
         "        residual = hidden_states\n"
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
         "        return residual + self.mlp(self.ln_2(hidden_states))\n"
     ),
-    "Attention is skipped for a single token; that one looks at itself, and its own value is added.": {
+    "Attention is skipped for a single token; it looks at itself, and its own value is added.": {
         FIRST: f"        if hidden_states.shape[-2] != 1:\n    {FIRST}"
     },
     "A list of norms and sublayers in self gives every weight a second name, which no checkpoint has; make the list in "

@@ -24,11 +24,11 @@ MISTAKES = {
     "wpe gets the token ids, many of which are beyond its last row; give it the positions.": {
         "self.wpe(positions)": "self.wpe(input_ids)"
     },
-    "The positions are added to the token ids, which makes other tokens of them; add what wte and wpe give.": {
+    "The positions are added to the token ids, which makes them other tokens; add the outputs of wte and wpe.": {
         EMBED: "hidden_states = self.wte(input_ids + positions)"
     },
-    "The length is not checked before the lookup; check_length, which was there, does that.": {CHECK: ""},
-    "Positions are multiplied with the tokens; add them.": {
+    "The length is not checked before the lookup; keep the given call to check_length.": {CHECK: ""},
+    "The two embeddings are multiplied; add them.": {
         "self.wte(input_ids) + self.wpe": "self.wte(input_ids) * self.wpe"
     },
     "The token embeddings are scaled by the square root of n_embd; GPT-2 does not.": {
@@ -56,7 +56,7 @@ MISTAKES = {
     "The blocks run in reverse.": {
         BLOCKS: "        for block in self.h[::-1]:\n            hidden_states = block(hidden_states)\n"
     },
-    "Every block gets the embeddings; each gets what the one before it returned.": {
+    "Every block gets the embeddings; each must get the output of the one before it.": {
         BLOCKS: "        embedded = hidden_states\n        for block in self.h:\n"
         "            hidden_states = block(embedded)\n"
     },
@@ -71,7 +71,7 @@ MISTAKES = {
     "One block is made and used n_layer times; make a new one for each layer.": {
         STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
     },
-    "There is one block, no stack: h holds n_layer of them, each with weights of its own.": {
+    "There is only one block: h holds n_layer of them, each with its own weights.": {
         STACK: "GPT2Block(config)",
         BLOCKS: "        for _ in range(self.config.n_layer):\n            hidden_states = self.h(hidden_states)\n",
     },

@@ -5,9 +5,7 @@ HEAD = "Linear(config.n_embd, config.vocab_size, bias=False)"
 F = "from max.experimental import functional as F\n\n        "
 
 MISTAKES = {
-    "The head is left out: what comes out is hidden states, not logits.": {
-        LOGITS: "return self.transformer(input_ids)"
-    },
+    "The head is left out: the output is hidden states, not logits.": {LOGITS: "return self.transformer(input_ids)"},
     "A softmax is applied; return the logits themselves.": {
         LOGITS: F + "return F.softmax(self.lm_head(self.transformer(input_ids)))"
     },
@@ -17,31 +15,31 @@ MISTAKES = {
     "Only the last token's logits are returned; return those of every token.": {
         LOGITS: "return self.lm_head(self.transformer(input_ids)[:, -1:])"
     },
-    "ln_f is applied again; step 10 has done so.": {
+    "ln_f is applied again; step 10 has already done that.": {
         LOGITS: "return self.lm_head(self.transformer.ln_f(self.transformer(input_ids)))"
     },
     "The logits are divided by the square root of n_embd.": {
         LOGITS: "return self.lm_head(self.transformer(input_ids)) / 15**0.5"
     },
     "The logits are negated.": {LOGITS: "return -self.lm_head(self.transformer(input_ids))"},
-    "The head gets the embeddings; it gets what the transformer returns.": {
+    "The head gets the embeddings; it must get the transformer's output.": {
         LOGITS: "return self.lm_head(self.transformer.wte(input_ids))"
     },
     "A GELU is applied to the logits.": {
         LOGITS: F + "return F.gelu(self.lm_head(self.transformer(input_ids)), 'tanh')"
     },
-    "The logits are shifted by one place: row i is what follows token i, as it comes.": {
+    "The logits are shifted by one place; row i already predicts the token after token i.": {
         LOGITS: F + "logits = self.lm_head(self.transformer(input_ids))\n"
         "        return F.concat([logits[:, 1:], logits[:, :1]], axis=1)"
     },
     "The logits come from wte's weights and not from lm_head, which may have its own: use lm_head.": {
         LOGITS: "return self.transformer(input_ids) @ self.transformer.wte.weight.transpose(0, 1)"
     },
-    "The table of the embeddings is kept under a second name, which no checkpoint has; take it from transformer.": {
+    "The embeddings are stored under a second name, which no checkpoint has; take them from transformer.": {
         HEAD: f"{HEAD}\n        self.wte = self.transformer.wte"
     },
     "The head has a bias.": {HEAD: "Linear(config.n_embd, config.vocab_size)"},
-    "The head goes the wrong way: from n_embd to vocab_size.": {
+    "The head goes the wrong way; it maps n_embd to vocab_size.": {
         HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"
     },
     "The head has n_positions outputs; it has one for every token of the vocabulary.": {

@@ -32,10 +32,10 @@ MISTAKES = {
         TAIL: f"{TAIL} / temperature",
     },
     "The softmax overflows: subtract each row's largest logit before taking the exponential.": {SHIFT: "pass"},
-    "The softmax divides 0 by 0 where all logits lie far below 0: subtract each row's largest logit, not 0 at least.": {
+    "The softmax divides 0 by 0 if all logits lie far below 0: subtract each row's largest, even if it is negative.": {
         LARGEST: "np.maximum(logits.max(axis=-1, keepdims=True), 0)"
     },
-    "The largest logit of the whole batch is subtracted; take that of every row, or exp makes zeros of the others.": {
+    "The batch's largest logit is subtracted; subtract each row's own, or exp turns the other rows into zeros.": {
         LARGEST: "logits.max()"
     },
     "The largest logit and the sum of each row must stay a column, [batch, 1], beside [batch, vocab]: keepdims=True.": {
@@ -54,13 +54,11 @@ MISTAKES = {
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         TAIL: "return exps / exps.sum(axis=0, keepdims=True)"
     },
-    "The softmax shares one probability among the whole batch; every row adds up to 1 by itself.": {
-        TAIL: "return exps / exps.sum()"
-    },
-    "The powers are not divided by their sum: the rows do not add up to 1.": {TAIL: "return exps"},
+    "The softmax runs over the whole batch; every row must add up to 1 on its own.": {TAIL: "return exps / exps.sum()"},
+    "The exponentials are not divided by their sum: the rows do not add up to 1.": {TAIL: "return exps"},
     "top_k is not used.": {CUT: "return logits"},
     "top_k keeps one token too many.": {SIZE: UNLESS_ALL, KTH: KTH.replace("-top_k", "-top_k - 1")},
-    "top_k keeps one token too few: the k-th largest itself stays, so out is what is below it, < and not <=.": {
+    "top_k keeps one token too few: the k-th largest itself stays, so drop only what is below it, < and not <=.": {
         SIZE: UNLESS_ALL,
         "logits < kth_largest": "logits <= kth_largest",
     },
@@ -72,8 +70,11 @@ MISTAKES = {
         SIZE: UNLESS_ALL,
         KTH: SORTED.replace("-top_k", "top_k"),
     },
-    "A top_k above the size of the vocabulary is an IndexError; it keeps every token.": {SIZE: "pass", KTH: SORTED},
-    "A top_k above the size of the vocabulary has no k-th largest logit; it keeps every token.": {SIZE: "pass"},
+    "A top_k above the size of the vocabulary raises IndexError; it must keep every token.": {
+        SIZE: "pass",
+        KTH: SORTED,
+    },
+    "A top_k above the size of the vocabulary has no k-th largest logit; it must keep every token.": {SIZE: "pass"},
     "top_k compares with places instead of logits: argsort says where the logits are, sort what they are.": {
         SIZE: UNLESS_ALL,
         KTH: SORTED.replace("np.sort", "np.argsort"),
@@ -98,17 +99,18 @@ MISTAKES = {
     "keep_top_k returns which tokens stay; return the logits, with minus infinity for the others: np.where.": {
         CUT: "return logits >= kth_largest"
     },
-    "The tokens outside top_k get the logit 0, which is no small one; they get minus infinity.": {
+    "The tokens outside top_k get the logit 0, which is not small; give them minus infinity.": {
         "-np.inf, logits": "0.0, logits"
     },
-    "The tokens outside top_k get the logit -100, which is no small one: GPT-2's own are often below it. Give them "
+    "The tokens outside top_k get the logit -100, which is not small: GPT-2's own are often below it. Give them "
     "minus infinity.": {"-np.inf, logits": "-100.0, logits"},
     "The tokens outside top_k get a logit only 100 below the largest, so they are still drawn now and then; give them "
     "minus infinity.": {"-np.inf, logits": f"{LARGEST} - 100.0, logits"},
     "The tokens outside top_k get -10000 before the division, and a high temperature brings them back; give them minus "
     "infinity.": {"-np.inf, logits": "-1e4, logits"},
-    "Minus infinity is put into the logits that keep_top_k was given, which belong to the caller; return others, as "
-    "np.where does.": {CUT: "logits[logits < kth_largest] = -np.inf\n    return logits"},
+    "Minus infinity is written into the caller's logits; return new ones, as np.where does.": {
+        CUT: "logits[logits < kth_largest] = -np.inf\n    return logits"
+    },
     "The tokens are a column, [batch, 1]; one token for every row is [batch].": {
         ARGMAX: "return logits.argmax(axis=-1, keepdims=True)",
         DRAW: f"{DRAW}[:, None]",
@@ -122,34 +124,35 @@ MISTAKES = {
     "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
     "Sampling always takes the most likely token.": {DRAW: "self.probabilities(logits).argmax(axis=-1)"},
     "Tokens are drawn evenly, whatever their probabilities.": {"rng.choice(len(row), p=row)": "rng.choice(len(row))"},
-    "Probabilities over uniform numbers are raced, so that likely tokens come too often; divide by exponential ones: "
+    "Probabilities are divided by uniform numbers, so likely tokens come too often; divide by exponential ones: "
     "rng.exponential.": {DRAW: "(self.probabilities(logits) / rng.random(logits.shape)).argmax(axis=-1)"},
-    "Probabilities times uniform numbers are raced, so that likely tokens come too often; draw with rng.choice.": {
+    "Probabilities are multiplied by uniform numbers, so likely tokens come too often; draw with rng.choice.": {
         DRAW: "(self.probabilities(logits) * rng.random(logits.shape)).argmax(axis=-1)"
     },
-    "Tokens are drawn by the softmax of the logits as they are; draw by self.probabilities, which has temperature and "
-    "top_k.": {"self.probabilities(logits)]": "Sampling().probabilities(logits)]"},
+    "Tokens are drawn from the plain softmax of the logits; self.probabilities applies temperature and top_k.": {
+        "self.probabilities(logits)]": "Sampling().probabilities(logits)]"
+    },
     "One draw is used for every row; each row has a draw of its own.": {
         DRAW: "np.array([rng.choice(logits.shape[-1], p=self.probabilities(logits)[0])] * len(logits))"
     },
     "rng.choice draws from one row of probabilities; call it for each row.": {
         DRAW: "rng.choice(logits.shape[-1], size=len(logits), p=self.probabilities(logits))"
     },
-    "rng is not used, so that the same seed gives different text.": {"rng.choice(": "np.random.default_rng().choice("},
+    "rng is not used, so the same seed gives different text.": {"rng.choice(": "np.random.default_rng().choice("},
     "The drawn tokens are a list; make an array of them: np.array(...).": {
         DRAW: "[rng.choice(len(row), p=row) for row in self.probabilities(logits)]"
     },
     "The token after the first one is predicted; take the logits of the last position.": {
         LAST: LAST.replace("[:, -1]", "[:, 0]")
     },
-    "The last but one position is taken; the last is -1.": {LAST: LAST.replace("[:, -1]", "[:, -2]")},
+    "The second-to-last position is taken; the last is -1.": {LAST: LAST.replace("[:, -1]", "[:, -2]")},
     "squeeze takes the batch axis too where there is one prompt; take the last position: [:, -1].": {
         LAST: "logits = model(input_ids)[:, -1:].squeeze()"
     },
     "[-1] is the last row of the batch; [:, -1] is the last position of every row.": {
         LAST: LAST.replace("[:, -1]", "[-1]")
     },
-    "The position is counted from the length of the text, and the model may answer its last position alone: take -1.": {
+    "The position is counted from the length of the text, but the model may return only its last one: take -1.": {
         LAST: LAST.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
     },
     "generate_next_token chooses greedily; sampling.choose says how to choose.": {
@@ -158,31 +161,32 @@ MISTAKES = {
     "The temperature is applied twice: here and in sampling.probabilities. Leave it to sampling.": {
         CHOOSE: "return sampling.choose(logits / sampling.temperature if sampling.temperature else logits, rng)"
     },
-    "generate_next_token draws with a generator of its own, so that the same seed gives different text; draw with "
-    "rng.": {CHOOSE: "return sampling.choose(logits, default_rng())"},
-    "The generator is made anew for every token, so that each gets the same random number; draw with rng.": {
+    "generate_next_token draws with its own generator, so the same seed gives different text; draw with rng.": {
+        CHOOSE: "return sampling.choose(logits, default_rng())"
+    },
+    "A new generator is made for every token, so each gets the same random number; draw with rng.": {
         CHOOSE: "return sampling.choose(logits, default_rng(0))"
     },
     "The token is a column, [batch, 1]; one token for every row is [batch].": {CHOOSE: f"{CHOOSE}[:, None]"},
     "This is the token of the first row; return those of all rows.": {CHOOSE: f"{CHOOSE}[0]"},
     "The logits are returned; choose a token by them: sampling.choose(logits, rng).": {CHOOSE: "return logits"},
-    "generate_tokens chooses with settings of its own; hand on the sampling that it is given.": {
+    "generate_tokens chooses with its own settings; pass on the sampling it was given.": {
         NEXT: NEXT.replace("sampling", "Sampling()")
     },
     "top_k is not passed on to generate_next_token.": {
         NEXT: NEXT.replace("sampling", "Sampling(sampling.temperature)")
     },
-    "rng is not passed on to generate_next_token, so that the same seed gives different text.": {
+    "rng is not passed on to generate_next_token, so the same seed gives different text.": {
         NEXT: NEXT.replace(", rng", "")
     },
-    "The new token is not appended, so that the text stays as it was.": {APPEND: "pass"},
+    "The new token is not appended, so the text stays as it was.": {APPEND: "pass"},
     "The new tokens are appended as a row of the batch; append them as a column: next_ids[:, None] and axis=1.": {
         APPEND: "input_ids = np.concatenate([input_ids, next_ids[None]], axis=0)"
     },
-    "The new token is put in front; it goes to the end.": {
+    "The new token is put in front; append it at the end.": {
         APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
     },
-    "The text is one row after the other in one axis; the columns stand side by side, axis=1.": {
+    "The batch is flattened into one axis; append the new tokens as a column, axis=1.": {
         APPEND: APPEND.replace("axis=1", "axis=None")
     },
     "The context does not slide: the model sees at most the last n_positions tokens.": {VISIBLE: "visible = input_ids"},
@@ -198,13 +202,13 @@ MISTAKES = {
     "The model sees the last token alone, and forgets what came before.": {
         VISIBLE: VISIBLE.replace("-n_positions:", "-1:")
     },
-    "Generation ends where the context is full; the oldest token drops out, and it goes on.": {
+    "Generation ends when the context is full; drop the oldest token from what the model sees, and go on.": {
         LOOP: "for _ in range(min(max_new_tokens, n_positions - input_ids.shape[1])):"
     },
     "Generation ends at <|endoftext|>, token 50256; go on until there are max_new_tokens more.": {
         APPEND: f"{APPEND}\n        if 50256 in next_ids:\n            break"
     },
-    "Generation ends where every row's token is <|endoftext|>, 50256; go on until there are max_new_tokens more.": {
+    "Generation ends when every row's token is <|endoftext|>, 50256; go on until there are max_new_tokens more.": {
         APPEND: f"{APPEND}\n        if (next_ids == 50256).all():\n            break"
     },
     "The prompt is missing from the text.": {TEXT: "return input_ids[:, input_ids.shape[1] - max_new_tokens :]"},

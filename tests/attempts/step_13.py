@@ -25,7 +25,7 @@ MISTAKES = {
     "The prefix is taken off; the model's names have it.": {
         f"return name if {COMPLETE} else {PREFIXED}": 'return name.removeprefix("transformer.")'
     },
-    "Nothing is transposed: Hugging Face's Conv1D keeps its weights [in, out], Linear wants [out, in].": {
+    "Nothing is transposed: Hugging Face's Conv1D stores its weights [in, out], Linear [out, in].": {
         TRANSPOSED: "tensor"
     },
     "Only the weights that are not square are transposed; attention's c_proj is square and must be transposed too.": {
@@ -59,10 +59,9 @@ MISTAKES = {
     "The transpose is a view of the old memory, which MAX refuses; make it np.ascontiguousarray(tensor.T).": {
         TRANSPOSED: "tensor.T"
     },
-    "The head is not tied: it has the weights of wte where a checkpoint has none for it.": {MERGED: "return weights"},
-    "A checkpoint without wte is a KeyError; leave the head out too, so that check_weights can say what is missing.": {
-        " if WTE in weights else {}": ""
-    },
+    "The head is not tied: it takes the weights of wte if the checkpoint has none for it.": {MERGED: "return weights"},
+    "A checkpoint without wte raises KeyError; leave the head out, too, so that check_weights can say what is "
+    "missing.": {" if WTE in weights else {}": ""},
     "The head is always tied; a checkpoint's own head comes first.": {MERGED: "return weights | tied"},
     "The head is tied to wpe; it has the weights of wte.": {
         TIED: TIED.replace("weights[WTE]", 'weights["transformer.wpe.weight"]')
@@ -88,7 +87,7 @@ MISTAKES = {
     "Only .attn.bias is skipped; older checkpoints have .attn.masked_bias too.": {
         SKIP: 'if not name.endswith(".attn.bias")}'
     },
-    "An unknown tensor, such as score.weight, is dropped without a word; drop only the mask buffers, so that "
+    "An unknown tensor, such as score.weight, is silently dropped; drop only the mask buffers, so that "
     "check_weights can name it.": {
         KEPT: """\
 kept = {
@@ -110,13 +109,13 @@ kept = {
         KEPT: f"{LOOP}        if name.endswith(MASK_BUFFERS):\n            break\n        {STORE}",
         f"    {CONVERTED}\n": "",
     },
-    "convert_checkpoint keeps the names of the file; name_in_model says what they are in the model.": {
+    "convert_checkpoint keeps the file's names; name_in_model gives the model's.": {
         "{name_in_model(name): ": "{name: "
     },
-    "convert_checkpoint keeps the layout of the file; tensor_in_model returns that of the model.": {
+    "convert_checkpoint keeps the file's layout; tensor_in_model gives the model's.": {
         ": tensor_in_model(name, tensor) for": ": tensor for"
     },
-    "load_pretrained takes names and layout of the file; convert_checkpoint makes them those of the model.": {
+    "load_pretrained keeps the file's names and layout; convert_checkpoint turns them into the model's.": {
         READ: "weights = read_checkpoint(folder)"
     },
     "The weights are not checked before they are loaded, and MAX stops at the first that is missing; check_weights "
@@ -125,8 +124,8 @@ kept = {
         CHECK: "pass",
         LOAD: "model.load_state_dict(dict(model.parameters) | weights, strict=False)",
     },
-    "The model keeps its random weights; load_state_dict gives it those of the checkpoint.": {LOAD: "pass"},
-    "The weights are returned; give them to the model by load_state_dict, and return the model.": {
+    "The model keeps its random weights; load the checkpoint's with load_state_dict.": {LOAD: "pass"},
+    "The weights are returned; load them with load_state_dict, and return the model.": {
         f"{LOAD}\n    return model": "return weights"
     },
     "The model is not returned; load_state_dict changes it, and returns nothing.": {

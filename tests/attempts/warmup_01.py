@@ -28,11 +28,11 @@ MISTAKES = {
         SHIFTED: SHIFTED.replace("-1", "-2"),
         QUOTIENT: QUOTIENT.replace("-1", "-2"),
     },
-    "The softmax shares one weight among the whole array; every row sums to one by itself.": {
+    "The softmax runs over the whole array; every row must sum to 1 on its own.": {
         SHIFTED: "shifted = scores - scores.max()",
         QUOTIENT: "return exps / exps.sum()",
     },
-    "The largest score of the whole array is subtracted; take that of every row, or exp makes zeros of the others.": {
+    "The array's largest score is subtracted; subtract each row's own, or exp turns the other rows into zeros.": {
         SHIFTED: "shifted = scores - scores.max()",
     },
     "The row's mean is subtracted, and exp of a score far above it is infinite; subtract the row's largest.": {
@@ -43,17 +43,17 @@ MISTAKES = {
     },
     "exp of a large score is infinite: subtract the row's largest score first.": {EXPS: "exps = np.exp(scores)"},
     "The scores are divided by their sum without exp, which lets a weight be negative.": {EXPS: "exps = scores"},
-    "exp is taken, but nothing is divided by the row's sum.": {QUOTIENT: "return exps"},
-    "The row's sum has lost its axis, so it is divided along the wrong one: keepdims=True keeps it.": {
+    "exp is taken, but the result is not divided by the row's sum.": {QUOTIENT: "return exps"},
+    "The row's sum has lost its axis, so it divides along the wrong one: keepdims=True keeps it.": {
         QUOTIENT: "return exps / exps.sum(axis=-1)"
     },
-    "A row's largest score counts as -3,000 at least, so a row far below that becomes 0 / 0: subtract it as it is.": {
+    "A row's largest score is raised to -3,000, so a row far below that becomes 0 / 0: subtract it as it is.": {
         SHIFTED: "shifted = scores - np.maximum(scores.max(axis=-1, keepdims=True), -3000)"
     },
-    "A score of -inf is taken for -100, which is large beside a real score of -1000; leave it -inf.": {
+    "A score of -inf is replaced by -100, which is large beside a real score of -1000; leave it -inf.": {
         SHIFTED: f"scores = np.where(scores == -np.inf, -100.0, scores)\n    {SHIFTED}",
     },
-    "Weights made like the scores have their dtype: of scores that are whole numbers, only whole numbers are kept.": {
+    "The weights get the scores' dtype, so integer scores lose all fractions; return what the division gives.": {
         QUOTIENT: "weights = np.zeros_like(scores)\n    weights[...] = exps / exps.sum(axis=-1, keepdims=True)\n"
         "    return weights"
     },
@@ -67,7 +67,7 @@ MISTAKES = {
     "The weights are ignored: the context is the plain mean of the values.": {
         CONTEXT: "return (weights > -1) / weights.shape[-1] @ value"
     },
-    "The values weighted are not summed: every query needs one vector, not one for each key.": {
+    "The weighted values are not summed: every query needs one vector, not one for each key.": {
         CONTEXT: "return weights[..., None] * value[..., None, :, :]"
     },
     "There is no softmax: the scores themselves are used as weights.": {
@@ -82,10 +82,10 @@ MISTAKES = {
         WEIGHTS: "scores = attention_scores(x, x)\n    weights = np.exp(scores - scores.max())\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)",
     },
-    "The weights are returned; they still have to gather the vectors of x.": {
+    "The weights are returned; apply them to the vectors of x.": {
         "return context_vectors(weights, x)": "return weights"
     },
-    "The input is added to what was gathered; the residual connection comes in step 08.": {
+    "The input is added to the output; the residual connection comes in step 08.": {
         "return context_vectors(weights, x)": "return x + context_vectors(weights, x)"
     },
 }

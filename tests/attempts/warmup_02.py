@@ -6,7 +6,7 @@ WEIGH = "weights = softmax(scaled_scores(query, key))"
 GATHER = "return context_vectors(weights, value)"
 
 MISTAKES = {
-    "The matrices are transposed: they are [d_in, d_out], so x @ W is all.": {
+    "The matrices are transposed: they are [d_in, d_out], so it is x @ W.": {
         PROJECT: "return x @ W_query.T, x @ W_key.T, x @ W_value.T"
     },
     "The order is key, query, value; it must be query, key, value.": {
@@ -23,13 +23,13 @@ MISTAKES = {
     "Each is projected from the one before; all three come from x.": {
         PROJECT: "return x @ W_query, x @ W_query @ W_key, x @ W_query @ W_key @ W_value"
     },
-    "x is taken to have a batch, but one sequence may come alone; x @ W works for both.": {
+    "x is assumed to have a batch axis, but it may be a single sequence; x @ W works for both.": {
         PROJECT: 'return [np.einsum("bti,io->bto", x, matrix) for matrix in (W_query, W_key, W_value)]'
     },
-    "The results take the dtype of x: where x holds whole numbers, they lose their fractions. Return what @ gives.": {
+    "The results are cast to the dtype of x, so with an integer x they lose their fractions. Return what @ gives.": {
         PROJECT: "return [(x @ matrix).astype(x.dtype) for matrix in (W_query, W_key, W_value)]"
     },
-    "The scores are divided in place, which fails for whole numbers: write scores / ..., which makes a new array.": {
+    "The scores are divided in place, which fails for integers: write scores / ..., which makes a new array.": {
         f"return {SCALE}": "scores = attention_scores(query, key)\n    scores /= math.sqrt(key.shape[-1])\n"
         "    return scores"
     },
@@ -66,9 +66,9 @@ MISTAKES = {
         WEIGH: "scores = scaled_scores(query, key)\n    weights = np.exp(scores - scores.max())\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The weights gather x; they must gather the values.": {GATHER: "return context_vectors(weights, x)"},
-    "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
-    "The weights are returned; they still have to gather the values.": {GATHER: "return weights"},
+    "The weights are applied to x; apply them to the values.": {GATHER: "return context_vectors(weights, x)"},
+    "The weights are applied to the keys; apply them to the values.": {GATHER: "return context_vectors(weights, key)"},
+    "The weights are returned; apply them to the values.": {GATHER: "return weights"},
 }
 
 ALTERNATIVES = {

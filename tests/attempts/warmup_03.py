@@ -10,7 +10,7 @@ MISTAKES = {
     "The mask is transposed: every token looks at itself and the tokens after it instead of before.": {
         MASK: MASK.replace("tril", "triu")
     },
-    "The mask is upside down: True must stand where a token may look.": {MASK: "~" + MASK},
+    "The mask is inverted: it must be True where a token may look.": {MASK: "~" + MASK},
     "The mask is off by one: every token also looks at the one right after it.": {
         MASK: MASK.replace("bool))", "bool), k=1)")
     },
@@ -18,12 +18,12 @@ MISTAKES = {
     "Nothing is blocked: the mask is True everywhere.": {
         MASK: "np.ones((sequence_length, sequence_length), dtype=bool)"
     },
-    "The mask is of floats; make it of bool.": {MASK: "np.tril(np.ones((sequence_length, sequence_length)))"},
+    "The mask is of floats; it must be boolean.": {MASK: "np.tril(np.ones((sequence_length, sequence_length)))"},
     "Positions are counted in int8, which ends at 127; a text may be longer.": {
         MASK: "np.arange(sequence_length).astype(np.int8) <= np.arange(sequence_length).astype(np.int8)[:, None]"
     },
     "The mask is ignored.": {WHERE: "pass"},
-    "The mask is read the wrong way around: True is where a query may attend.": {
+    "The mask is read the wrong way around: True means that a query may attend.": {
         WHERE: "scores = np.where(mask, -np.inf, scores)"
     },
     "Blocked scores are 0, which still earns weight, exp(0) = 1; make them -inf.": {
@@ -32,7 +32,7 @@ MISTAKES = {
     "Blocked scores are -100, which is large beside a real score of -900; make them -inf.": {
         WHERE: "scores = np.where(mask, scores, -100.0)"
     },
-    "-100 is added to blocked scores, and one that is far larger stays the largest; make them -inf.": {
+    "-100 is added to blocked scores, but one that leads by more stays the largest; make them -inf.": {
         WHERE: "scores = scores + np.where(mask, 0.0, -100.0)"
     },
     "exp of a large score is infinite, and the row becomes NaN: use softmax, which subtracts each row's largest.": {
@@ -42,8 +42,8 @@ MISTAKES = {
     "row.": {
         SOFTMAX: "weights = np.exp(scores - scores.max())\n    return weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask before the "
-    "softmax.": {
+    "A hidden score can be the row's largest, which makes the visible ones 0 / 0: mask the scores, then find the "
+    "largest.": {
         "scores = scaled_scores(query, key)": "scores = scaled_scores(query, key)\n"
         "    scores = scores - scores.max(axis=-1, keepdims=True)",
         SOFTMAX: "weights = np.exp(scores)\n    return weights / weights.sum(axis=-1, keepdims=True)",
@@ -64,7 +64,7 @@ MISTAKES = {
     "The length is taken from axis 1, which is d_in where there is no batch; it is x.shape[-2].": {
         WEIGHTS_OF: "weights = attention_weights(query, key, causal_mask(x.shape[1]))"
     },
-    "The mask is transposed here: give causal_mask(seq) as it is.": {
+    "The mask is transposed here: pass causal_mask(seq) as it is.": {
         WEIGHTS_OF: "weights = attention_weights(query, key, causal_mask(x.shape[-2]).T)"
     },
     "The causal weights are computed without subtracting the row's largest score, and exp of a large one is infinite: "
@@ -72,7 +72,7 @@ MISTAKES = {
         WEIGHTS_OF: "weights = np.exp(scaled_scores(query, key)) * causal_mask(x.shape[-2])\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, key)"},
+    "The weights are applied to the keys; apply them to the values.": {GATHER: "return context_vectors(weights, key)"},
 }
 
 ALTERNATIVES = {

@@ -9,7 +9,7 @@ MERGE = """\
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])"""
 
 MISTAKES = {
-    "head_dim is a float; use whole-number division, //.": {SHARE: "return n_embd / n_head"},
+    "head_dim is a float; use integer division, //.": {SHARE: "return n_embd / n_head"},
     "head_dim is always 64; it must follow n_embd and n_head.": {SHARE: "return 64"},
     "The heads are cut by reshape alone: [batch, head, seq, head_dim] needs reshape to [batch, seq, head, head_dim], "
     "then a transpose.": {SPLIT: "    return x.reshape(*x.shape[:-2], n_head, x.shape[-2], width)"},
@@ -24,13 +24,13 @@ MISTAKES = {
     "head is in front of the batch: it belongs between batch and seq.": {
         SPLIT: "    return np.stack(np.split(x, n_head, axis=-1))"
     },
-    "The width of a head is divided here, so uneven heads end in an error of NumPy's; ask head_dim for it.": {
+    "The head's width is computed here, so uneven heads end in a NumPy error; call head_dim instead.": {
         "width = head_dim(x.shape[-1], n_head)": "width = x.shape[-1] // n_head"
     },
-    "The heads come in reverse order: head 0 takes the first channels.": {
+    "The heads come in reverse order; head 0 takes the first channels.": {
         SPLIT: SPLIT.replace("(heads, -3, -2)", "(heads[..., ::-1, :], -3, -2)")
     },
-    "The batch is taken for granted: axes 1 and 2 are others when there is none. Count the axes from the end.": {
+    "A batch axis is assumed; without one, axes 1 and 2 are different ones. Count the axes from the end.": {
         SPLIT: "    heads = x.reshape(*x.shape[:-1], n_head, width)\n    return np.swapaxes(heads, 1, 2)"
     },
     "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {

@@ -38,16 +38,16 @@ MISTAKES = {
     "The tokens are cut into three; cut the channels, the last axis.": {
         CUT: "    query, key, value = np.array_split(x @ W_qkv, 3, axis=-2)\n    return query, key, value"
     },
-    "The channels are taken for axis 2, which one sequence without a batch does not have; they are the last axis.": {
+    "The channels are assumed to be axis 2, which a sequence without a batch lacks; they are the last axis.": {
         CUT: CUT.replace("axis=-1", "axis=2")
     },
-    "What was multiplied is not cut: return query, key and value apart.": {
+    "The product is not cut: return query, key and value separately.": {
         CUT: "    joined = x @ W_qkv\n    return joined"
     },
     "The whole width is one head: query, key and value are not split into heads.": {
         SPLIT: "query, key, value = (split_heads(part, 1) for part in project_fused(x, W_qkv))"
     },
-    "The number of heads is written into the code; use n_head.": {
+    "The number of heads is hard-coded; use n_head.": {
         SPLIT: "query, key, value = (split_heads(part, 3) for part in project_fused(x, W_qkv))"
     },
     "The heads are cut by reshape alone; split_heads also brings head in front of seq.": {
@@ -63,17 +63,17 @@ MISTAKES = {
         SPLIT: "mixed = split_heads(x, n_head).reshape(x.shape)\n"
         "    query, key, value = (split_heads(part, n_head) for part in project_fused(mixed, W_qkv))"
     },
-    "Uneven heads end in an error of NumPy's; let split_heads refuse them, which names both numbers.": {
+    "Uneven heads end in a NumPy error; call split_heads, whose ValueError names both numbers.": {
         SPLIT: "query, key, value = (\n"
         "        np.swapaxes(part.reshape(*x.shape[:-1], n_head, x.shape[-1] // n_head), -3, -2)\n"
         "        for part in project_fused(x, W_qkv)\n    )"
     },
     "Query and key are swapped in the scores.": {WEIGH: "weights = attention_weights(key, query, mask)"},
     "The mask is ignored: give it to attention_weights.": {WEIGH: "weights = attention_weights(query, key)"},
-    "The mask is read the wrong way around: True is where a token may attend.": {
+    "The mask is read the wrong way around: True means that a token may attend.": {
         WEIGH: "weights = attention_weights(query, key, None if mask is None else ~mask)"
     },
-    "The mask is transposed: its row is the token that looks.": {
+    "The mask is transposed: its rows are the queries.": {
         WEIGH: "weights = attention_weights(query, key, None if mask is None else mask.T)"
     },
     "The mask is always the causal one; use the one that is given, or none.": {
@@ -101,13 +101,13 @@ MISTAKES = {
         "    weights = np.exp(scores - scores.max())\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The weights gather the keys; they must gather the values.": {MERGE: MERGE.replace("value", "key")},
+    "The weights are applied to the keys; apply them to the values.": {MERGE: MERGE.replace("value", "key")},
     "The heads are merged without being transposed back: merge_heads brings seq in front of head first.": {
         MERGE: "merged = context_vectors(weights, value).reshape(x.shape)"
     },
     "W_o is not applied: the heads lie side by side but are never mixed.": {MIX: "return merged"},
     "W_o is transposed: it is merged @ W_o.": {MIX: "return merged @ W_o.T"},
-    "An output made like x has its dtype: where x holds whole numbers, it keeps nothing else. Return what @ gives.": {
+    "The output gets the dtype of x, so with an integer x it loses its fractions. Return what @ gives.": {
         MIX: "out = np.empty_like(x)\n    out[...] = merged @ W_o\n    return out"
     },
     "The input is added to the output; the residual connection comes in step 08.": {MIX: "return x + merged @ W_o"},
@@ -116,10 +116,10 @@ MISTAKES = {
     "The biases are counted where there are none.": {BIASES: "biases = 4 * n_embd"},
     "The biases are left out: there is one for each column of W_qkv and of W_o.": {RETURN: "return weights"},
     "The bias of the output projection is not counted: it has n_embd.": {BIASES: BIASES.replace("4", "3")},
-    "There is one bias for each number of W_qkv and W_o; there is one for each of their columns.": {
+    "A bias is counted for each number of W_qkv and W_o; there is one for each column.": {
         RETURN: "return weights + weights if bias else weights"
     },
-    "The count is a float; make it a whole number.": {RETURN: "return float(weights + biases)"},
+    "The count is a float; it must be an integer.": {RETURN: "return float(weights + biases)"},
 }
 
 ALTERNATIVES = {

@@ -28,14 +28,14 @@ ENCODE_WORD = f"{BYTES_OF_WORD}    {WHILE}\n        {FIRST}\n        {MERGE_FIRS
 TEXT = 'return b"".join(pieces[token] for token in ids).decode("utf-8", errors="replace")'
 
 MISTAKES = {
-    "Pairs are counted without overlap; count each id together with the next, also with one that was counted before.": {
+    "Pairs are counted without overlap; pair each id with the next, even if it is in a pair already.": {
         COUNT: "return dict(Counter(zip(ids[::2], ids[1::2])))"
     },
     "Every pair counts once; count how often it occurs.": {COUNT: "return dict.fromkeys(pairwise(ids), 1)"},
     "A pair and its reverse are counted together; (1, 2) is not (2, 1).": {
         COUNT: "return dict(Counter((min(pair), max(pair)) for pair in pairwise(ids)))"
     },
-    "The pairs are turned around; the left neighbor comes first.": {
+    "The pairs are reversed; the left neighbor comes first.": {
         COUNT: "return dict(Counter((right, left) for left, right in pairwise(ids)))"
     },
     "The last pair is not counted.": {COUNT: "return dict(Counter(pairwise(ids[:-1])))"},
@@ -47,7 +47,7 @@ MISTAKES = {
     "All pairs of ids are counted; count those of neighbors.": {
         COUNT: "return Counter((first, second) for i, first in enumerate(ids) for second in ids[i + 1 :])"
     },
-    "The second id of a pair is kept in the result: behind new_id, move on by two.": {GO_ON: "i += 1"},
+    "The second id of a pair is kept in the result: after new_id, move on by two.": {GO_ON: "i += 1"},
     "The second id of a pair is looked at again, and the last id is lost: move on by two after a pair, up to the "
     "end.": {
         MERGED: MERGED.replace("len(ids):", "len(ids) - 1:"),
@@ -61,7 +61,7 @@ MISTAKES = {
         "    merged, i = backwards, 0\n    while i < len(ids):",
         RETURN_MERGED: "return merged[::-1]\n",
     },
-    "The list that came in is changed: put the ids into a new list.": {
+    "The caller's list is changed: put the ids into a new list.": {
         MERGED: "merged, i = ids, 0\n    while i < len(ids):",
         APPEND: "ids[i : i + (2 if is_pair else 1)] = [new_id if is_pair else ids[i]]",
         GO_ON: "i += 1",
@@ -76,7 +76,7 @@ MISTAKES = {
     "The reversed pair is merged too; (1, 2) is not (2, 1).": {
         IS_PAIR: "is_pair = tuple(ids[i : i + 2]) in (pair, pair[::-1])"
     },
-    "merge calls itself once more for every id, which is too deep for a word of 3,000; merge in a loop.": {
+    "merge calls itself for every id, which is too deep for a word of 3,000; use a loop.": {
         f"    {MERGED}\n        {IS_PAIR}\n        {APPEND}\n        {GO_ON}\n    {RETURN_MERGED}": """\
     if not ids:
         return []
@@ -89,7 +89,7 @@ MISTAKES = {
         APPEND: "merged.extend([*pair, new_id] if is_pair else [ids[i]])"
     },
     "The pair is removed, and new_id is missing.": {APPEND: "merged.extend([] if is_pair else [ids[i]])"},
-    "The count of a pair in one word hides that in the words before: add the counts up.": {
+    "A word's counts replace those of the words before: add them up.": {
         COUNTS: COUNTS.replace("counts.update(count_pairs(ids))", "counts = {**counts, **count_pairs(ids)}")
     },
     "A pair counts once for each word that has it; add up how often it occurs.": {
@@ -98,14 +98,14 @@ MISTAKES = {
     "Only the first word is looked at; add up the counts of all words.": {
         COUNTS: COUNTS.replace("in id_lists:", "in id_lists[:1]:")
     },
-    "All words are put into one list, so that pairs reach from one word to the next.": {
+    "All words are put into one list, so pairs cross from one word into the next.": {
         COUNTS: "    counts = count_pairs([token for ids in id_lists for token in ids])\n"
     },
     "The rarest pair is taken; take the most frequent one.": {MOST: MOST.replace("-counts", "counts")},
     "Of equally frequent pairs, the one seen first is taken; take the one with the smallest ids.": {
         MOST: "return max(counts, key=lambda pair: counts[pair], default=None)"
     },
-    "Of equally frequent pairs, the one seen first is taken, and no pair at all is an error; compare the pairs too.": {
+    "Of equally frequent pairs, the first seen is taken, and having none is an error; compare the pairs too.": {
         MOST: "return max(counts, key=counts.get)"
     },
     "Of equally frequent pairs, the one with the largest ids is taken; take the one with the smallest.": {
@@ -117,12 +117,12 @@ MISTAKES = {
     "The pair with the smallest ids is taken, however rare it is; the count comes first.": {
         MOST: "return min(counts, default=None)"
     },
-    "No pair at all is an error; return None.": {MOST: MOST.replace(", default=None", "")},
+    "Without any pair, it raises an error; return None.": {MOST: MOST.replace(", default=None", "")},
     "The pair comes with its count; return the pair alone.": {
         MOST: "pair = min(counts, key=lambda pair: (-counts[pair], pair), default=None)\n"
         "    return (pair, counts[pair]) if pair else None"
     },
-    "The text is not cut into words, so that merges join them: begin with byte_ids of each of words(text).": {
+    "The text is not cut into words, so merges join them: start from byte_ids of each word in words(text).": {
         ID_LISTS: "id_lists = [byte_ids(text)]"
     },
     "The text is cut at spaces, which are lost; take words(text), in which a space belongs to the word after it.": {
@@ -131,7 +131,7 @@ MISTAKES = {
     "Each word counts once, however often the text has it.": {
         ID_LISTS: "id_lists = [byte_ids(word) for word in dict.fromkeys(words(text))]"
     },
-    "The new ids begin at 0, which are those of bytes; they begin at 256.": {NEW_IDS: "range(n_merges)"},
+    "The new ids begin at 0, but 0 to 255 are the bytes; begin at 256.": {NEW_IDS: "range(n_merges)"},
     "The new ids begin at 257; the last byte has 255, so 256 is free.": {NEW_IDS: "range(257, 257 + n_merges)"},
     "One merge too few is learned.": {NEW_IDS: "range(256, 255 + n_merges)"},
     "One merge too many is learned.": {NEW_IDS: "range(256, 257 + n_merges)"},
@@ -154,10 +154,10 @@ MISTAKES = {
     "The table is the wrong way around; its keys must be the pairs, and its values the new ids.": {
         KEEP: "merges[new_id] = pair"
     },
-    "The pair that stands furthest left is merged first; merge the one that was learned first, wherever it stands.": {
+    "The leftmost pair is merged first; merge the one that was learned first, wherever it stands.": {
         FIRST: "first = known[0]"
     },
-    "The pair that stands furthest right is merged first; merge the one that was learned first, wherever it stands.": {
+    "The rightmost pair is merged first; merge the one that was learned first, wherever it stands.": {
         FIRST: "first = known[-1]"
     },
     "The pair that is most frequent in the word is merged first; merge the one that was learned first.": {
@@ -186,7 +186,7 @@ MISTAKES = {
     "The bytes keep their own values; byte_ids gives them GPT-2's ids.": {
         BYTES_OF_WORD: '    ids = list(word.encode("utf-8"))\n'
     },
-    "Characters are taken for bytes: outside ASCII, a character has several bytes. byte_ids(word) gives their ids.": {
+    "Characters are taken for bytes, but outside ASCII, one has several bytes. byte_ids(word) gives their ids.": {
         BYTES_OF_WORD: "    ids = [BYTES.index(ord(letter) & 255) for letter in word]\n"
     },
     "Each token is decoded alone, which breaks characters of several tokens; join the bytes first, then decode.": {
@@ -195,10 +195,10 @@ MISTAKES = {
     "Each token is decoded alone, where half a character is an error; join the bytes first, then decode.": {
         TEXT: 'return "".join(pieces[token].decode("utf-8") for token in ids)'
     },
-    'Bytes that are no character are an error; decode with errors="replace".': {
+    'Bytes that form no character raise an error; decode with errors="replace".': {
         TEXT: TEXT.replace(', errors="replace"', "")
     },
-    'Bytes that are no character are left out; decode with errors="replace".': {
+    'Bytes that form no character are left out; decode with errors="replace".': {
         TEXT: TEXT.replace("replace", "ignore")
     },
     "The bytes are decoded as Latin-1, one character for each; they are UTF-8.": {
@@ -206,7 +206,7 @@ MISTAKES = {
     },
     "The bytes are decoded as ASCII; they are UTF-8.": {TEXT: TEXT.replace("utf-8", "ascii")},
     "The tokens are joined by spaces; a token holds its own space.": {TEXT: TEXT.replace('b""', 'b" "')},
-    "The text comes as bytes: decode them.": {TEXT: 'return b"".join(pieces[token] for token in ids)'},
+    "The result is bytes; decode them.": {TEXT: 'return b"".join(pieces[token] for token in ids)'},
 }
 
 ALTERNATIVES = {

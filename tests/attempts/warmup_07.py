@@ -23,7 +23,7 @@ MISTAKES = {
     "Positions are one too large: the first free slot is cache.length.": {
         COUNT_ON: "return np.arange(cache.length, total) + 1"
     },
-    "Positions are one too small: the last token of the past has the first of them already.": {
+    "Positions are one too small: the first of them belongs to the last token of the past.": {
         COUNT_ON: "return np.arange(cache.length, total) - 1"
     },
     "Positions are counted from the end of the buffer; it is filled from the front.": {
@@ -35,10 +35,10 @@ MISTAKES = {
     "Only the last position is returned; there is one for each of the next tokens.": {
         COUNT_ON: "return np.arange(total - 1, total)"
     },
-    "Positions are floats, which no slot has for a number; make them whole.": {
+    "Positions are floats, which cannot index slots; they must be integers.": {
         COUNT_ON: "return np.linspace(cache.length, total - 1, sequence_length)"
     },
-    "No positions at all are floats, since np.array of an empty list has that type; use np.arange.": {
+    "For no tokens, the positions are floats, since np.array([]) is; use np.arange.": {
         COUNT_ON: "return np.array([cache.length + i for i in range(sequence_length)])"
     },
     "Positions are int8, which ends at 127; a text may be longer.": {
@@ -53,7 +53,7 @@ MISTAKES = {
     "A slice is returned; np.arange makes an array of the positions themselves.": {
         COUNT_ON: "return slice(cache.length, total)"
     },
-    "To ask takes the positions already: leave it to append to count.": {
+    "Asking for positions already counts the tokens; leave that to append.": {
         COUNT_ON: "cache.length = total\n    return np.arange(total - sequence_length, total)"
     },
     "Every append begins at slot 0 and overwrites the past; begin at the next position.": {
@@ -98,15 +98,15 @@ MISTAKES = {
     "cache.length is set to the number of new tokens; add them to those before.": {
         COUNTED: "cache.length = len(positions)"
     },
-    "The tokens are counted before they ask for their slots, which leaves a gap as long as they are.": {
+    "The tokens are counted before their slots are taken, which leaves a gap of their length.": {
         TAKE: f"cache.length += key.shape[-2]\n    {TAKE}",
         COUNTED: "pass",
     },
-    "A new cache is returned, and the given one is left as it was; change the one that is given.": {
+    "A new cache is returned, and the one passed in stays as it was; change that one.": {
         TAKE: f"cache = Cache(cache.keys.copy(), cache.values.copy(), cache.length)\n    {TAKE}",
         COUNTED: f"{COUNTED}\n    return cache",
     },
-    "The buffers grow: the new tokens are joined behind all slots, the free ones too. Write into the free slots.": {
+    "The buffers grow: the new tokens are appended after all slots, free ones too. Write into the free slots.": {
         KEYS_IN: "cache.keys = np.concatenate([cache.keys, key], axis=-2)",
         VALUES_IN: "cache.values = np.concatenate([cache.values, value], axis=-2)",
     },
@@ -120,7 +120,7 @@ MISTAKES = {
         KEYS_IN: "cache.keys = np.concatenate([cache.keys, key], axis=-2)[..., len(positions) :, :]",
         VALUES_IN: "cache.values = np.concatenate([cache.values, value], axis=-2)[..., len(positions) :, :]",
     },
-    "Tokens that do not fit are dropped without a word; next_positions refuses them.": {
+    "Tokens that do not fit are silently dropped; next_positions refuses them.": {
         TAKE: "positions = np.arange(cache.length, min(cache.length + key.shape[-2], cache.capacity))",
         KEYS_IN: "cache.keys[..., positions, :] = key[..., : len(positions), :]",
         VALUES_IN: "cache.values[..., positions, :] = value[..., : len(positions), :]",
@@ -131,13 +131,13 @@ MISTAKES = {
     "The mask has the first rows of all tokens' mask, which hide the past; the new tokens have the last rows.": {
         MASK: "return causal_mask(past + sequence_length)[:sequence_length]"
     },
-    "The mask is the square one of the new tokens: there must be a column for each token of the past too.": {
+    "The mask covers the new tokens alone; it needs a column for each token of the past, too.": {
         MASK: "return causal_mask(sequence_length)"
     },
     "The past is hidden: its columns must be True, in front of the square mask of the new tokens.": {
         MASK: "return np.pad(causal_mask(sequence_length), ((0, 0), (past, 0)))"
     },
-    "The columns of the past stand behind those of the new tokens; the past comes first.": {
+    "The columns of the past come after those of the new tokens; the past comes first.": {
         MASK: "return np.pad(causal_mask(sequence_length), ((0, 0), (0, past)), constant_values=True)"
     },
     "Nothing is hidden: a new token also looks at the new ones after it.": {
@@ -153,17 +153,15 @@ MISTAKES = {
         MASK: "positions = np.arange(past + sequence_length).astype(np.int8)\n"
         "    return positions <= positions[past:, None]"
     },
-    "All tokens have a row; only the new ones have.": {MASK: "return causal_mask(past + sequence_length)"},
+    "Every token has a row; only the new ones need one.": {MASK: "return causal_mask(past + sequence_length)"},
     "The mask is cut along its columns: keep the last rows, and all columns.": {
         MASK: "return causal_mask(past + sequence_length)[:, past:]"
     },
-    "The mask is transposed: a row is a token that looks.": {
-        MASK: "return causal_mask(past + sequence_length)[past:].T"
-    },
-    "The mask is upside down: True must stand where a token may look.": {
+    "The mask is transposed: its rows are the queries.": {MASK: "return causal_mask(past + sequence_length)[past:].T"},
+    "The mask is inverted: it must be True where a token may look.": {
         MASK: "return ~causal_mask(past + sequence_length)[past:]"
     },
-    "The mask is of numbers to add; make it of bool, True where a token may look.": {
+    "The mask holds numbers to add; it must be boolean, True where a token may look.": {
         MASK: "return np.where(causal_mask(past + sequence_length)[past:], 0.0, -np.inf)"
     },
     "The whole buffer is read as if it were full; only the first cache.length slots hold tokens.": {
@@ -179,7 +177,7 @@ MISTAKES = {
     "There is no mask: a new token also looks at the new ones after it.": {
         WEIGH: "weights = attention_weights(query, keys)"
     },
-    "The past is cache.length less the new tokens, which are in the cache already.": {
+    "The past is cache.length minus the new tokens, which are in the cache already.": {
         WEIGH: WEIGH.replace("past))", "cache.length))")
     },
     "The arguments of mask_with_past are swapped: the new tokens come first, then the past.": {
@@ -204,7 +202,7 @@ MISTAKES = {
         READ_KEYS: "values = cache.keys[..., : cache.length, :]",
         READ_VALUES: "keys = cache.values[..., : cache.length, :]",
     },
-    "The weights gather the keys; they must gather the values.": {GATHER: "return context_vectors(weights, keys)"},
+    "The weights are applied to the keys; apply them to the values.": {GATHER: "return context_vectors(weights, keys)"},
     "The scores are not scaled: divide by the square root of head_dim, as attention_weights does.": {
         WEIGH: WEIGH.replace("query,", "query * query.shape[-1] ** 0.5,")
     },
@@ -217,19 +215,19 @@ MISTAKES = {
         "    weights = np.exp(np.where(mask_with_past(sequence_length, past), scores, -np.inf))\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The row's largest score is sought among the hidden ones too, and those that count become 0 / 0: mask the scores "
-    "first.": {
+    "A hidden score can be the row's largest, which makes the visible ones 0 / 0: mask the scores, then find the "
+    "largest.": {
         WEIGH: "scores = query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5\n"
         "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask_with_past(sequence_length, past)\n"
         "    weights = weights / weights.sum(axis=-1, keepdims=True)"
     },
-    "The softmax runs over the queries; each query shares out its own weight, over the keys.": {
+    "The softmax runs over the queries; it must run over the keys, the last axis.": {
         WEIGH: "powers = np.exp(query @ np.swapaxes(keys, -2, -1) / query.shape[-1] ** 0.5)\n"
         "    powers = powers * mask_with_past(sequence_length, past)\n"
         "    weights = powers / np.maximum(powers.sum(axis=-2, keepdims=True), 1e-300)"
     },
     "Attending counts the tokens again; only append counts.": {WEIGH: f"{WEIGH}\n    cache.length += sequence_length"},
-    "What was read is freed: the cache must keep it for the tokens to come.": {
+    "The slots are freed after reading: the cache must keep them for later tokens.": {
         WEIGH: f"{WEIGH}\n    cache.length = past"
     },
     "The new tokens attend before they are appended: their own keys and values are missing.": {
@@ -237,23 +235,23 @@ MISTAKES = {
         "    return merge_heads(found) @ W_o"
     },
     "Nothing is appended: the keys and values of the new tokens are lost.": {APPEND: ""},
-    "append returns nothing: it changes the cache that it is given, which stays the one to use.": {
+    "append returns nothing: it changes the cache in place, so keep using that one.": {
         APPEND: "    cache = append(cache, key, value)\n"
     },
     "The queries are cached in place of the keys: append(cache, key, value).": {
         APPEND: "    append(cache, query, value)\n"
     },
-    "Keys and values are swapped in the call of append.": {APPEND: "    append(cache, value, key)\n"},
+    "Keys and values are swapped in the call to append.": {APPEND: "    append(cache, value, key)\n"},
     "The tokens are appended twice.": {APPEND: APPEND * 2},
     "The cache is not read: the new tokens attend among themselves.": {
         MERGE: "weights = attention_weights(query, key, causal_mask(x.shape[-2]))\n"
         "    return merge_heads(context_vectors(weights, value)) @ W_o"
     },
-    "Every call begins with a cache of its own; use the one that is given.": {
+    "Every call begins with a new cache; use the one passed in.": {
         APPEND: "    cache = Cache(np.zeros_like(cache.keys), np.zeros_like(cache.values))\n"
         "    append(cache, key, value)\n"
     },
-    "The number of heads is written into the code; use cache.n_head.": {SPLIT: SPLIT.replace("cache.n_head", "3")},
+    "The number of heads is hard-coded; use cache.n_head.": {SPLIT: SPLIT.replace("cache.n_head", "3")},
     "The heads are cut by reshape alone; split_heads also brings head in front of seq.": {
         SPLIT: "shape = (len(x), cache.n_head, x.shape[1], -1)\n"
         "    query, key, value = (part.reshape(shape) for part in project_fused(x, W_qkv))"
@@ -290,32 +288,32 @@ MISTAKES = {
     "Old tokens are counted as if they were projected again; the cache has their keys and values.": {
         MULTIPLY: "return total * 4 * n_embd**2 + sequence_length * 2 * n_embd * total"
     },
-    "The scores are counted, and the gathering of the values is not: it takes as many again.": {
+    "Only the scores are counted; weighting the values takes as many multiplications again.": {
         MULTIPLY: MULTIPLY.replace("2 * n_embd *", "n_embd *")
     },
     "The past is not counted: every new token is compared with it.": {ALL: "    total = sequence_length\n"},
     "The new tokens are not counted among those that are compared: a token looks at itself too.": {
         ALL: "    total = past\n"
     },
-    "Every call is counted as that of one token; multiply by sequence_length.": {
+    "Every call is counted as one token; multiply by sequence_length.": {
         MULTIPLY: "return 4 * n_embd**2 + 2 * n_embd * total"
     },
     "Hidden pairs are left out; their scores are computed too, before the mask hides them.": {
         MULTIPLY: "seen = sequence_length * past + sequence_length * (sequence_length + 1) // 2\n"
         "    return sequence_length * 4 * n_embd**2 + 2 * n_embd * seen"
     },
-    "The new tokens are left out of one product: each of them has 2 n_embd for each token in all, old or new.": {
+    "The number of new tokens is missing from one term: each takes 2 n_embd for each token, old or new.": {
         MULTIPLY: "return sequence_length * 4 * n_embd**2 + 2 * n_embd * total"
     },
-    "The new tokens are left out of one product: each of them has 4 n_embd² for the matrices.": {
+    "The number of new tokens is missing from one term: each takes 4 n_embd² for the matrices.": {
         MULTIPLY: "return 4 * n_embd**2 + sequence_length * 2 * n_embd * total"
     },
-    "n_embd is missing in one product: a score takes n_embd multiplications, and so does a weighted value.": {
+    "n_embd is missing from one term: a score takes n_embd multiplications, and so does a weighted value.": {
         MULTIPLY: MULTIPLY.replace("2 * n_embd *", "2 *")
     },
     "n_embd is not squared: W_qkv and W_o have 4 n_embd² numbers.": {MULTIPLY: MULTIPLY.replace("n_embd**2", "n_embd")},
     "Additions are counted too; count multiplications alone.": {MULTIPLY: MULTIPLY.replace("return", "return 2 *")},
-    "The count is a float; make it a whole number.": {MULTIPLY: MULTIPLY.replace("return", "return 1.0 *")},
+    "The count is a float; it must be an integer.": {MULTIPLY: MULTIPLY.replace("return", "return 1.0 *")},
 }
 
 ALTERNATIVES = {

@@ -105,7 +105,7 @@ MISTAKES = {
         LOSS: "powers = np.exp(logits)\n"
         "    return (powers / powers.sum(axis=-1, keepdims=True) - one_hot) / labels.size"
     },
-    "It stops at the probabilities: -y / p is their gradient, and p - y that of the logits.": {
+    "It stops at the probabilities: -y / p is their gradient; the logits' gradient is p - y.": {
         LOSS: "return -one_hot / softmax(logits) / labels.size"
     },
     "The caller's logits are changed in place; make a new array.": {
@@ -123,7 +123,7 @@ MISTAKES = {
     "The gradient of right is summed over the batch; here every product has a right factor of its own.": {
         BY_RIGHT: f"({BY_RIGHT}).sum(axis=tuple(range(grad.ndim - 2)))"
     },
-    "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights times grad.": {
+    "The row's sum is missing: a weight grows only at the others' expense. Subtract the sum of weights * grad.": {
         BEYOND: "return weights * grad"
     },
     "The sum runs over the queries; it must run over the keys, the last axis.": {MEAN: MEAN.replace("-1", "-2")},
@@ -218,7 +218,7 @@ MISTAKES = {
     "softmax_backward is given grad; give it the gradient of the weights.": {
         SCORES: SCORES.replace("(grad_weights, weights)", "(grad, weights)")
     },
-    "The factors are swapped: what was gathered is weights @ value.": {
+    "The factors are swapped: the output is weights @ value.": {
         GATHERED: "grad_value, grad_weights = matmul_backward(grad, value, weights)"
     },
     "The gradients of query and key are swapped: they come in the order query, key, value.": {

@@ -50,7 +50,7 @@ MESSAGES = {
         "s07",
         {"= config.n_head\n": "= 12\n", "key, mask) @ value": "key, mask) @ key"},
         {"_attn", "_split_heads"},
-        ["_attn: The weights are multiplied with the keys", "write: self.num_heads = config.n_head"],
+        ["_attn: The weights are applied to the keys", "write: self.num_heads = config.n_head"],
     ),
     "a mistake in a file whose functions have the source tutorial's signatures": (
         "s07",

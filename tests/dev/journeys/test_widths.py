@@ -10,7 +10,7 @@ from checker.session.printer import Printer
 from cli.grading import Grade, print_grade
 from tests.dev.terminal import Terminal
 
-SENTENCE = "Every query meets every key, in every sequence of a batch and with more keys than queries."
+SENTENCE = "Every query is scored against every key, in each sequence of a batch, and with more keys than queries."
 ABOUT = "attention_backward_of_all"
 WIDTHS = (12, 20, 30, 44, 60, 110)
 
