@@ -84,7 +84,7 @@ def weights_under(mask, scores):
 
 @about("cache_mask")
 def test_mask(step):
-    """A new token may look at all tokens before it and at itself, not at those after it, nor at padding."""
+    """A new token may look at itself and at all tokens before it, but not at later ones or at padding."""
     for sequence_length, total, padding in ((3, 7, (0, 0)), (3, 7, (2, 0)), (1, 7, (0, 5)), (7, 7, (0, 0))):
         blocked = np.where(np.arange(total) < np.array(padding)[:, None], PADDED, 0).astype(np.float32)
         mask = run(lambda blocked, length=sequence_length: step.cache_mask(length, blocked), blocked)
@@ -108,7 +108,7 @@ def test_mask(step):
 
 @about("cache_mask")
 def test_a_row_of_padding_stays_finite(step):
-    """A row that is padding has weights too, though nobody looks at it: 0/0 would spread through the cache."""
+    """A row of padding gets weights, too, though nothing looks at it: 0/0 would spread through the cache."""
     blocked = np.where(np.arange(5) < np.array([[2], [0]]), PADDED, 0).astype(np.float32)
     mask = np.broadcast_to(array(run(lambda blocked: step.cache_mask(5, blocked), blocked)), (2, 1, 5, 5))
     require(bool(np.isfinite(mask.max(axis=-1)).all()), "A row of padding is masked everywhere with minus infinity.")
@@ -122,7 +122,7 @@ def attended(step, attention, block_cache, hidden_states):
 
 @about("cached_attention")
 def test_attention_of_the_last_tokens(step, attention, reference):
-    """Shown the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's numbers for them."""
+    """Given the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's outputs for them."""
     keys, values = KEYS.copy(), VALUES.copy()
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     keys, values = tensor(keys), tensor(values)
@@ -132,7 +132,7 @@ def test_attention_of_the_last_tokens(step, attention, reference):
 
 @about("cached_attention")
 def test_what_is_cached(step, attention, reference):
-    """Keys and values of the new tokens are left in the cache, split into heads, behind those before."""
+    """It stores the new tokens' keys and values in the cache, split into heads, after the earlier ones."""
     keys, values = tensor(KEYS), tensor(VALUES)  # other sequences than above: nothing is kept of another call
     array(attended(step, attention, (keys, values), reference["hidden_states"][::-1, 4:]))
     for name, buffer, before in (("keys", keys, KEYS), ("values", values, VALUES)):
@@ -143,7 +143,7 @@ def test_what_is_cached(step, attention, reference):
 
 @about("forward")
 def test_one_token(step, shallow, config, reference):
-    """Shown one token after five that are in the cache, it returns Hugging Face's logits: [batch, 1, vocab]."""
+    """Given one token after five in the cache, it returns Hugging Face's logits: [batch, 1, vocab]."""
     cache = cache_with(replace(config, n_layer=2), 2, reference["past"])
     logits = show(step.CachedGPT2(shallow), cache, reference["input"][:, 5:6], past=5)
     equal(logits, reference["next"], LOGITS, what="the logits after 6 tokens")
@@ -151,7 +151,7 @@ def test_one_token(step, shallow, config, reference):
 
 @about("forward")
 def test_several_tokens_and_different_lengths(step, shallow, config, reference):
-    """A batch of prompts of 3 and 6 tokens, then one token, then three at once: the logits are Hugging Face's."""
+    """A batch with prompts of 3 and 6 tokens, then one token, then three at once: the logits match Hugging Face's."""
     cached, cache = step.CachedGPT2(shallow), cache_with(replace(config, n_layer=2), 2)
     tokens, wanted, padding = reference["padded_tokens"], reference["shallow_logits"], (3, 0)
     prompts = np.stack([np.pad(reference["short_input"], (3, 0)), reference["long_input"]])
@@ -165,7 +165,7 @@ def test_several_tokens_and_different_lengths(step, shallow, config, reference):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights, and prompts of random lengths are right as well."""
+    """A new random configuration, weights, and prompts of random lengths work as well."""
     config = replace(GPT2Config(**draw.settings()), n_layer=1)  # the recorded models have more
     draw.drawn["n_layer"] = config.n_layer
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
@@ -206,7 +206,7 @@ ASKED = (
 
 @about("cached_prefix_length")
 def test_what_need_not_run(step):
-    """All tokens before the first new one are counted, and the last is not among them: it runs, for its logits."""
+    """All tokens before the first new one are counted, but never the last: it has to run, for its logits."""
     found = [step.cached_prefix_length(cached.copy(), asked.copy()) for cached, asked, _ in ASKED]
     for (cached, asked, wanted), past in zip(ASKED, found, strict=True):
         require(isinstance(past, int | np.integer), f"cached_prefix_length returns {past!r}: return an integer.", found)

@@ -157,7 +157,7 @@ def wanted(logits, held):
 
 @about("ragged_positions")
 def test_positions(step):
-    """Every token knows its position in its own request, counting those that the cache holds already."""
+    """Every token gets its position in its own request, counting the tokens already in the cache."""
 
     def right(batch):
         counts, held = batch
@@ -200,7 +200,7 @@ def test_what_is_stored(step, config, attention, alone):
 
 @about("paged_attention")
 def test_paged_attention(step, config, attention, alone):
-    """Token by token or many at once, requests of different lengths get what Hugging Face returns for each alone."""
+    """Token by token or many at once, requests of different lengths each get Hugging Face's output for it alone."""
     cache = PlainCache(config, 2)
     for counts in ((4, 2), (1, 1), (2, 3)):
         cache.begin(counts)
@@ -212,7 +212,7 @@ def test_paged_attention(step, config, attention, alone):
 
 @about("forward")
 def test_a_first_call(model, config, whole):
-    """A batch of prompts of different lengths has the logits that Hugging Face has for each alone."""
+    """In a batch of prompts of different lengths, each gets Hugging Face's logits for it alone."""
     cache = PlainCache(config)
     logits = call(model, cache, whole["full_input"], CALLS[0])
     equal(logits, wanted(whole["full_output"], cache.held), VOCAB_AXES, what="forward(prompts)")
@@ -230,7 +230,7 @@ def test_later_calls(model, config, whole):
 @pytest.mark.drawn
 @about("forward")
 def test_other_numbers(step, answer, draw):
-    """A new random configuration, weights, and requests of random lengths are right as well."""
+    """A new random configuration, weights, and requests of random lengths work as well."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
     batch = draw.whole("requests", 1, 4)

@@ -57,7 +57,7 @@ def test_log_softmax(step, reference):
 
 @about("log_softmax")
 def test_a_constant_changes_nothing(step):
-    """A constant added to all logits of a position changes nothing: 3 or 10000, a different one at each position."""
+    """Adding a constant to all logits of a position changes nothing: 3 or 10000, different at each position."""
     logits = np.round(SOME_LOGITS * 64) / 64  # so that adding a constant loses no digit
     constants = np.array([[-1e4, -200, 0, 1e4], [200, 1e4, -1e4, 3]], np.float32)[..., None]
     exact = logits.astype(np.float64)
@@ -68,7 +68,7 @@ def test_a_constant_changes_nothing(step):
 
 @about("log_softmax")
 def test_large_logits(step):
-    """Logits of 10000 and more, either sign, give finite numbers, and the right ones: near 0 for a likely token."""
+    """Logits of 10000 and more, of either sign, give the right finite numbers: near 0 for a likely token."""
     logits = np.array([[[1e4, 0, -1e4], [-3e4, -2e4, -2e4]]], np.float32)
     right = np.array([[[0, -1e4, -2e4], [-1e4 - math.log(2), -math.log(2), -math.log(2)]]], np.float32)
     result = run(step.log_softmax, logits)
@@ -88,7 +88,7 @@ def test_token_losses(step, reference):
 
 @about("token_losses")
 def test_certain(step):
-    """A certain guess costs 0 if it is right, and as much as the logits are apart if it is wrong; up to token 50256."""
+    """A confident guess costs 0 if right, and the gap between the logits if wrong, for tokens up to 50256."""
     logits = np.zeros((1, 3, LAST_ID + 1), np.float32)
     logits[..., LAST_ID] = 1000
     result = run(step.token_losses, logits, np.array([[LAST_ID, 0, 4]]))
@@ -97,7 +97,7 @@ def test_certain(step):
 
 @about("token_losses")
 def test_what_is_looked_up(step):
-    """-100 is never looked up: MAX does not check an index, and would read what lies there in memory."""
+    """-100 is never used as an index: MAX does not check indices, and would read whatever memory is there."""
     looked_up = []
 
     def noting(pick):
@@ -117,7 +117,7 @@ def test_what_is_looked_up(step):
 
 @about("cross_entropy")
 def test_loss(step, reference):
-    """The loss is Hugging Face's, of batches with and without ignored labels: one number, of the shape []."""
+    """The loss matches Hugging Face's, with and without ignored labels: one number, of shape []."""
 
     def right(case):
         logits, labels = reference[f"{case}logits"], reference[f"{case}labels"]
@@ -129,7 +129,7 @@ def test_loss(step, reference):
 
 @about("cross_entropy")
 def test_uniform(step):
-    """Where all tokens are equally likely, the loss is ln V, for any size V of the vocabulary, and for any labels."""
+    """If all tokens are equally likely, the loss is ln V, for any vocabulary size V and any labels."""
 
     def right(case):
         vocab, logit = case
@@ -152,7 +152,7 @@ def test_what_is_not_predicted(step):
 
 @about("cross_entropy")
 def test_large_losses(step):
-    """With logits of 10000 the loss is finite and right: certain and wrong is expensive, not infinite."""
+    """With logits of 10000, the loss is finite and right: a confident wrong guess is expensive, not infinite."""
     logits = np.round(SOME_LOGITS) * 1e4
     right = np.array(formula(logits, SOME_LABELS), np.float32)
     equal(run(step.cross_entropy, logits, SOME_LABELS), right, what="the loss of large logits", whose="the formula's")
@@ -160,14 +160,14 @@ def test_large_losses(step):
 
 @about("cross_entropy")
 def test_nothing_to_predict(step, reference):
-    """If no label is valid the loss is NaN, as Hugging Face's is: a mean over nothing. 0 would be a perfect model's."""
+    """If no label is valid, the loss is NaN, like Hugging Face's: a mean over nothing. 0 would mean perfect."""
     result = run(step.cross_entropy, reference["nothing_logits"], reference["nothing_labels"])
     equal(result, reference["nothing_loss"], what="the loss without a valid label")
 
 
 @about("cross_entropy_backward")
 def test_gradient(step, reference):
-    """The gradient is what autograd gives for Hugging Face's loss, of batches with and without ignored labels."""
+    """The gradient matches autograd's for Hugging Face's loss, with and without ignored labels."""
 
     def right(case):
         logits, labels, gradient = (reference[f"{case}{name}"] for name in ("logits", "labels", "gradient"))
@@ -185,7 +185,7 @@ def some_gradient(step):
 
 @about("cross_entropy_backward")
 def test_finite_differences(some_gradient):
-    """Each number of it says how fast the loss changes when that logit does: finite differences agree."""
+    """Each number in it says how fast the loss changes with that logit: finite differences agree."""
     change, slopes = 1e-4, np.zeros(SOME_LOGITS.shape)
     for place in np.ndindex(*SOME_LOGITS.shape):
         more, less = SOME_LOGITS.astype(np.float64), SOME_LOGITS.astype(np.float64)
@@ -198,7 +198,7 @@ def test_finite_differences(some_gradient):
 
 @about("cross_entropy_backward")
 def test_where_it_is_zero(some_gradient):
-    """It adds up to 0 over the vocabulary, and is 0 wherever nothing is predicted: at the last position, say."""
+    """It adds up to 0 over the vocabulary, and is 0 wherever nothing is predicted, as at the last position."""
     gradient = np.from_dlpack(some_gradient())
     require(gradient.shape == SOME_LOGITS.shape, f"The gradient has the shape {list(gradient.shape)}.", gradient)
     wrong = np.abs(gradient[NOT_PREDICTING]).max(axis=-1) > 0
@@ -211,7 +211,7 @@ def test_where_it_is_zero(some_gradient):
 
 @about("cross_entropy_backward")
 def test_gradient_of_the_last_token(step):
-    """GPT-2's last token, 50256, is a target as any other is: its logit gets its probability less 1."""
+    """GPT-2's last token, 50256, is a target like any other: its logit gets its probability minus 1."""
     logits, labels = np.zeros((1, 2, LAST_ID + 1), np.float32), np.array([[3, LAST_ID]])
     logits[..., LAST_ID] = 20
     right, total = np.zeros_like(logits), LAST_ID + math.exp(20)
@@ -230,7 +230,7 @@ def test_gradient_of_nothing(step, reference):
 
 @about("cross_entropy_backward")
 def test_gradient_of_large_logits(step):
-    """With logits of 10000 and 20000 the gradient is right: a softmax of the largest alone, less the targets."""
+    """With logits of 10000 and 20000, the gradient is right: the largest takes all the probability."""
     logits = np.round(SOME_LOGITS) * 1e4
     likely = (logits == logits.max(axis=-1, keepdims=True)).astype(np.float32)
     targets = np.roll(SOME_LABELS, -1, axis=1)[..., None] == np.arange(VOCAB)
@@ -243,7 +243,7 @@ def test_gradient_of_large_logits(step):
 
 @about("perplexity")
 def test_perplexity(step):
-    """It is e to the loss: V for uniform guesses, 1 if every token is known; a loss of 1000 is an OverflowError."""
+    """It is e to the loss: V for uniform guesses, 1 if every token is known; a loss of 1000 raises OverflowError."""
     cases = (math.log(50257), 50257), (math.log(2), 2), (0.0, 1), (3.25, 25.790339917193062), (700.0, math.exp(700))
     for_each(cases, lambda case: number(f"perplexity({case[0]:.4g})", step.perplexity(case[0]), case[1]))
     error_of("perplexity(1000.0)", lambda: step.perplexity(1000.0), OverflowError)
@@ -251,7 +251,7 @@ def test_perplexity(step):
 
 @about("bits_per_byte")
 def test_bits_per_byte(step):
-    """The bits of all predicted tokens over the bytes of their text: 6 tokens at 7 bits over 24 bytes make 1.75."""
+    """It divides the bits of all predicted tokens by the bytes of their text: 6 tokens of 7 bits in 24 bytes: 1.75."""
 
     def right(case):
         loss, tokens, size, bits = case
@@ -280,7 +280,7 @@ def drawn_batch(draw):
 @pytest.mark.drawn
 @about("log_softmax")
 def test_other_shapes(step, answer, draw):
-    """Random logits with one axis, or with several, are right too."""
+    """Random logits with one axis, or with several, work, too."""
     vocab = draw.whole("vocab", 3, 60)
     for shape in ((vocab,), (3, vocab), (2, 1, 4, vocab)):
         logits = 5 * draw.array(*shape)
@@ -291,7 +291,7 @@ def test_other_shapes(step, answer, draw):
 @pytest.mark.drawn
 @about("token_losses")
 def test_other_targets(step, answer, draw):
-    """Random logits and targets are right too."""
+    """Random logits and targets work, too."""
     logits, targets = drawn_batch(draw)
     result, right = (run(module.token_losses, logits, targets) for module in (step, answer))
     equal(result, right, PLACES, what="token_losses(logits, targets)", whose="the solution's")
@@ -300,7 +300,7 @@ def test_other_targets(step, answer, draw):
 @pytest.mark.drawn
 @about("cross_entropy")
 def test_other_losses(step, answer, draw):
-    """The loss of random logits and labels is right too."""
+    """The loss of random logits and labels is right, too."""
     batch = drawn_batch(draw)
     result, right = (run(module.cross_entropy, *batch) for module in (step, answer))
     equal(result, right, what="cross_entropy(logits, labels)", whose="the solution's")
@@ -309,7 +309,7 @@ def test_other_losses(step, answer, draw):
 @pytest.mark.drawn
 @about("cross_entropy_backward")
 def test_other_gradients(step, answer, draw):
-    """The gradient for random logits and labels is right too."""
+    """The gradient for random logits and labels is right, too."""
     batch = drawn_batch(draw)
     result, right = (run(module.cross_entropy_backward, *batch) for module in (step, answer))
     close = small(np.from_dlpack(right))

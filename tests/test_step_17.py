@@ -128,7 +128,7 @@ def recorded_linear(step, reference):
 
 @about("linear_backward")
 def test_linear_input(step, reference):
-    """The gradient of x is PyTorch's: each token's grad times the weight."""
+    """The gradient of x matches PyTorch's: each token's grad times the weight."""
     grad, x, weight, right = (reference[f"linear/{name}"] for name in ("grad", "x", "weight", "x_gradient"))
     gradient = keeps_nothing(lambda grad, x: linear(step, grad, x, weight)["x"], grad, x, right=lambda *_: right)
     equal(gradient, right, ROWS, what="The gradient of x", whose=PYTORCHS)
@@ -136,14 +136,14 @@ def test_linear_input(step, reference):
 
 @about("linear_backward")
 def test_linear_weight(recorded_linear, reference):
-    """The gradient of weight is PyTorch's: a sum over all tokens, in the layout of the weight, [out, in]."""
+    """The gradient of weight matches PyTorch's: a sum over all tokens, in the weight's layout, [out, in]."""
     right = reference["linear/weight_gradient"]
     equal(recorded_linear()["weight"], right, ENTRY, what="The gradient of weight", whose=PYTORCHS)
 
 
 @about("linear_backward")
 def test_linear_bias(recorded_linear, reference):
-    """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
+    """The gradient of bias matches PyTorch's: grad, added up over batch and sequence."""
     right = reference["linear/bias_gradient"]
     equal(recorded_linear()["bias"], right, what="The gradient of bias", whose=PYTORCHS)
 
@@ -178,7 +178,7 @@ def test_linear_rows(step):
 
 @about("linear_backward")
 def test_linear_adds_up(step, some_linear):
-    """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
+    """Doubling grad doubles the gradients, and adding two grads adds their gradients."""
     one, (both, rest) = some_linear(), (linear(step, grad, X, WEIGHT) for grad in (2 * GRAD + OTHER_GRAD, OTHER_GRAD))
     for name in OF_THREE:
         add_up(name, both[name], one[name], rest[name])
@@ -186,7 +186,7 @@ def test_linear_adds_up(step, some_linear):
 
 @about("gelu_backward")
 def test_gelu(step, reference):
-    """The gradient is PyTorch's, of GELU by tanh."""
+    """The gradient matches PyTorch's for the tanh GELU."""
     grad, x, right = (reference[f"gelu/{name}"] for name in ("grad", "x", "x_gradient"))
     result = keeps_nothing(lambda *given: run(step.gelu_backward, *given), grad, x, right=lambda *_: right)
     equal(result, right, ROWS, what="gelu_backward(grad, x)", whose=PYTORCHS)
@@ -215,7 +215,7 @@ def test_gelu_slopes(some_gelu):
 
 @about("gelu_backward")
 def test_gelu_any_axes(step, some_gelu):
-    """The axes do not matter: each number is taken by itself."""
+    """Any shape works: each number is treated on its own."""
     whole = as_large(some_gelu())
     for shape in ((6, 6), (36,)):
         result = run(step.gelu_backward, NORM_GRAD.reshape(shape), NORM_X.reshape(shape))
@@ -224,7 +224,7 @@ def test_gelu_any_axes(step, some_gelu):
 
 @about("gelu_backward")
 def test_gelu_adds_up(step, some_gelu):
-    """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
+    """Doubling grad doubles the gradient, and adding two grads adds their gradients."""
     given = (2 * NORM_GRAD + OTHER_NORM_GRAD, OTHER_NORM_GRAD)
     both, rest = (run(step.gelu_backward, grad, NORM_X) for grad in given)
     add_up("x", both, some_gelu(), rest)
@@ -249,7 +249,7 @@ def some_norm(step):
 
 @about("layer_norm_backward")
 def test_norm_input(step, reference):
-    """The gradient of x is PyTorch's, also for a token that hardly varies, where eps decides."""
+    """The gradient of x matches PyTorch's, even for a token that hardly varies, where eps decides."""
     grad, x, weight, right = (reference[f"norm/{name}"] for name in ("grad", "x", "weight", "x_gradient"))
     eps = reference.config["layer_norm_epsilon"]
     gradient = keeps_nothing(lambda grad, x: norm(step, grad, x, weight, eps)["x"], grad, x, right=lambda *_: right)
@@ -258,14 +258,14 @@ def test_norm_input(step, reference):
 
 @about("layer_norm_backward")
 def test_norm_weight(recorded_norm, reference):
-    """The gradient of weight is PyTorch's: grad times the normalized tokens, added up over all of them."""
+    """The gradient of weight matches PyTorch's: grad times the normalized tokens, added up over all of them."""
     right = reference["norm/weight_gradient"]
     equal(recorded_norm()["weight"], right, what="The gradient of weight", whose=PYTORCHS)
 
 
 @about("layer_norm_backward")
 def test_norm_bias(recorded_norm, reference):
-    """The gradient of bias is PyTorch's: grad, added up over batch and sequence."""
+    """The gradient of bias matches PyTorch's: grad, added up over batch and sequence."""
     right = reference["norm/bias_gradient"]
     equal(recorded_norm()["bias"], right, what="The gradient of bias", whose=PYTORCHS)
 
@@ -286,7 +286,7 @@ def test_norm_slopes(step):
 
 @about("layer_norm_backward")
 def test_norm_without_ones(some_norm):
-    """The gradient of x adds up to 0 over each token: a number added to all its channels changes no result."""
+    """Each token's gradient of x adds up to 0: adding a number to all its channels doesn't change the output."""
     gradient = as_large(some_norm()["x"])
     sums = gradient.sum(axis=-1)
     largest = float(np.abs(sums).max())
@@ -295,7 +295,7 @@ def test_norm_without_ones(some_norm):
 
 @about("layer_norm_backward")
 def test_norm_without_its_row(step):
-    """Multiplied by the token it adds up to 0, if eps is tiny: a larger token gives the same result."""
+    """Its dot product with the token is 0, if eps is tiny: scaling a token doesn't change the output."""
     gradient = as_large(norm(step, NORM_GRAD, NORM_X, GAIN, 1e-12)["x"])
     products = (gradient * NORM_X).sum(axis=-1)
     largest = float(np.abs(products).max())
@@ -314,7 +314,7 @@ def test_norm_of_equal_channels(step):
 
 @about("layer_norm_backward")
 def test_norm_far_from_zero(step):
-    """Hidden states around 1000, as some channels of GPT-2's are, give the gradients of the same ones around 0."""
+    """Hidden states around 1000, as in some of GPT-2's channels, get the same gradients as around 0."""
     x = np.round(NORM_X * 1024) / 1024  # so that adding 1000 loses no digit
     near, far = (norm(step, NORM_GRAD, x + np.float32(offset), GAIN) for offset in (0, 1000))
     for name in OF_THREE:
@@ -333,7 +333,7 @@ def test_norm_rows(step, some_norm):
 
 @about("layer_norm_backward")
 def test_norm_adds_up(step, some_norm):
-    """Twice the grad gives twice the gradients, and a sum of two grads their sum."""
+    """Doubling grad doubles the gradients, and adding two grads adds their gradients."""
     given = (2 * NORM_GRAD + OTHER_NORM_GRAD, OTHER_NORM_GRAD)
     one, (both, rest) = some_norm(), (norm(step, grad, NORM_X, GAIN) for grad in given)
     for name in OF_THREE:
@@ -342,7 +342,7 @@ def test_norm_adds_up(step, some_norm):
 
 @about("embedding_backward")
 def test_embedding(step, reference):
-    """The gradient of the table is PyTorch's, a row for each token of the vocabulary."""
+    """The gradient of the table matches PyTorch's, a row for each token of the vocabulary."""
     vocab_size = reference.config["vocab_size"]
     result = run(step.embedding_backward, reference["embedding/grad"], reference["embedding/input_ids"], vocab_size)
     right = reference["embedding/table_gradient"]
@@ -351,7 +351,7 @@ def test_embedding(step, reference):
 
 @about("embedding_backward")
 def test_twice(step):
-    """The row of a token that occurs twice is the sum of both gradients, in one sequence or in two."""
+    """A token that occurs twice, in one sequence or in two, gets the sum of both gradients in its row."""
 
     def right(ids):
         wanted = np.zeros((6, 4), np.float32)
@@ -376,7 +376,7 @@ def test_never(step):
 
 @about("embedding_backward")
 def test_last_id(step):
-    """GPT-2's last token, 50256, has the last row of 50,257: no id is too large for the type of the ids."""
+    """GPT-2's last token, 50256, gets the last of 50,257 rows: no id is too large for the ids' type."""
     table = np.from_dlpack(run(step.embedding_backward, IDS_GRAD[:1, :1], np.array([[50256]]), 50257))
     require(table.shape == (50257, 4), f"The gradient is {list(table.shape)}, and must be [50257, 4].")
     equal(table[-1], IDS_GRAD[0, 0], what="the row of token 50256", whose="its gradient")
@@ -390,7 +390,7 @@ def some_table(step):
 
 @about("embedding_backward")
 def test_embedding_slopes(some_table):
-    """It says how fast the loss grows with each number of the table: finite differences of a look-up agree."""
+    """It says how fast the loss grows with each number of the table: finite differences of a lookup agree."""
 
     def part(table):
         return F.gather(table, Tensor.from_dlpack(IDS.copy()), axis=-2)
@@ -400,7 +400,7 @@ def test_embedding_slopes(some_table):
 
 @about("embedding_backward")
 def test_embedding_adds_up(step, some_table):
-    """Twice the grad gives twice the gradient, and a sum of two grads their sum."""
+    """Doubling grad doubles the gradient, and adding two grads adds their gradients."""
     both, rest = (
         run(step.embedding_backward, grad, IDS, 6) for grad in (2 * IDS_GRAD + OTHER_IDS_GRAD, OTHER_IDS_GRAD)
     )
@@ -410,7 +410,7 @@ def test_embedding_adds_up(step, some_table):
 @pytest.mark.drawn
 @about("linear_backward")
 def test_other_linear(step, answer, draw):
-    """Random sizes and numbers are right too."""
+    """Random sizes and numbers work, too."""
     batch, seq, wide, narrow = (draw.whole(name, 1, 9) for name in ("batch", "seq", "in", "out"))
     given = draw.array(batch, seq, narrow), draw.array(batch, seq, wide), draw.array(narrow, wide)
     result, right = (linear(module, *given) for module in (step, answer))
@@ -421,7 +421,7 @@ def test_other_linear(step, answer, draw):
 @pytest.mark.drawn
 @about("gelu_backward")
 def test_other_gelu(step, answer, draw):
-    """Random numbers are right too."""
+    """Random numbers work, too."""
     shape = [draw.whole(name, 1, 9) for name in ("batch", "seq", "inner")]
     given = draw.array(*shape), 2 * draw.array(*shape)
     result, right = (run(module.gelu_backward, *given) for module in (step, answer))
@@ -431,7 +431,7 @@ def test_other_gelu(step, answer, draw):
 @pytest.mark.drawn
 @about("layer_norm_backward")
 def test_other_norms(step, answer, draw):
-    """A random width, epsilon and numbers are right too."""
+    """A random width, epsilon and numbers work, too."""
     batch, seq, dim = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("dim", 3, 30)
     given = draw.array(batch, seq, dim), draw.array(batch, seq, dim), draw.array(dim), draw.number("eps", 1e-5, 1e-1)
     result, right = (norm(module, *given) for module in (step, answer))
@@ -442,7 +442,7 @@ def test_other_norms(step, answer, draw):
 @pytest.mark.drawn
 @about("embedding_backward")
 def test_other_tables(step, answer, draw):
-    """Random token ids, vocabulary and numbers are right too."""
+    """Random token ids, vocabulary and numbers work, too."""
     batch, seq, dim, vocab_size = (draw.whole(name, 1, 12) for name in ("batch", "seq", "embd", "vocab_size"))
     given = draw.array(batch, seq, dim), draw.ids(vocab_size, batch, seq), vocab_size
     result, right = (run(module.embedding_backward, *given) for module in (step, answer))

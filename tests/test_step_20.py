@@ -99,13 +99,13 @@ def rates(step, right, **schedule):
 
 @about("learning_rate")
 def test_warm_up(step):
-    """It rises in a straight line: step 1 has 1/8 of the peak where the warm-up has 8 steps, step 8 all of it."""
+    """It rises in a straight line: with 8 warm-up steps, step 1 has 1/8 of the peak, step 8 all of it."""
     rates(step, {at: 6e-4 * at / 8 for at in range(1, 9)}, **RATE)
 
 
 @about("learning_rate")
 def test_cosine(step):
-    """From there it falls along half a cosine: to a half of the peak halfway, to 0 at total_steps, and it stays 0."""
+    """From there, it falls along half a cosine: to half the peak halfway, to 0 at total_steps, and stays 0."""
     parts = {12: (1 + math.sqrt(0.5)) / 2, 16: 0.5, 20: (1 - math.sqrt(0.5)) / 2, 24: 0.0, 30: 0.0, 48: 0.0}
     rates(step, {at: 6e-4 * part for at, part in parts.items()}, **RATE)
 
@@ -132,7 +132,7 @@ def clipped(step, gradients, max_norm):
 
 @about("clip_by_global_norm")
 def test_norm(step):
-    """The norm is the length of all numbers of all gradients together, before clipping: one float32, []."""
+    """The norm is the length of all gradients as one vector, before clipping: one float32, of shape []."""
 
     def right(case):
         factor, max_norm = case
@@ -154,7 +154,7 @@ def test_norm_of_a_large_table(step):
 
 @about("clip_by_global_norm")
 def test_clipped(step):
-    """Gradients that are too long together are scaled by one factor: the length is max_norm, the direction the same."""
+    """Gradients that are too long are all scaled by one factor: the length is max_norm, the direction the same."""
 
     def scaled(max_norm):
         gradients, _ = clipped(step, GRADIENTS, max_norm)
@@ -175,7 +175,7 @@ def test_short_gradients(step):
 
 @about("clip_by_global_norm")
 def test_a_new_dictionary(step):
-    """It returns a new dictionary: the one that it is given belongs to the caller, and stays as it is."""
+    """It returns a new dictionary; the one passed in is left unchanged."""
     group = tensors(GRADIENTS)
     given = dict(group)
     with lazily():
@@ -209,7 +209,7 @@ def updated(optimizer, weight, grad, m, v, at, lr):
 
 @about("updated")
 def test_updated(step, reference, optimizer, schedule):
-    """A table and a gain, and their averages m and v, are PyTorch's after steps 1, 2 and 20."""
+    """A table and a gain, and their averages m and v, match PyTorch's after steps 1, 2 and 20."""
 
     def right(case):
         at, name = case
@@ -262,7 +262,7 @@ def test_without_settings(step):
 
 @about("updated")
 def test_what_decays(step):
-    """Without a gradient, a matrix shrinks by lr * weight_decay, whatever its size, and a gain or a bias stays."""
+    """With zero gradients, a matrix of any size shrinks by lr * weight_decay, and a gain or a bias stays."""
     results, right = [], []
     for lr, shape in itertools.product((0.25, 0.1), ((3, 4), (1, 1), (4, 1), (5,), (1,))):
         weight = 1 + np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
@@ -323,7 +323,7 @@ def after_update(step, reference, optimizer, schedule, at):
 
 @about("forward")
 def test_update(step, reference, optimizer, schedule):
-    """Update writes into the state: all weights, m and v are PyTorch's after steps 1 and 20."""
+    """Update writes into the state: all weights, m and v match PyTorch's after steps 1 and 20."""
 
     def right(at):
         _, state = after_update(step, reference, optimizer, schedule, at)
@@ -336,14 +336,14 @@ def test_update(step, reference, optimizer, schedule):
 
 @about("forward")
 def test_norm_of_an_update(step, reference, optimizer, schedule):
-    """Update returns the norm of the mean gradients, as it was before clipping: one float32, []."""
+    """Update returns the norm of the mean gradients before clipping: one float32, of shape []."""
     norm, _ = after_update(step, reference, optimizer, schedule, 20)  # in which they are clipped
     equal(norm, reference["norms"][19].astype(np.float32), what="the norm of step 20", whose=PYTORCH)
 
 
 @about("train_step")
 def test_one_step(step, reference, optimizer, schedule):
-    """With Accumulate and Update, on batches of 4 and 8 labels: loss, norm and weights are PyTorch's after step 1."""
+    """With Accumulate and Update, on batches of 4 and 8 labels, loss, norm and weights match PyTorch's after step 1."""
     accumulate, update = step.Accumulate(config_of(reference)), step.Update(optimizer, reference.config["max_norm"])
     state = training_state(below(reference, "weights_0/"))
     batches = [tuple(map(tensor, batch)) for batch in zip(reference["input_ids"], reference["labels"], strict=True)]
@@ -356,7 +356,7 @@ def test_one_step(step, reference, optimizer, schedule):
 @pytest.mark.drawn
 @about("updated")
 def test_other_updates(step, answer, draw):
-    """With other sizes, averages and settings, drawn at random, weight and averages are right too."""
+    """With random sizes, averages and settings, the weight and its averages are right, too."""
     betas = 1 - draw.number("1 - beta1", 0.02, 0.5), 1 - draw.number("1 - beta2", 0.02, 0.5)
     options = *betas, draw.number("epsilon", 1e-4, 1e-1), draw.number("weight_decay", 0.01, 1)
     shape, at = [draw.whole("rows", 2, 6), draw.whole("columns", 2, 9)], draw.whole("step", 1, 30)
@@ -373,7 +373,7 @@ def test_other_updates(step, answer, draw):
 @pytest.mark.drawn
 @about("learning_rate")
 def test_other_rates(step, answer, draw):
-    """The rates of another schedule, drawn at random, are right too."""
+    """The rates of a random schedule are right, too."""
     warmup_steps = draw.whole("warmup_steps", 1, 40)
     total_steps = warmup_steps + draw.whole("steps after it", 1, 200)
     options = {"peak": draw.number("peak", 1e-5, 1.0), "warmup_steps": warmup_steps, "total_steps": total_steps}
@@ -421,7 +421,7 @@ def on_device(device, weights):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled_accumulate(step, reference, device):
-    """Accumulate as one graph adds both batches' gradients to the sums, which it is given and writes into."""
+    """As one graph, Accumulate adds both batches' gradients to the sums passed in, in place."""
     weights = below(reference, "weights_0/")
     accumulate, _, moved = on_device(device, weights)
     graph, state = accumulate(step.Accumulate(config_of(reference))), moved(training_state(weights))
@@ -437,7 +437,7 @@ def test_compiled_accumulate(step, reference, device):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled_update(step, reference, device, optimizer, schedule):
-    """Update as one graph makes PyTorch's first step of a training: every weight, and the norm."""
+    """As one graph, Update takes PyTorch's first step: every weight, and the norm."""
     weights = below(reference, "weights_0/")
     _, update, moved = on_device(device, weights)
     graph, state = update(step.Update(optimizer, reference.config["max_norm"])), training_state(weights)
@@ -451,7 +451,7 @@ def test_compiled_update(step, reference, device, optimizer, schedule):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled_training(step, reference, device, optimizer, schedule):
-    """Twenty steps of both graphs, two batches each: every loss and norm, and the weights at the end, are PyTorch's."""
+    """Twenty steps of both graphs, two batches each: every loss and norm, and the final weights, match PyTorch's."""
     weights = below(reference, "weights_0/")
     accumulate, update, moved = on_device(device, weights)
     graphs = (

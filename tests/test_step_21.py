@@ -78,7 +78,7 @@ def test_large_scores_do_not_overflow(step):
 
 @about("attend_block")
 def test_one_block(step):
-    """After one block, output / row_sum is what attention returns for these keys."""
+    """After one block, output / row_sum is the attention over its keys."""
     query, keys, values = 2 * numbers(1, D), numbers(2, 9, D), numbers(3, 9, D)
     output, _, row_sum = step.attend_block(query, keys, values, LOWEST, 0, np.zeros(D))
     equal(
@@ -92,7 +92,7 @@ def test_one_block(step):
 
 @about("attend_block")
 def test_block_after_block(step):
-    """After several blocks, output / row_sum is what attention returns for all their keys at once."""
+    """After several blocks, output / row_sum is the attention over all their keys at once."""
     query, keys, values = 3 * numbers(4, D), numbers(5, 40, D), numbers(6, 40, D)
     output, maximum, row_sum = np.zeros(D), LOWEST, 0
     for first, last in ((0, 3), (3, 4), (4, 36), (36, 40)):
@@ -140,13 +140,13 @@ def tiles(step, query, key, value, places):
 
 @about("attend_tile")
 def test_a_tile_at_the_beginning(step):
-    """The first rows look at the keys up to themselves: row 0 at one, row 1 at two."""
+    """The first rows look at the keys up to their own: row 0 at one, row 1 at two."""
     tiles(step, numbers(7, 5, D), numbers(8, 12, D), numbers(9, 12, D), [(0, 0)])
 
 
 @about("attend_tile")
 def test_a_tile_further_on(step):
-    """Rows further on look at several blocks of keys, the last of which they see in part."""
+    """Later rows look at several blocks of keys, the last of which they see in part."""
     tiles(step, 2 * numbers(10, 16, D), numbers(11, 90, D), numbers(12, 90, D), [(20, 0), (57, 0), (64, 0)])
 
 
@@ -171,7 +171,7 @@ def test_keys_before_the_start_are_not_looked_at(step):
 
 @about("attend_tile")
 def test_what_is_above_the_diagonal_is_not_read(step):
-    """Keys and values after the last row may be NaN: nobody reads them."""
+    """Keys and values after the last row may be NaN: they are never read."""
     query, key, value = numbers(16, 4, D), numbers(17, 70, D), numbers(18, 70, D)
     expected = tile(query, key, value, 30, 0)
     key[34:] = value[34:] = np.nan
@@ -184,19 +184,19 @@ def attend(step, reference, case):
 
 @about("attend_tile")
 def test_causal_attention(step, reference):
-    """Given query, key and value it returns what Hugging Face returns, the heads side by side."""
+    """Given query, key and value, it returns Hugging Face's output, with the heads side by side."""
     equal(attend(step, reference, "short"), reference["short_output"], what="causal_attention(…)")
 
 
 @about("attend_tile")
 def test_longer_than_a_tile(step, reference):
-    """75 tokens, several tiles of queries and of keys, are right too."""
+    """75 tokens, several tiles of queries and of keys, work, too."""
     equal(attend(step, reference, "long"), reference["long_output"], what="causal_attention(…) of 75 tokens")
 
 
 @about("attend_tile")
 def test_with_a_past(step, reference):
-    """After tokens of the past, whose keys and values are kept, it goes on where they end."""
+    """After past tokens, whose keys and values are kept, it goes on where they end."""
     equal(attend(step, reference, "past"), reference["past_output"], what="causal_attention(…) after a past")
 
 
@@ -208,7 +208,7 @@ def test_padded_on_the_left(step, reference):
 
 @about("attend_tile")
 def test_the_future_cannot_change_the_past(step, reference):
-    """Another last key and value leave every earlier row as it was."""
+    """Changing the last key and value leaves every earlier row unchanged."""
     query, key, value, starts = (reference[f"long_{name}"].copy() for name in ("query", "key", "value", "starts"))
     before = step.causal_attention(query, key, value, starts)
     key[:, :, -1] += 1
@@ -220,7 +220,7 @@ def test_the_future_cannot_change_the_past(step, reference):
 
 @about("attend_tile")
 def test_large_queries_do_not_overflow(step, reference):
-    """Scores of several hundred do not overflow: every row is finite, and right."""
+    """Scores of several hundred do not overflow: every row is finite and right."""
     query, key, value = 80 * numbers(19, 1, 1, 70, D), 4 * numbers(20, 1, 1, 70, D), numbers(21, 1, 1, 70, D)
     expected = tile(query[0, 0], key[0, 0], value[0, 0], 0, 0)[None]
     equal(step.causal_attention(query, key, value, [0]), expected, what="causal_attention(80 * query, …)", whose=NUMPY)
@@ -228,7 +228,7 @@ def test_large_queries_do_not_overflow(step, reference):
 
 @about("attend_tile")
 def test_an_empty_batch(step):
-    """A batch without a sequence has an empty output."""
+    """A batch without sequences has an empty output."""
     nothing = numbers(22, 0, HEADS, 4, HEAD_DIM)
     expected = np.zeros((0, 4, HEADS * HEAD_DIM), np.float32)
     equal(step.causal_attention(nothing, nothing, nothing, []), expected, what="causal_attention(…)", whose=NUMPY)

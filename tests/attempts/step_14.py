@@ -21,17 +21,18 @@ MISTAKES = {
     "The mask is cut on the wrong side: the new tokens are the last rows of the causal mask, not the first.": {
         ROWS: "mask = causal[:sequence_length]"
     },
-    "The mask is that of the new tokens alone; it needs a column for every token in the cache too.": {
+    "The mask covers the new tokens alone; it needs a column for every token in the cache, too.": {
         "causal = causal_mask(total,": "causal = causal_mask(sequence_length,",
         ROWS: "mask = causal",
     },
-    "New tokens look at the tokens after them: no causal mask, or one row of it for all of them. Each has its own "
-    "row.": {ROWS: "mask = causal[total - 1 :]"},
-    "The rows are not cut: the causal mask of all tokens has a row for every token, and only the new ones ask.": {
+    "New tokens look at later ones: there is no causal mask, or one row of it for all. Each needs its own row.": {
+        ROWS: "mask = causal[total - 1 :]"
+    },
+    "The rows are not cut: the causal mask has a row for every token, but only the new ones are queries.": {
         ROWS: "mask = causal"
     },
     "The padding is not masked: add padding_mask.": {ADDED: "mask = mask.unsqueeze(0)"},
-    "The padding mask is subtracted, so that everybody looks at the padding; add it.": {
+    "The padding mask is subtracted, so every token looks at the padding; add it.": {
         ADDED: "mask = mask - padding_mask.unsqueeze(1)"
     },
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. _qkv splits them.": {
@@ -41,11 +42,11 @@ MISTAKES = {
         UPDATED: "key, value = (new.cast(DType.float16).cast(new.dtype) for new in (key, value))\n    " + UPDATED
     },
     "The keys are stored as values too.": {UPDATED: UPDATED.replace("key, value", "key, key")},
-    "Key and value are given to the cache the wrong way around: update_cache takes the key first.": {
+    "Key and value are swapped on their way into the cache: update_cache takes the key first.": {
         UPDATED: UPDATED.replace("key, value, ", "value, key, ")
     },
     "The query is stored as the key.": {UPDATED: UPDATED.replace("key, value, ", "query, value, ")},
-    "update_cache takes the number of all tokens, old and new, the mask's last axis; this is that of the new ones.": {
+    "update_cache gets the number of new tokens; it takes that of all, old and new: the mask's last axis.": {
         UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")
     },
     "The cache is read before the new tokens are stored in it: a token looks at itself too. Use what update_cache "
@@ -62,7 +63,7 @@ MISTAKES = {
         ATTENDED: "mask = mask[:, :, :, mask.shape[-1] - key.shape[-2] :]\n    "
         + ATTENDED.replace("keys, values", "key, value")
     },
-    "All n_positions slots are read; the cache is filled up to total.": {
+    "All n_positions slots are read, but only the first total are filled.": {
         ATTENDED: ATTENDED.replace("keys, values", "*block_cache")
     },
     "The mask is not passed on: _attn takes it as its last argument.": {ATTENDED: ATTENDED.replace(", mask)", ")")},
@@ -75,7 +76,7 @@ MISTAKES = {
         "        hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(places[total - new :])"
     },
     "The positions are not embedded.": {EMBED: "hidden_states = self.transformer.wte(input_ids)"},
-    "Positions are counted from 0 again: the new tokens' places come in as positions.": {
+    "Positions are counted from 0 again; the new tokens' are passed in as positions.": {
         "from solutions.solution_07": "from solutions.solution_06 import position_ids\nfrom solutions.solution_07",
         EMBED: "places = position_ids(input_ids.shape[-1], device=input_ids.device)\n        "
         + EMBED.replace("(positions)", "(places)"),
@@ -86,7 +87,7 @@ MISTAKES = {
     },
     "The residual around attention is left out.": {RESIDUAL: "attend(block.ln_1(hidden_states))"},
     "The second half of the block, the feed-forward network, is left out.": {FED: "hidden_states"},
-    "The blocks run as in step 10, to which the new tokens are a whole text, and leave the cache out.": {
+    "The blocks run as in step 10, which takes the new tokens for a whole text and ignores the cache.": {
         PARTIAL: "attend = block.attn"
     },
     "ln_f is left out.": {HEAD: "return self.lm_head(hidden_states[:, -1:])"},
@@ -96,10 +97,10 @@ MISTAKES = {
     "The logits of every new token are returned; those of the last are enough, and at a prompt much less work.": {
         HEAD: HEAD.replace("[:, -1:]", "")
     },
-    "The last token is counted too where it is in the cache, so that nothing runs, and there are no logits.": {
+    "The last token is counted, too, if it is in the cache, so nothing runs, and there are no logits.": {
         LENGTH: LENGTH.replace(" - 1)", ")")
     },
-    "Columns that agree behind the first that differs are counted too; what they hold depends on that one.": {
+    "Columns that agree after the first that differs are counted, too; their keys and values depend on it.": {
         COUNTED: "return int(same.sum())"
     },
     "A column counts if one row has the same token; it must be the same in all rows: all, not any.": {
@@ -108,8 +109,8 @@ MISTAKES = {
     "Only the first row is compared; a token of another row may differ.": {
         SAME: "same = cached_ids[0, :length] == input_ids[0, :length]"
     },
-    "The tokens are not compared: a text of the same length may be another one.": {COUNTED: "return length"},
-    "One token that differs drops the whole cache; what stands before it can stay.": {
+    "The tokens are not compared: a text of the same length may be a different one.": {COUNTED: "return length"},
+    "One token that differs drops the whole cache; everything before it can stay.": {
         COUNTED: "return length if same.all() else 0"
     },
     "The first column that differs is counted too; it has to run.": {
@@ -121,7 +122,7 @@ MISTAKES = {
     "A token too many runs: the last one alone has to, even where the text has grown.": {
         COUNTED: "return int(same[:-1].cumprod().sum())"
     },
-    "The rows are counted that agree as a whole; count columns: all(axis=0).": {SAME: SAME.replace("axis=0", "axis=1")},
+    "It counts the rows that agree as a whole; count columns: all(axis=0).": {SAME: SAME.replace("axis=0", "axis=1")},
 }
 
 ALTERNATIVES = {

@@ -16,20 +16,18 @@ POSITIONS = "positions = ragged_positions(rows, row_offsets, cache.past)"
 
 MISTAKES = {
     "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
-    "What the cache holds is not counted: a new token's place comes after that of all earlier ones.": {
+    "The tokens in the cache are not counted: a new token's position comes after all of theirs.": {
         PLACES: "rows - F.gather(starts, request, axis=0)"
     },
-    "The first row of a request counts to the request before: a row has passed an end that is equal to it.": {
+    "A request's first row is counted with the request before: an end equal to the row is passed, so use >=.": {
         ">= ends": "> ends"
     },
     "The requests are counted in int8, which ends at 127, and a server has more; count in int64.": {
         "passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int8), axis=-1)"
         ".squeeze(-1).cast(DType.int64)"
     },
-    "Every token gets the same place, that of its request's first new token.": {
-        PLACES: "F.gather(past, request, axis=0)"
-    },
-    "The signs are swapped: a place is the row minus the start of its request, plus what the cache holds of it.": {
+    "Every token gets the position of its request's first new token.": {PLACES: "F.gather(past, request, axis=0)"},
+    "The signs are swapped: a position is the row minus its request's start, plus its tokens in the cache.": {
         PLACES: "rows + F.gather(starts, request, axis=0) - F.gather(past, request, axis=0)"
     },
     "The row at a request's end is taken, which is the next request's first; the last row is one before.": {
@@ -40,7 +38,7 @@ MISTAKES = {
     "The first row of each request is taken; take the last one, which predicts the next token.": {
         LAST: "F.gather(hidden_states, row_offsets[:-1].cast(DType.int64), axis=0)"
     },
-    "The last row of the whole batch alone is taken; every request has one.": {LAST: "hidden_states[-1:]"},
+    "Only the last row of the whole batch is taken; every request has one.": {LAST: "hidden_states[-1:]"},
     "All rows are returned; take the last one of each request.": {LAST: "hidden_states"},
     "Nothing is stored: keys and values must be in the cache before attention looks for them.": {STORE: ""},
     "Attention comes before the new keys and values are stored, so a token cannot see itself.": {
@@ -49,7 +47,7 @@ MISTAKES = {
     "Key and value are swapped in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
     "The keys are stored as values too.": {"store(layer, key, value,": "store(layer, key, key,"},
     "The query is stored as the key.": {"store(layer, key, value,": "store(layer, query, value,"},
-    "Every layer uses layer 0 of the cache and overwrites what the one before has stored.": {
+    "Every layer uses layer 0 of the cache and overwrites the keys and values of the one before.": {
         STORE: STORE.replace("layer,", "0,"),
         ATTEND: ATTEND.replace("attend(layer,", "attend(0,"),
     },
@@ -87,7 +85,7 @@ MISTAKES = {
         POSITIONS: "positions = rows"
     },
     "The positions are left out.": {EMBED: "self.transformer.wte(input_ids)"},
-    "forward runs step 09's blocks, to which the batch is one long text, and leaves the cache out.": {
+    "forward runs step 09's blocks, which take the batch for one long text and ignore the cache.": {
         PARTIAL: "pass",
         ATTENDED: "hidden_states",
         FED: "self.transformer.h(hidden_states.unsqueeze(0)).squeeze(0) if layer == 0 else hidden_states",
@@ -99,7 +97,7 @@ MISTAKES = {
     "The feed-forward network is left out of the blocks.": {FED: "hidden_states"},
     "The residual around attention is left out.": {ATTENDED: "attend(block.ln_1(hidden_states))"},
     "ln_f is left out before the head.": {HEAD: "return self.lm_head(last_rows(hidden_states, row_offsets))"},
-    "The head is left out: what comes out is hidden states, not logits.": {
+    "The head is left out: the output is hidden states, not logits.": {
         HEAD: "return self.transformer.ln_f(last_rows(hidden_states, row_offsets))"
     },
     "forward returns the logits of every token; a server asks for the last one of each request.": {

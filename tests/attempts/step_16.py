@@ -17,23 +17,23 @@ MISTAKES = {
     "Nothing is subtracted before the exponential, which overflows: subtract the largest logit of each row.": {
         SHIFTED: "shifted = logits"
     },
-    "The logits are clipped, so that two large ones count as equally likely; subtract each row's largest instead.": {
+    "The logits are clipped, so two large ones count as equally likely; subtract each row's largest instead.": {
         SHIFTED: "shifted = F.clip(logits, -80.0, 80.0)"
     },
-    "The largest logit of the whole batch is subtracted; take that of each row, or exp makes zeros of the others.": {
+    "The batch's largest logit is subtracted; subtract each row's own, or exp turns the other rows into zeros.": {
         SHIFTED: "shifted = logits - F.max(logits, axis=None)"
     },
-    "The smallest logit of each row is subtracted, so that the exponential overflows; subtract the largest.": {
+    "The smallest logit of each row is subtracted, so the exponential overflows; subtract the largest.": {
         SHIFTED: "shifted = logits - logits.min(axis=-1)"
     },
     "The largest logit is subtracted in the sum only; both terms need the shifted logits.": {
         LOG: "return logits - F.log(F.sum(F.exp(shifted), axis=-1))"
     },
-    "These are probabilities; their logarithm is asked for.": {LOG: "return F.softmax(shifted)"},
+    "These are probabilities; return their logarithms.": {LOG: "return F.softmax(shifted)"},
     "The logarithm is taken of a softmax, and log 0 is minus infinity; subtract the log of the sum instead.": {
         LOG: "return F.log(F.softmax(shifted))"
     },
-    "The softmax is applied twice: the logits go in as they are.": {LOG: "return F.logsoftmax(F.softmax(logits))"},
+    "The softmax is applied twice; pass the logits in as they are.": {LOG: "return F.logsoftmax(F.softmax(logits))"},
     "The logarithm is to base 2, which counts bits; the loss is in nats, with the natural logarithm.": {
         LOG: "return (shifted - F.log(F.sum(F.exp(shifted), axis=-1))) / math.log(2)"
     },
@@ -48,7 +48,7 @@ MISTAKES = {
         LOSSES: "return F.where(is_valid, target_log_probs, 0.0)"
     },
     "A position with target -100 costs something; it costs 0: F.where.": {LOSSES: "return -target_log_probs"},
-    "-100 is used as an index, and MAX does not check indices; put 0 in its place before you pick.": {
+    "-100 is used as an index, and MAX does not check indices; replace it with 0 before you pick.": {
         INDICES: "indices = targets.unsqueeze(-1)"
     },
     "The logits are picked, not the log-probabilities: log_softmax first.": {
@@ -60,11 +60,11 @@ MISTAKES = {
     "The largest log-probability is taken, whatever the target is; pick that of the target.": {
         PICKED: "target_log_probs = log_softmax(logits).max(axis=-1).squeeze(-1)"
     },
-    "The targets are shifted once more: next_labels has done so.": {
+    "The targets are shifted again; next_labels has already done that.": {
         INDICES: "is_valid, targets = next_labels(targets) != IGNORE_INDEX, next_labels(targets)\n    " + INDICES
     },
     "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: f"return {TOTAL}"},
-    "The mean is over all positions, also the ignored ones: divide by the number of valid targets.": {
+    "The mean is over all positions, even ignored ones: divide by the number of valid targets.": {
         MEAN: f"return {TOTAL} / targets.num_elements()"
     },
     "The losses are divided by the number of rows; divide by the number of valid targets.": {
@@ -74,7 +74,7 @@ MISTAKES = {
         MEAN: "rows = F.sum(token_losses(logits, targets)) / F.sum((targets != IGNORE_INDEX).cast(DType.float32))\n"
         "    return F.mean(rows, axis=None).reshape([])"
     },
-    "token_losses gets the labels; it gets the targets, which are shifted.": {
+    "token_losses gets the labels; give it the targets, which are shifted.": {
         TOTAL: TOTAL.replace("targets)", "labels)")
     },
     "The labels are counted, not the targets: shifting leaves one per row out.": {
@@ -86,16 +86,16 @@ MISTAKES = {
     "Only the last axis is summed, which gives one loss per row; sum_all sums over all.": {
         TOTAL: "F.sum(token_losses(logits, targets))"
     },
-    "The logits and targets are cut to shift them once more: next_labels has done so.": {
+    "The logits and targets are cut to shift them again; next_labels has already done that.": {
         TOTAL: "sum_all(token_losses(logits[:, :-1], targets[:, 1:]))"
     },
     "The loss is in bits; leave it in nats.": {MEAN: f"{MEAN} / math.log(2)"},
     "The loss is negative: token_losses has the minus already.": {TOTAL: f"-{TOTAL}"},
-    "The loss of nothing is 0, as if all guesses were perfect; a mean of nothing is NaN, so leave 0 / 0 as it is.": {
+    "The loss of nothing is 0, as if all guesses were perfect; a mean over nothing is NaN, so leave 0 / 0.": {
         MEAN: f"return {TOTAL} / F.max(count_valid(targets), 1.0)"
     },
     "This is the perplexity; the loss is the mean itself.": {MEAN: f"return F.exp({TOTAL} / count_valid(targets))"},
-    "The gradient is not divided by the number of valid targets: it is that of the sum, and the loss is a mean.": {
+    "The gradient is that of the sum, but the loss is a mean: divide by the number of valid targets.": {
         GRADIENT: "grad = F.softmax(logits) - one_hot"
     },
     "The gradient is divided by the number of all positions; divide by the number of valid targets.": {
@@ -104,17 +104,17 @@ MISTAKES = {
     "The gradient is divided by the number of labels, not of targets: shifting leaves one per row out.": {
         GRADIENT: GRADIENT.replace("count_valid(targets)", "count_valid(labels)")
     },
-    "The one-hot stands at the label of the position itself; it stands at the target, the label after it.": {
+    "The one-hot is at the position's own label; it must be at the target, the label after it.": {
         ONE_HOT: "one_hot = (labels.unsqueeze(-1) == vocab).cast(logits.dtype)"
     },
     "Where nothing is predicted, the gradient is the probabilities; it must be 0: F.where.": {ZEROED: "return grad"},
-    "The sign is wrong: it is probabilities minus one-hot, so that a step against it raises the target's logit.": {
+    "The sign is wrong: it is probabilities minus one-hot, so a step against it raises the target's logit.": {
         GRADIENT: "grad = (one_hot - F.softmax(logits)) / count_valid(targets)"
     },
     "The one-hot is missing: 1 is subtracted from the probability of each target.": {
         GRADIENT: "grad = F.softmax(logits) / count_valid(targets)"
     },
-    "The softmax is missing from the gradient: other tokens' logits have a part in the loss too.": {
+    "The softmax is missing from the gradient: the other tokens' logits affect the loss, too.": {
         GRADIENT: "grad = -one_hot / count_valid(targets)"
     },
     "The one-hot is subtracted from log-probabilities; subtract it from probabilities: F.exp.": {
@@ -130,29 +130,29 @@ MISTAKES = {
         GRADIENT: "powers = F.exp(F.clip(logits, -80.0, 80.0))\n"
         "    grad = (powers / F.sum(powers, axis=-1) - one_hot) / count_valid(targets)"
     },
-    "Without a valid label the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
+    "Without a valid label, the gradient is NaN: infinity times 0. F.where takes the 0 instead.": {
         ZEROED: "return grad * (targets != IGNORE_INDEX).cast(logits.dtype)"
     },
     "The gradient is that of a loss in bits; leave it in nats.": {
         GRADIENT: GRADIENT + " / math.log(2)",
     },
-    "2 is raised to the loss; the loss is in nats, so e is: math.exp.": {EXP: "return 2**loss"},
-    "np.exp returns inf where the loss is too large; math.exp raises the OverflowError that is asked for.": {
+    "2 is raised to the loss; a loss in nats needs e: math.exp.": {EXP: "return 2**loss"},
+    "np.exp returns inf if the loss is too large; math.exp raises OverflowError, as it should.": {
         EXP: "import numpy as np\n\n    return float(np.exp(loss))"
     },
     "The perplexity is below 1: raise e to the loss, not to minus the loss.": {EXP: "return math.exp(-loss)"},
     "The logarithm of the loss is taken; the perplexity is the exponential, which undoes the logarithm.": {
         EXP: "return math.log(loss) if loss else 0.0"
     },
-    "The loss is taken for bits; a loss in nats is divided by ln 2.": {BITS: "return loss * n_tokens / n_bytes"},
+    "The loss is taken for bits; divide a loss in nats by ln 2.": {BITS: "return loss * n_tokens / n_bytes"},
     "The nats are multiplied by ln 2; divide by it, since a nat is more than a bit.": {
         BITS: "return loss * n_tokens * math.log(2) / n_bytes"
     },
     "Bytes and tokens are swapped: the loss times the tokens, over the bytes.": {
         BITS: "return loss * n_bytes / math.log(2) / n_tokens"
     },
-    "These are bits per token; the bits of all tokens are shared among the bytes.": {BITS: "return loss / math.log(2)"},
-    "The loss is divided by the bytes, but it is a mean: multiplied by the tokens it is that of the whole text.": {
+    "These are bits per token; divide the bits of all tokens by the bytes.": {BITS: "return loss / math.log(2)"},
+    "The loss is divided by the bytes, but it is a mean: multiply it by the tokens first.": {
         BITS: "return loss / math.log(2) / n_bytes"
     },
 }

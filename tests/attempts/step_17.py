@@ -17,10 +17,10 @@ NORM = "return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)"
 SCATTER = "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))"
 
 MISTAKES = {
-    "Only the batch is added up, and every position has a row of its own; add up the positions too.": {
+    "Only the batch is added up, so every position has its own row; add up the positions, too.": {
         SUM: "return F.sum(x, axis=0).squeeze(0)"
     },
-    "Only the sequences are added up, and every one has a row of its own; add up the batch too.": {
+    "Only the positions are added up, so every sequence has its own row; add up the batch, too.": {
         SUM: "return F.sum(x, axis=-2).squeeze(-2)"
     },
     "The channels are added up, and the tokens are left; add up the tokens: axis=0 of rows_of(x).": {
@@ -42,13 +42,13 @@ MISTAKES = {
     "The gradient of weight is transposed, [in, out], as Hugging Face's Conv1D has it; Linear keeps [out, in].": {
         BY_WEIGHT: "grad_weight = rows_of(x).T @ rows_of(grad)"
     },
-    "Every sequence has a gradient of weight of its own; there is one weight, so make rows of all tokens first.": {
+    "Every sequence has its own gradient of weight; there is one weight, so make rows of all tokens first.": {
         BY_WEIGHT: "grad_weight = grad.T @ x"
     },
-    "The gradient of weight is averaged over the tokens; add them up: the loss is where a mean is taken.": {
+    "The gradient of weight is averaged over the tokens; add them up: only the loss takes a mean.": {
         BY_WEIGHT: BY_WEIGHT + " / int(rows_of(x).shape[0])"
     },
-    "The gradient of bias is averaged over the tokens; add them up: the loss is where a mean is taken.": {
+    "The gradient of bias is averaged over the tokens; add them up: only the loss takes a mean.": {
         LINEAR: "return grad_x, grad_weight, sum_over_rows(grad) / int(rows_of(grad).shape[0])"
     },
     "The gradient of bias is added up over the batch only; add up the sequence too: sum_over_rows.": {
@@ -57,39 +57,40 @@ MISTAKES = {
     "The gradient of bias is grad as it is; all tokens share one bias, so add them up: sum_over_rows.": {
         LINEAR: "return grad_x, grad_weight, grad"
     },
-    "The gradient of bias is the sum of x; the bias is added behind the weight, so it is the sum of grad.": {
+    "The gradient of bias is the sum of x; the bias is added after the weight, so it is the sum of grad.": {
         LINEAR: "return grad_x, grad_weight, sum_over_rows(x)"
     },
-    "The gradient of bias comes back through the weight; the bias is added behind it, so it is the sum of grad.": {
+    "The gradient of bias comes back through the weight; the bias is added after it, so it is the sum of grad.": {
         LINEAR: "return grad_x, grad_weight, sum_over_rows(grad_x)"
     },
     "The gradient of bias is missing: return those of x, weight and bias.": {LINEAR: "return grad_x, grad_weight"},
     "The gradients of x and weight are swapped: the order is x, weight, bias.": {
         LINEAR: "return grad_weight, grad_x, sum_over_rows(grad)"
     },
-    "The sign is wrong: a gradient says where the loss grows; the optimizer is what goes against it.": {
+    "The sign is wrong: a gradient points where the loss grows; going against it is the optimizer's job.": {
         LINEAR: "return -grad_x, -grad_weight, -sum_over_rows(grad)"
     },
-    "This is the derivative of the exact GELU; GPT-2 has the one by tanh.": {
+    "This is the derivative of the exact GELU; GPT-2 uses the tanh GELU.": {
         DERIVATIVE: "derivative = 0.5 * (1 + F.erf(x / math.sqrt(2))) "
         "+ x * F.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)"
     },
     "The product rule's second part is missing: tanh changes with x too.": {
         DERIVATIVE: "derivative = 0.5 * (1 + tanh)"
     },
-    "The product rule's first part is missing: 0.5 (1 + tanh), the derivative of x itself times what it is "
-    "multiplied by.": {DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * du"},
-    "The derivative of x^3 is 3 x^2, and the 3 is missing.": {DU: DU.replace("3 * ", "")},
-    "The derivative of x^3 is 3 x^2, and this has x^3.": {DU: DU.replace("x * x", "x * x * x")},
+    "The product rule's first part is missing: 0.5 (1 + tanh), the derivative of x times the other factor.": {
+        DERIVATIVE: "derivative = 0.5 * x * (1 - tanh * tanh) * du"
+    },
+    "The derivative of x^3 is 3 x^2; the 3 is missing.": {DU: DU.replace("3 * ", "")},
+    "The derivative of x^3 is 3 x^2; this has x^3.": {DU: DU.replace("x * x", "x * x * x")},
     "The cubic part is missing from the derivative of u.": {DU: "du = factor"},
     "The factor sqrt(2 / pi) is missing from the derivative of u.": {DU: "du = 1 + 3 * cubic * x * x"},
     "The inner derivative is missing: the chain rule multiplies by the derivative of u.": {
         DERIVATIVE: DERIVATIVE.removesuffix(" * du")
     },
-    "The derivative of tanh is 1 - tanh^2, and this has 1 - tanh.": {
+    "The derivative of tanh is 1 - tanh^2; this has 1 - tanh.": {
         DERIVATIVE: DERIVATIVE.replace("1 - tanh * tanh", "1 - tanh")
     },
-    "The derivative of tanh is 1 - tanh^2, and this has 1 + tanh^2.": {
+    "The derivative of tanh is 1 - tanh^2; this has 1 + tanh^2.": {
         DERIVATIVE: DERIVATIVE.replace("1 - tanh * tanh", "1 + tanh * tanh")
     },
     "x is missing from the second part, 0.5 x (1 - tanh^2) times the derivative of u.": {
@@ -105,10 +106,10 @@ MISTAKES = {
     "grad is multiplied by GELU itself; multiply it by its derivative.": {
         GELU: 'return grad * F.gelu(x, approximate="tanh")'
     },
-    "This is the gradient of ReLU, which lets through what is positive; GELU has a slope everywhere.": {
+    "This is the gradient of ReLU, which passes grad where x is positive; GELU has a slope everywhere.": {
         GELU: "return F.where(x > 0, grad, 0.0)"
     },
-    "This is the derivative of the quick GELU, x times the sigmoid of 1.702 x; GPT-2 has the one by tanh.": {
+    "This is the derivative of the quick GELU, x times the sigmoid of 1.702 x; GPT-2 uses the tanh GELU.": {
         DERIVATIVE: "quick = F.sigmoid(1.702 * x)\n    derivative = quick + 1.702 * x * quick * (1 - quick)"
     },
     "The mean of grad * weight is not subtracted: the token's mean moves with each channel.": {
@@ -120,14 +121,14 @@ MISTAKES = {
     "Both means are missing: the token's mean and its variance move with each channel.": {
         NORM_X: "grad_x = rstd * grad_normalized"
     },
-    "The variance is the mean square less the squared mean, where float32 loses the digits of a token far from 0.": {
+    "The variance is the mean square minus the squared mean, so float32 loses the digits of a token far from 0.": {
         RSTD: "mean = F.mean(x, axis=-1)\n    rstd = F.rsqrt(F.mean(x * x, axis=-1) - mean * mean + eps)"
     },
     "eps is missing from rstd, so a token that hardly varies gets a huge gradient.": {RSTD: RSTD.replace(" + eps", "")},
     "eps is added to the root; add it to the variance, under the root.": {
         RSTD: "rstd = 1 / (F.sqrt(F.mean(centered * centered, axis=-1)) + eps)"
     },
-    "eps is a number of its own here; take the one that is given.": {RSTD: RSTD.replace("eps", "1e-5")},
+    "eps is a constant here; take the one passed in.": {RSTD: RSTD.replace("eps", "1e-5")},
     "The weight is missing from the gradient of x: start from grad * weight.": {WEIGHTED: "grad_normalized = grad"},
     "The weight is missing from the mean that is subtracted: take the mean of grad * weight.": {
         NORM_X: NORM_X.replace(MEAN, "F.mean(grad, axis=-1)")
@@ -141,10 +142,10 @@ MISTAKES = {
     "The gradient of x is not multiplied by rstd, 1 over the standard deviation.": {
         NORM_X: f"grad_x = grad_normalized - {MEAN} - stretch"
     },
-    "The gradient of x is multiplied by the variance's root; divide by it: times rstd.": {
+    "The gradient of x is multiplied by the standard deviation; divide by it: times rstd.": {
         NORM_X: NORM_X.replace("rstd * (", "1 / rstd * (")
     },
-    "rstd is there twice; the gradient of x is multiplied by it once.": {
+    "rstd is there twice; multiply the gradient of x by it once.": {
         NORM_X: NORM_X.replace("rstd * (", "rstd * rstd * (")
     },
     "The part along the normalized token is added; subtract it.": {NORM_X: NORM_X.replace("- stretch", "+ stretch")},
@@ -157,7 +158,7 @@ MISTAKES = {
     "The part along the token is made of centered; make it of normalized, both times.": {
         STRETCH: "stretch = centered * F.mean(grad_normalized * centered, axis=-1)"
     },
-    "The part along normalized is divided by its own length; divide by the number of channels: F.mean.": {
+    "The part along normalized is divided by its squared length; divide by the number of channels: F.mean.": {
         STRETCH: f"{STRETCH.replace('F.mean', 'F.sum')} / F.sum(normalized * normalized, axis=-1)"
     },
     "The sum of the product is taken, not its mean: everything along the token counts once per channel.": {
@@ -188,7 +189,7 @@ MISTAKES = {
     "The gradient of weight is not added up; all tokens share one weight: sum_over_rows.": {
         NORM: NORM.replace("sum_over_rows(grad * normalized)", "grad * normalized")
     },
-    "The gradient of bias contains the weight; the bias is added behind it, so it is the sum of grad.": {
+    "The gradient of bias contains the weight; the bias is added after it, so it is the sum of grad.": {
         NORM: NORM.replace("sum_over_rows(grad)", "sum_over_rows(grad_normalized)")
     },
     "The gradients of weight and bias are swapped: the order is x, weight, bias.": {
@@ -197,15 +198,15 @@ MISTAKES = {
     "The last token that looked a row up overwrites the others; add them: F.scatter_nd_add.": {
         SCATTER: SCATTER.replace("scatter_nd_add", "scatter_nd")
     },
-    "Of the tokens that looked a row up, the largest gradient is kept; add them: F.scatter_nd_add.": {
+    "Of the tokens that looked a row up, only the largest gradient is kept; add them: F.scatter_nd_add.": {
         SCATTER: SCATTER.replace("scatter_nd_add", "scatter_nd_max")
     },
-    "Each row is averaged over the tokens that looked it up; add them, so that a frequent token learns more.": {
+    "Each row is averaged over the tokens that looked it up; add their gradients: F.scatter_nd_add.": {
         SCATTER: """\
 counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.reshape([-1, 1]))
     return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1])) / F.max(counts, 1.0)"""
     },
-    "The table is divided by the number of tokens; add them up: the loss is where a mean is taken.": {
+    "The table is divided by the number of tokens; add them up: only the loss takes a mean.": {
         SCATTER: SCATTER + " / rows_of(grad).shape[0]"
     },
     "Only the first sequence is added; add the tokens of all.": {
@@ -215,7 +216,7 @@ counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.resh
         SCATTER: SCATTER.replace("rows_of(grad)", "rows_of(grad.transpose(0, 1))")
     },
     "The table is transposed; it has a row for each token of the vocabulary, [vocab, embd].": {SCATTER: SCATTER + ".T"},
-    "The gradients are subtracted; the optimizer is what goes against a gradient.": {
+    "The gradients are subtracted; going against a gradient is the optimizer's job.": {
         SCATTER: SCATTER.replace("rows_of(grad)", "-rows_of(grad)")
     },
     "In int16, ids above 32,767 turn negative; leave the ids as they are.": {

@@ -41,7 +41,7 @@ MISTAKES = {
     "The cosine ends too late: its length must be total_steps - warmup_steps.": {
         DONE: "progress = min(1.0, (step - warmup_steps) / total_steps)"
     },
-    "After total_steps the rate rises again, as the cosine does; cap the fraction of the way down at 1: min(1.0, …).": {
+    "After total_steps, the rate rises again with the cosine; cap the fraction of the way down at 1: min(1.0, …).": {
         DONE: "progress = (step - warmup_steps) / (total_steps - warmup_steps)"
     },
     "The rate falls in a straight line; it must fall along a cosine.": {FALL: "return peak * (1 - progress)"},
@@ -55,11 +55,11 @@ MISTAKES = {
         FALL: "return peak * math.cos(math.pi * progress)"
     },
     "The rate jumps to twice the peak: take half of 1 + cosine.": {FALL: FALL.replace(" / 2", "")},
-    "Each gradient is clipped by its own norm, which changes their direction; one factor is for all.": {
+    "Each gradient is clipped by its own norm, which changes the direction; use one factor for all.": {
         CLIPPED: "norms = {name: F.sqrt(sum_of_squares(grad)) for name, grad in grads.items()}\n"
         "    return {name: max_norm / F.max(norms[name], max_norm) * grads[name] for name in grads}, norm"
     },
-    "Each number is cut off at max_norm, which changes the direction; multiply all by one factor.": {
+    "Each number is clipped at max_norm, which changes the direction; multiply all by one factor.": {
         CLIPPED: "return {name: F.max(F.min(g, max_norm), -max_norm) for name, g in grads.items()}, norm"
     },
     "Short gradients are made longer: the factor must be at most 1.": {FACTOR: "factor = max_norm / norm"},
@@ -80,7 +80,7 @@ MISTAKES = {
     "The norm has the shape [1]; use sum_of_squares, or reshape([]).": {
         NORM: "norm = F.sqrt(sum(F.sum(F.sum(g * g, axis=-1), axis=None) for g in grads.values()))"
     },
-    "All squares of a large table are in one sum, where float32 loses digits; sum its rows first: sum_of_squares.": {
+    "A large table's squares are summed all at once, where float32 loses digits; sum rows first: sum_of_squares.": {
         NORM: "norm = F.sqrt(sum(F.sum(g * g, axis=None).reshape([]) for g in grads.values()))"
     },
     "The norm that is returned is the one after clipping; return the one before.": {
@@ -91,13 +91,13 @@ MISTAKES = {
     },
     "The gradients are not clipped: multiply each by the factor.": {CLIPPED: "return grads, norm"},
     "Biases and gains decay too; only weights with two axes do.": {DECAY: DECAY.replace("> 1", "> 0")},
-    "Only biases and gains decay; it must be the others.": {DECAY: DECAY.replace("> 1", "< 2")},
+    "Only biases and gains decay; it must be the other weights.": {DECAY: DECAY.replace("> 1", "< 2")},
     "A weight whose size is 1 along an axis does not decay; count its axes, not its numbers.": {
         DECAY: DECAY.replace("> 1", "> 1 and min(map(int, weight.shape)) > 1")
     },
     "beta1 and beta2 are swapped in m: it has beta1.": {M: M.replace("beta1", "beta2")},
     "beta1 and beta2 are swapped in v: it has beta2.": {V: V.replace("beta2", "beta1")},
-    "The gradient is multiplied by beta1, and the old m by 1 - beta1; it must be the other way round.": {
+    "The gradient is multiplied by beta1, and the old m by 1 - beta1; it must be the other way around.": {
         M: "m = (1 - self.beta1) * m + self.beta1 * grad"
     },
     "The new gradient is added whole, which makes m too large: multiply it by 1 - beta1.": {
@@ -127,11 +127,11 @@ MISTAKES = {
         M_HAT: M_HAT.replace("**step", ""),
         V_HAT: V_HAT.replace("**step", ""),
     },
-    "The corrections end after some steps; they never do, though 1 - beta**step comes close to 1.": {
+    "The corrections end after some steps; they must not, though 1 - beta**step comes close to 1.": {
         M_HAT: "late = step > 100.0\n        m_hat = m / F.where(late, 1.0, 1 - self.beta1**step)",
         V_HAT: "v_hat = v / F.where(late, 1.0, 1 - self.beta2**step)",
     },
-    "The corrections stay as they are after some steps; they change with every step.": {
+    "The corrections stop changing after some steps; they must change with every step.": {
         M_HAT: "step = F.min(step, 100.0)\n        " + M_HAT,
     },
     "beta is multiplied by step; raise it to that power: **.": {
@@ -172,17 +172,18 @@ MISTAKES = {
     "The decay is applied twice.": {DOWN: DOWN.replace("decay * weight", "2 * decay * weight")},
     "The step goes up the gradient; subtract it.": {DOWN: DOWN.replace(" - ", " + ")},
     "lr is missing: multiply the direction by it.": {DOWN: DOWN.replace("lr * ", "")},
-    "What is returned is the change; return the weight less the change.": {DOWN: DOWN.replace("weight - ", "")},
-    "The mean gradient is added, not the sum: multiply by count, or a batch of few tokens says as much as a "
-    "large one.": {ADDED: ADDED.replace("count * ", "")},
-    "The gradient is divided by count; multiply it: the gradient is a mean, and count times a mean is a sum.": {
+    "The change is returned; return the weight minus the change.": {DOWN: DOWN.replace("weight - ", "")},
+    "The mean gradient is added, not the sum: multiply by count, or a small batch counts as much as a large one.": {
+        ADDED: ADDED.replace("count * ", "")
+    },
+    "The gradient is divided by count; multiply it by count, which turns the mean into a sum.": {
         ADDED: ADDED.replace("count * grad", "grad / count")
     },
-    "What other batches have added is overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},
-    "The sum is multiplied by count too; only the new gradient is.": {
+    "The sums of other batches are overwritten: add to sums[name].": {ADDED: ADDED.replace("= sums[name] + ", "= ")},
+    "The sum is multiplied by count, too; multiply only the new gradient.": {
         ADDED: "sums[name][...] = (sums[name] + grad) * count"
     },
-    "`+=` gives a name to a new tensor, and the sum stays as it was: write into it with [...].": {
+    "`+=` binds the name to a new tensor, and the sum stays as it was: write into it with [...].": {
         ADDED: "total = sums[name]\n        total += count * grad"
     },
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write sums[name][...] = ….": {
@@ -207,12 +208,12 @@ MISTAKES = {
         WRITTEN: WRITTEN.replace("step, lr", "lr, step")
     },
     "updated gets the number of losses as the step.": {WRITTEN: WRITTEN.replace("step, lr", "count, lr")},
-    "The sums go into the optimizer; it gets their clipped means, grads.": {EACH: EACH.replace("grads", "state.sums")},
-    "The means go into the optimizer as they are; it gets the clipped ones, grads.": {
+    "The sums go into the optimizer; give it their clipped means, grads.": {EACH: EACH.replace("grads", "state.sums")},
+    "The means go into the optimizer unclipped; give it the clipped ones, grads.": {
         EACH: EACH.replace("grads", "state.sums"),
         WRITTEN: WRITTEN.replace("grad,", "grad / count,"),
     },
-    "Only the last weight is updated: the update belongs into the loop.": {WRITTEN: f"pass\n        {WRITTEN}"},
+    "Only the last weight is updated: the update belongs in the loop.": {WRITTEN: f"pass\n        {WRITTEN}"},
     "The new weight is added to the old one; updated returns the new weight itself.": {
         WRITTEN: f"new, m[...], v[...] = {UPDATED}\n            weight[...] = weight + new"
     },

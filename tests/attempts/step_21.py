@@ -61,7 +61,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"    var factor = online": "    row_max = max(row_max, 0)\n    var factor = online"},
         {"= online_softmax(scores, row_max, row_sum)": "= online_softmax(scores, max(row_max, 0), row_sum)"},
     ),
-    "The output is not rescaled: multiply what earlier blocks have added by the factor.": (
+    "The output is not rescaled: multiply the sum of earlier blocks by the factor.": (
         {"number *= factor": "number *= 1"},
         {"output * factor + ": "output + "},
     ),
@@ -73,15 +73,15 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {"add_weighted(output, scores[i], values[": "add_weighted(output, scores[i], keys["},
         {"weights @ values": "weights @ keys"},
     ),
-    "Every row looks as far as the last row of its tile: count the keys up to its own position, row included.": (
+    "Every row looks as far as the last row of its tile: end at its own position, position + row, included.": (
         {END: "min(block + KEYS, position + rows)"},
         {END: "min(block + KEYS, position + rows)"},
     ),
-    "A row does not look at its own key: it sees position + row + 1 keys, itself included.": (
+    "A row does not look at its own key: it sees position + row + 1 keys, its own included.": (
         {END: "min(block + KEYS, position + row)"},
         {END: "min(block + KEYS, position + row)"},
     ),
-    "The position is left out of what a row may see: before row 0 of the tile there are position keys.": (
+    "The position is left out of the keys that a row may see: before row 0 of the tile, there are position keys.": (
         {END: "min(block + KEYS, row + 1)"},
         {END: "min(block + KEYS, row + 1)"},
     ),
@@ -97,7 +97,7 @@ TOLD = {  # a sentence: how to make the mistake in the kernel, and in its model
         {BLOCKS: "range(start, start + (position + rows - start) // KEYS * KEYS, KEYS)"},
         {BLOCKS: "range(start, start + (position + rows - start) // KEYS * KEYS, KEYS)"},
     ),
-    "A row skips its last block if it may see only a part of it: end cuts that block short, so look at what is left.": (
+    "A row skips its last block if it may see only part of it: end cuts the block short, so look at the rest.": (
         {"if end > block:": "if end == block + KEYS:"},
         {"if end > block:": "if end == block + KEYS:"},
     ),
