@@ -8,11 +8,19 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from play.tokens import load_tokenizer
-from solutions.checkpoint import DTYPES, check_weights, checkpoint_files, checkpoint_folder, empty_model, read_config
+from solutions.checkpoint import (
+    DTYPES,
+    HEAD,
+    check_weights,
+    checkpoint_files,
+    checkpoint_folder,
+    empty_model,
+    read_config,
+)
 from solutions.llama_config import LlamaConfig
 from solutions.llama_files import Fields, empty_llama, open_llama
 from solutions.solution_13 import convert_checkpoint
-from solutions.solution_26 import EMBEDDINGS, HEAD, hugging_face_name
+from solutions.solution_26 import EMBEDDINGS, hugging_face_name
 
 
 def usable_checkpoint(name_or_folder: str | Path) -> Path:

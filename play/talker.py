@@ -76,7 +76,7 @@ class LlamaWriter:
         """Yield what follows some tokens in pieces of whole characters, each as soon as it is known."""
         most = min(max_new_tokens, self.context - input_ids.shape[1])
         decoder, count, self.cut_after = DecodeStream(skip_special_tokens=True), 0, None
-        for token in answer(self.model, input_ids, most, sampling, rng, self.end):
+        for token in answer(self.model, input_ids, most, sampling, end=self.end, rng=rng):
             count += 1
             if piece := decoder.step(self.tokenizer, int(token)):
                 yield piece

@@ -17,13 +17,13 @@ from solutions.solution_22 import Q4_0, Q8_0
 
 END_OF_TEXT = "<|endoftext|>"
 
-#: What GGUF calls the dtype of a weight.
+#: GGUF's format for each dtype of a weight.
 FORMAT_OF_DTYPE = {
     np.dtype(np.float32): gguf.GGMLQuantizationType.F32,
     Q8_0: gguf.GGMLQuantizationType.Q8_0,
     Q4_0: gguf.GGMLQuantizationType.Q4_0,
 }
-DTYPE_OF_FORMAT = {quantization: dtype for dtype, quantization in FORMAT_OF_DTYPE.items()}
+DTYPE_OF_FORMAT = {form: dtype for dtype, form in FORMAT_OF_DTYPE.items()}
 
 #: The name that each size of a model, and the epsilon, has in GGUF, after ``gpt2.``.
 SIZES = {

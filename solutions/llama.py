@@ -7,8 +7,7 @@ from functools import partial
 from max.driver import Device
 from max.dtype import DType
 from max.experimental.nn import Embedding, Linear, Module, Sequential
-from max.experimental.tensor import Tensor
-from max.graph import DeviceRef, TensorType
+from max.experimental.tensor import Tensor, TensorType
 
 from solutions.caching import BlockCache, KVCache, cache_type, run_on_arrays
 from solutions.llama_config import LlamaConfig
@@ -19,7 +18,7 @@ from solutions.solution_24 import rotary_angles
 from solutions.solution_25 import LlamaAttention
 
 
-class LlamaDecoderLayer(Module[[Tensor, Tensor, BlockCache, Tensor], Tensor]):
+class LlamaDecoderLayer(Module[[Tensor, Tensor, Tensor, BlockCache], Tensor]):
     """One block: the new tokens look at all tokens up to themselves, then each thinks by itself."""
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -29,10 +28,10 @@ class LlamaDecoderLayer(Module[[Tensor, Tensor, BlockCache, Tensor], Tensor]):
         self.mlp = LlamaMLP(config)
 
     def forward(
-        self, hidden_states: Tensor, angles: Tensor, block_cache: BlockCache, mask: Tensor
+        self, hidden_states: Tensor, angles: Tensor, mask: Tensor, block_cache: BlockCache
     ) -> Tensor:  # [batch, seq, hidden_size] -> [batch, seq, hidden_size]; the others as in LlamaAttention
         """Apply attention, then the feed-forward network, each with a residual around it."""
-        attend = partial(self.self_attn, angles=angles, block_cache=block_cache, mask=mask)
+        attend = partial(self.self_attn, angles=angles, mask=mask, block_cache=block_cache)
         hidden_states = pre_norm_residual(hidden_states, self.input_layernorm, attend)
         return pre_norm_residual(hidden_states, self.post_attention_layernorm, self.mlp)
 
@@ -54,7 +53,7 @@ class LlamaModel(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
         hidden_states = self.embed_tokens(input_ids)  # [batch, seq, hidden_size]
         for layer, block_cache in zip(self.layers, cache, strict=True):
-            hidden_states = layer(hidden_states, angles, block_cache, mask)
+            hidden_states = layer(hidden_states, angles, mask, block_cache)
         # Cut, then normalize: in the other order, MAX 26.7 compiles a norm that takes the first token's mean square.
         return self.norm(hidden_states[:, -1:])
 
@@ -78,7 +77,7 @@ def compile_llama(model: LlamaForCausalLM, device: Device) -> CachedModel:
     """Move the model to a device and compile it with its cache: one graph for the prompt and for every later token."""
     model.to(device)
     cached = model.config.cache_config
-    ids = TensorType(DType.int64, ["batch", "seq"], DeviceRef.from_device(device))
-    padding_mask = TensorType(DType.float32, ["batch", "total"], DeviceRef.from_device(device))
+    ids = TensorType(DType.int64, ["batch", "seq"], device=device)
+    padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
     graph = model.compile(ids, ids, padding_mask, cache_type(cached, device))
     return CachedModel(run_on_arrays(graph, device), cached, device)

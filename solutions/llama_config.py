@@ -25,9 +25,15 @@ class LlamaConfig:
     rms_norm_eps: float = 1e-5  # keeps an RMS norm from dividing by zero
     rope_theta: float = 100_000.0  # how slowly the slowest pair of channels rotates
 
+    def __post_init__(self) -> None:
+        """Raise ValueError if the query heads cannot be shared evenly among the key-value heads."""
+        heads, kv_heads = self.num_attention_heads, self.num_key_value_heads
+        if kv_heads < 1 or heads % kv_heads:
+            raise ValueError(f"num_attention_heads = {heads} cannot share num_key_value_heads = {kv_heads} evenly")
+
     @property
     def cache_config(self) -> GPT2Config:
-        """The sizes of a GPT-2 whose cache is this model's: its heads are the key-value heads here."""
+        """Return the sizes of a GPT-2 whose cache is this model's: its heads are the key-value heads here."""
         return GPT2Config(
             vocab_size=self.vocab_size,
             n_positions=self.max_position_embeddings,

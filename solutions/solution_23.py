@@ -34,10 +34,11 @@ class LlamaRMSNorm(Module[[Tensor], Tensor]):
 
 
 class LlamaMLP(Module[[Tensor], Tensor]):
-    """Project every token up twice, let one result gate the other, and project it back down.
+    """SwiGLU: project every token up twice, let one result gate the other, and project it back down.
 
-    The gate is a factor for each channel, ``silu(x) = x * sigmoid(x)``: near 0 for a very negative ``x``, near ``x``
-    for a large one. Source: Shazeer, "GLU Variants Improve Transformer" (2020), which calls this SwiGLU.
+    The gate is a factor for each channel, SiLU of what ``gate_proj`` makes: ``silu(z) = z * sigmoid(z)`` is near 0 for
+    a very negative ``z``, and near ``z`` for a large one.
+    Source: Shazeer, "GLU Variants Improve Transformer" (2020).
     """
 
     def __init__(self, config: LlamaConfig) -> None:
@@ -47,7 +48,7 @@ class LlamaMLP(Module[[Tensor], Tensor]):
         self.down_proj = Linear(config.intermediate_size, config.hidden_size, bias=False)
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., hidden_size] -> [..., hidden_size]
-        """Apply the gate between the way up and the way down."""
+        """Project up, apply the gate, and project back down."""
         # Make the gate with gate_proj and SiLU, multiply what up_proj makes by it, then down_proj. (3 lines)
         gate = F.silu(self.gate_proj(hidden_states))  # [..., intermediate_size]
         up = self.up_proj(hidden_states)  # [..., intermediate_size]

@@ -9,7 +9,7 @@ from max.experimental.tensor import Tensor
 from solutions.llama_config import LlamaConfig
 
 
-def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
+def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # int64 [batch, seq] -> [batch, seq, head_dim / 2]
     """Return the angle, in radians, by which each pair of a head's channels is rotated at each position.
 
     From one position to the next, pair ``i`` rotates by its frequency, ``rope_theta ** (-2 * i / head_dim)``: the first
@@ -18,8 +18,8 @@ def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, 
     """
     # List the frequencies of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
     frequencies = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
-    inv_freq = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
-    return positions.cast(DType.float32).unsqueeze(-1) * inv_freq
+    freqs = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
+    return positions.cast(DType.float32).unsqueeze(-1) * freqs
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim], [batch, seq, head_dim / 2] -> as x

@@ -21,6 +21,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
     """
 
     def __init__(self, config: LlamaConfig) -> None:
+        # Without super().__init__, which makes step 07's c_attn and c_proj: a Llama has neither.
         self.num_heads = config.num_attention_heads
         self.num_kv_heads = config.num_key_value_heads
         self.group_size = self.num_heads // self.num_kv_heads  # query heads that share a key-value head
@@ -33,13 +34,13 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.v_proj = Linear(config.hidden_size, kv_dim, bias=False)
         self.o_proj = Linear(self.embed_dim, config.hidden_size, bias=False)
 
-    def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, heads * head_dim] -> [batch, heads, seq, head_dim]
+    def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, head * head_dim] -> [batch, head, seq, head_dim]
         """Give every head its own slice. There are as many heads as fit: queries have more than keys and values."""
         return x.reshape([*x.shape[:-1], -1, self.head_dim]).transpose(-3, -2)
 
     def _qkv(
         self, hidden_states: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:  # [batch, seq, hidden_size] -> [batch, head, …], 2 x [batch, kv_head, …]
+    ) -> tuple[Tensor, Tensor, Tensor]:  # -> [batch, head, seq, head_dim], 2 x [batch, kv_head, seq, head_dim]
         """Return the query, the key and the value of every token, split into heads."""
         # Make each with its own projection, and split it into heads. (2 lines)
         query, key, value = self.q_proj(hidden_states), self.k_proj(hidden_states), self.v_proj(hidden_states)
@@ -47,30 +48,31 @@ class LlamaAttention(GPT2MultiHeadAttention):
 
     def _grouped_attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor
-    ) -> Tensor:  # [batch, head, seq, …], 2 x [batch, kv_head, total, …], [batch, 1, seq, total] -> as query
+    ) -> Tensor:  # [batch, head, seq, head_dim], 2 x [batch, kv_head, total, head_dim] -> as query
         """Let every query head attend to the keys and values of its group.
 
         The heads of a group are neighbors along the head axis, so their queries can line up as if they were more
-        tokens of one head. Then no key or value is copied; Hugging Face's ``repeat_kv`` copies one for each query head.
+        tokens of one head. Then only the mask, ``[batch, 1, seq, total]``, is copied, no key or value; Hugging Face's
+        ``repeat_kv`` copies one of each for every query head.
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group_size * sequence_length, mask.shape[-1]
-        # Line up the queries of each group, and repeat the mask as often; _attn; separate the heads. (4 lines)
+        # Line up each group's queries; repeat the mask group_size times; _attn; separate the heads. (4 lines)
         query = query.reshape([batch, self.num_kv_heads, rows, head_dim])
         mask = F.broadcast_to(mask, [batch, self.group_size, sequence_length, total]).reshape([batch, 1, rows, total])
         attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group_size * seq, head_dim]
         return attn_output.reshape([batch, self.num_heads, sequence_length, head_dim])
 
     def forward(  # type: ignore[override] # step 07's makes its own mask, and needs no angles and no cache
-        self, hidden_states: Tensor, angles: Tensor, block_cache: BlockCache, mask: Tensor
+        self, hidden_states: Tensor, angles: Tensor, mask: Tensor, block_cache: BlockCache
     ) -> Tensor:  # [batch, seq, hidden_size] -> [batch, seq, hidden_size]
         """Let the new tokens gather from all tokens up to themselves; the earlier ones are in the cache.
 
         Args:
             hidden_states: the new tokens.
             angles: those of their positions, ``[batch, seq, head_dim / 2]``.
-            block_cache: this block's rotated keys and its values; those of the new tokens are written into it.
             mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
+            block_cache: this block's rotated keys and its values; those of the new tokens are written into it.
         """
         # Attend from the new tokens to all tokens, as in step 14; queries and keys are rotated. (5 lines)
         query, key, value = self._qkv(hidden_states)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from solutions import quantized
-from solutions.checkpoint import Weights
+from solutions.checkpoint import HEAD, Weights
 from solutions.llama_config import LlamaConfig
+from solutions.quantized import dequantize as dequantize_others
 from solutions.solution_22 import BLOCK
 
-EMBEDDINGS, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+EMBEDDINGS = "model.embed_tokens.weight"
 
 #: The 20-byte blocks of llama.cpp's Q4_1, its ``d``, ``m`` and ``qs``; the extra axes let the first two broadcast.
 Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])
@@ -46,18 +46,18 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
     """Return the numbers of a weight, whether it is in blocks of Q4_1, in other blocks, or in none."""
     if weight.dtype == Q4_1:
         return dequantize_q4_1(weight).reshape(len(weight), -1)
-    return quantized.dequantize(weight)
+    return dequantize_others(weight)
 
 
-def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
+def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, ...] -> as weight
     """Bring the rows of each head of ``q_proj`` or ``k_proj`` back into Hugging Face's order.
 
     Hugging Face rotates the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp rotates neighbors,
     so its converter has put row ``i`` of each head at ``2 * i``, and row ``i + head_dim / 2`` at ``2 * i + 1``.
     """
     # In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
-    pairs = weight.reshape(heads, -1, 2, weight.shape[-1])  # [heads, head_dim / 2, 2, in]
-    halves = pairs.swapaxes(1, 2)  # [heads, 2, head_dim / 2, in]
+    pairs = weight.reshape(heads, -1, 2, *weight.shape[1:])  # [heads, head_dim / 2, 2, ...]
+    halves = pairs.swapaxes(1, 2)  # [heads, 2, head_dim / 2, ...]
     return halves.reshape(weight.shape)
 
 
@@ -67,7 +67,7 @@ def hugging_face_name(name: str) -> str:
     That of ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``. The name of a weight outside the
     blocks has two parts: ``output_norm.weight`` is ``model.norm.weight``.
     """
-    # Cut at the dots; look up the layer. A block's weight also has its number in the name. (4 lines)
+    # Cut at the dots; look up the layer. In a block, the name also has the block's number. (4 lines)
     *block, layer, suffix = name.split(".")
     if block:
         return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{suffix}"
@@ -79,11 +79,11 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
 
     Without a head of its own, a model uses its embeddings as head.
     """
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
     # For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (5 lines)
-    for theirs, weight in weights.items():
-        name, numbers = hugging_face_name(theirs), dequantize(weight)
+    for gguf_name, weight in weights.items():
+        name, numbers = hugging_face_name(gguf_name), dequantize(weight)
         layer = name.split(".")[-2]
-        converted[name] = unpermute(numbers, heads[layer]) if layer in heads else numbers
+        converted[name] = unpermute(numbers, head_counts[layer]) if layer in head_counts else numbers
     return {HEAD: converted[EMBEDDINGS]} | converted

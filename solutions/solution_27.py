@@ -1,4 +1,4 @@
-"""Step 27: a conversation, whose messages become tokens, and an answer that ends where its turn does."""
+"""Step 27: a conversation, whose messages become tokens, and an answer that stops at the end of its turn."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  
 
     Unless it begins with a system message, the one of the model's chat template comes first.
     """
-    # SYSTEM first, if needed; every message; then START and "assistant\n", which the answer follows. (5 lines)
-    if messages[0][0] != "system":
+    # SYSTEM first, if needed; every message; then START and "assistant\n", which the answer follows. (6 lines)
+    first_role, _ = messages[0]
+    if first_role != "system":
         messages = [("system", SYSTEM), *messages]
     ids = [token for role, content in messages for token in message_ids(tokenizer, role, content)]
     opening = [tokenizer.token_to_id(START), *tokenizer.encode("assistant\n").ids]
@@ -57,14 +58,14 @@ class NucleusSampling(Sampling):
             raise ValueError(f"top_p = {self.top_p} is impossible; give a number above 0 and at most 1")
 
     def probabilities(self, logits: np.ndarray) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-        """Return the probability of each token to be drawn, at a temperature above 0; the likeliest always can be.
+        """Return the probability of each token to be drawn, at a temperature above 0; the likeliest is always kept.
 
         The temperature and ``top_k`` come first. Source: Holtzman et al., "The Curious Case of Neural Text
         Degeneration" (2020), section 3.1.
         """
         p = super().probabilities(logits)
-        # Sort each row, likeliest first. A token stays if those before have less than top_p. Normalize. (6 lines)
-        order = np.argsort(-p, axis=-1)
+        # Sort, likeliest first; a token stays if those before it add up to less than top_p; normalize. (6 lines)
+        order = np.argsort(-p, axis=-1, kind="stable")  # of tokens that tie, the lower id first
         ordered = np.take_along_axis(p, order, axis=-1)
         before = ordered.cumsum(axis=-1) - ordered  # what all likelier tokens have together
         kept = np.where(before < self.top_p, ordered, 0)
@@ -73,17 +74,24 @@ class NucleusSampling(Sampling):
 
 
 def answer(
-    model: LogitsFunction, input_ids: np.ndarray, max_new_tokens: int, sampling: Sampling, rng: Generator, end: int
+    model: LogitsFunction,
+    input_ids: np.ndarray,
+    max_new_tokens: int,
+    sampling: Sampling,
+    *,
+    end: int,
+    rng: Generator | None = None,
 ) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
-    """Yield the tokens of an answer, each before the next is computed, and not the token ``end``, which ends its turn.
+    """Yield the tokens of an answer, each before the next is computed; ``end`` stops it, and is not yielded.
 
     Args:
         model: as in step 12.
-        input_ids: the conversation, up to where the answer begins. No token drops out: both must fit into the context.
+        input_ids: the conversation, up to where the answer begins. No token drops out, so the context must have room
+            for the answer, too.
         max_new_tokens: how many tokens at most, if the model does not end its turn.
         sampling: how a token is chosen.
-        rng: what it is drawn with.
         end: the id of END.
+        rng: what it is drawn with.
     """
     # max_new_tokens times: generate the next token; return at end; yield the token, then append it. (6 lines)
     for _ in range(max_new_tokens):
@@ -91,4 +99,4 @@ def answer(
         if token == end:
             return
         yield token
-        input_ids = np.append(input_ids, [[token]], axis=1)
+        input_ids = np.concatenate([input_ids, [[token]]], axis=1)

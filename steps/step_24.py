@@ -9,7 +9,7 @@ from max.experimental.tensor import Tensor
 from solutions.llama_config import LlamaConfig
 
 
-def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # [batch, seq] -> [batch, seq, head_dim / 2]
+def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # int64 [batch, seq] -> [batch, seq, head_dim / 2]
     """Return the angle, in radians, by which each pair of a head's channels is rotated at each position.
 
     From one position to the next, pair ``i`` rotates by its frequency, ``rope_theta ** (-2 * i / head_dim)``: the first

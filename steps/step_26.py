@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from solutions import quantized
-from solutions.checkpoint import Weights
+from solutions.checkpoint import HEAD, Weights
 from solutions.llama_config import LlamaConfig
+from solutions.quantized import dequantize as dequantize_others
 from solutions.solution_22 import BLOCK
 
-EMBEDDINGS, HEAD = "model.embed_tokens.weight", "lm_head.weight"
+EMBEDDINGS = "model.embed_tokens.weight"
 
 #: The 20-byte blocks of llama.cpp's Q4_1, its ``d``, ``m`` and ``qs``; the extra axes let the first two broadcast.
 Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])
@@ -44,10 +44,10 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
     """Return the numbers of a weight, whether it is in blocks of Q4_1, in other blocks, or in none."""
     if weight.dtype == Q4_1:
         return dequantize_q4_1(weight).reshape(len(weight), -1)
-    return quantized.dequantize(weight)
+    return dequantize_others(weight)
 
 
-def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, in] -> [heads * head_dim, in]
+def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_dim, ...] -> as weight
     """Bring the rows of each head of ``q_proj`` or ``k_proj`` back into Hugging Face's order.
 
     Hugging Face rotates the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp rotates neighbors,
@@ -63,7 +63,7 @@ def hugging_face_name(name: str) -> str:
     That of ``blk.3.attn_q.weight`` is ``model.layers.3.self_attn.q_proj.weight``. The name of a weight outside the
     blocks has two parts: ``output_norm.weight`` is ``model.norm.weight``.
     """
-    # TODO: Cut at the dots; look up the layer. A block's weight also has its number in the name. (4 lines)
+    # TODO: Cut at the dots; look up the layer. In a block, the name also has the block's number. (4 lines)
     raise NotImplementedError
 
 
@@ -72,7 +72,7 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
 
     Without a head of its own, a model uses its embeddings as head.
     """
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
     # TODO: For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (5 lines)
     raise NotImplementedError

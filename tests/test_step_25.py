@@ -75,7 +75,8 @@ def causal(total, first=0):
 
 
 def attend_to(attention, hidden_states, angles, mask, *, keys, values):
-    return attention(hidden_states, angles, (keys, values), mask)
+    """The output; the arguments go by name, since earlier skeletons had them in another order."""
+    return attention(hidden_states, angles=angles, mask=mask, block_cache=(keys, values))
 
 
 def attend(attention, reference, config, keys, values, first, last=7):

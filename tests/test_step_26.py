@@ -13,11 +13,12 @@ from max.experimental import functional as F
 from checker.claims import about, equal, for_each, is_value, keeps_nothing, require
 from checker.claims.modules import build
 from solutions.caching import run_on_arrays
+from solutions.checkpoint import HEAD
 from solutions.llama import LlamaForCausalLM
 from solutions.llama_config import LlamaConfig
 from solutions.solution_14 import CachedModel
 from solutions.solution_22 import Q8_0
-from solutions.solution_26 import EMBEDDINGS, HEAD
+from solutions.solution_26 import EMBEDDINGS
 
 LLAMA_CPP = "llama.cpp's"
 HEADS = {"q": "num_attention_heads", "k": "num_key_value_heads"}

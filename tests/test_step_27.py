@@ -142,7 +142,7 @@ def test_a_conversation(step, tokenizer, chatml):
 
 @about("chat_ids")
 def test_the_usual_system(step, tokenizer, chatml):
-    """Without a system message, the one that the model was trained with comes first."""
+    """Without a system message, the one of the model's chat template comes first."""
     for length in (1, 3):
         is_conversation(step, tokenizer, chatml, TALK[:length], [SYSTEM, *TALK[:length]])
 

@@ -1,8 +1,8 @@
 """Step 24, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 FREQUENCIES = "frequencies = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]"
-INV_FREQ = "inv_freq = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]"
-ANGLES = "return positions.cast(DType.float32).unsqueeze(-1) * inv_freq"
+FREQS = "freqs = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]"
+ANGLES = "return positions.cast(DType.float32).unsqueeze(-1) * freqs"
 COS_SIN = "cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]"
 HALVES = "first, second = F.chunk(x, 2, axis=-1)  # 2 x [batch, head, seq, head_dim / 2]"
 ROTATED = "rotated = [first * cos - second * sin, first * sin + second * cos]"
@@ -39,7 +39,7 @@ MISTAKES = {
     ),
     "All pairs have the same frequency; each turns more slowly than the one before.": frequencies("-2 * i", "0 * i"),
     "The frequencies run from low to high; the first pair is the fastest.": {
-        INV_FREQ: INV_FREQ.replace("frequencies,", "frequencies[::-1],")
+        FREQS: FREQS.replace("frequencies,", "frequencies[::-1],")
     },
     "There is an angle for every channel; there is one for every pair: head_dim / 2 of them.": frequencies(
         "range(config.head_dim // 2)", "range(config.head_dim)"
@@ -55,7 +55,7 @@ MISTAKES = {
     },
     "The positions that are given are not used: count none here, since a text may begin at another than 0.": {
         ANGLES: "places = Tensor.arange(0, positions.shape[-1], out_dim=positions.shape[-1], dtype=DType.float32, "
-        "device=positions.device)\n    return (positions.cast(DType.float32) * 0 + places).unsqueeze(-1) * inv_freq"
+        "device=positions.device)\n    return (positions.cast(DType.float32) * 0 + places).unsqueeze(-1) * freqs"
     },
     "The positions are rounded to float16, which has no 2049 and no 8191: cast to float32.": {
         ANGLES: ANGLES.replace(".cast(DType.float32)", ".cast(DType.float16).cast(DType.float32)")
@@ -101,23 +101,23 @@ MISTAKES = {
 ALTERNATIVES = {
     "powers by exp, of a count of pairs": {
         FREQUENCIES: "half = config.head_dim // 2",
-        INV_FREQ: "pairs = Tensor.arange(0, half, dtype=DType.float32, device=positions.device)\n"
-        "    inv_freq = F.exp(pairs * (-math.log(config.rope_theta) / half))",
+        FREQS: "pairs = Tensor.arange(0, half, dtype=DType.float32, device=positions.device)\n"
+        "    freqs = F.exp(pairs * (-math.log(config.rope_theta) / half))",
         IMPORT: f"import math\n\n{IMPORT}",
     },
     "a count by twos, and one over the power": {
         FREQUENCIES: "evens = range(0, config.head_dim, 2)",
-        INV_FREQ: "frequencies = [1 / config.rope_theta ** (even / config.head_dim) for even in evens]\n"
-        "    inv_freq = Tensor(frequencies, dtype=DType.float32, device=positions.device)",
+        FREQS: "frequencies = [1 / config.rope_theta ** (even / config.head_dim) for even in evens]\n"
+        "    freqs = Tensor(frequencies, dtype=DType.float32, device=positions.device)",
     },
     "a power of a tensor": {
         FREQUENCIES: "pairs = Tensor.arange(0, config.head_dim, 2, dtype=DType.float32, device=positions.device)",
-        INV_FREQ: "inv_freq = config.rope_theta ** (pairs / -config.head_dim)",
+        FREQS: "freqs = config.rope_theta ** (pairs / -config.head_dim)",
     },
     "NumPy": {
         FREQUENCIES: "pairs = np.arange(config.head_dim // 2)",
-        INV_FREQ: "frequencies = (config.rope_theta ** (-2 * pairs / config.head_dim)).astype(np.float32)\n"
-        "    inv_freq = Tensor.from_dlpack(frequencies).to(positions.device)",
+        FREQS: "frequencies = (config.rope_theta ** (-2 * pairs / config.head_dim)).astype(np.float32)\n"
+        "    freqs = Tensor.from_dlpack(frequencies).to(positions.device)",
         IMPORT: f"import numpy as np\n{IMPORT}",
     },
     "Hugging Face's rotate_half": {
@@ -130,7 +130,7 @@ ALTERNATIVES = {
     },
     "split": {HALVES: "first, second = F.split(x, [int(x.shape[-1]) // 2] * 2, axis=-1)"},
     "the axis first": {COS_SIN: "angles = angles.unsqueeze(1)\n    cos, sin = F.cos(angles), F.sin(angles)"},
-    "an axis by None": {ANGLES: "return positions.cast(DType.float32)[:, :, None] * inv_freq"},
+    "an axis by None": {ANGLES: "return positions.cast(DType.float32)[:, :, None] * freqs"},
     "a reshape into pairs of halves": {
         HALVES: "halves = x.reshape([*x.shape[:-1], 2, -1])\n    first, second = halves[..., 0, :], halves[..., 1, :]",
     },
@@ -144,5 +144,5 @@ HABITS = {
     "cat": {JOINED: "return F.cat(rotated, dim=-1)"},
     "chunk as a method": {HALVES: "first, second = x.chunk(2, dim=-1)"},
     "float": {ANGLES: ANGLES.replace(".cast(DType.float32)", ".float()")},
-    "torch.tensor": {INV_FREQ: "inv_freq = torch.tensor(frequencies)"},
+    "torch.tensor": {FREQS: "freqs = torch.tensor(frequencies)"},
 }

@@ -172,6 +172,9 @@ ALTERNATIVES = {
         UPDATED: "update_cache(block_cache, key, value, mask.shape[-1])\n"
         "        keys, values = (part[:, :, : mask.shape[-1]] for part in block_cache)"
     },
+    "the arguments in the order of earlier skeletons": {
+        "mask: Tensor, block_cache: BlockCache": "block_cache: BlockCache, mask: Tensor"
+    },
     "sizes of the config": {K: K.replace("kv_dim", "config.num_key_value_heads * config.head_dim")},
 }
 

@@ -3,16 +3,16 @@
 UNPACKED = 'steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
 SCALES = 'scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)'
 FORMULA = "return scale * steps + minimum"
-PAIRS = "pairs = weight.reshape(heads, -1, 2, weight.shape[-1])"
+PAIRS = "pairs = weight.reshape(heads, -1, 2, *weight.shape[1:])"
 HALVES = "halves = pairs.swapaxes(1, 2)"
 JOINED = "return halves.reshape(weight.shape)"
 PARTS = '*block, layer, suffix = name.split(".")'
 OF_A_BLOCK = 'return f"model.layers.{block[1]}.{BLOCK_LAYERS[layer]}.{suffix}"'
 OTHERS = 'return f"{LAYERS[layer]}.{suffix}"'
-BOTH = "name, numbers = hugging_face_name(theirs), dequantize(weight)"
+BOTH = "name, numbers = hugging_face_name(gguf_name), dequantize(weight)"
 LAYER = 'layer = name.split(".")[-2]'
-CHOSEN = "if layer in heads else"
-CONVERTED = f"converted[name] = unpermute(numbers, heads[layer]) {CHOSEN} numbers"
+CHOSEN = "if layer in head_counts else"
+CONVERTED = f"converted[name] = unpermute(numbers, head_counts[layer]) {CHOSEN} numbers"
 TIED = "return {HEAD: converted[EMBEDDINGS]} | converted"
 
 MISTAKES = {
@@ -59,11 +59,11 @@ MISTAKES = {
     },
     "The rows are still in llama.cpp's order.": {JOINED: "return weight.copy()"},
     "The rows are permuted once more, as llama.cpp's converter does; go the other way.": {
-        PAIRS: "pairs = weight.reshape(heads, 2, -1, weight.shape[-1])"
+        PAIRS: "pairs = weight.reshape(heads, 2, -1, *weight.shape[1:])"
     },
     "The rows of all heads are mixed; each head is put in order by itself.": {PAIRS: PAIRS.replace("heads, ", "1, ")},
     "The number of heads is taken for the width of a head.": {
-        PAIRS: "pairs = weight.reshape(-1, heads // 2, 2, weight.shape[-1])",
+        PAIRS: "pairs = weight.reshape(-1, heads // 2, 2, *weight.shape[1:])",
     },
     "Neighbors are swapped; rows at even places come first, then those at odd ones.": {
         HALVES: "halves = pairs[:, :, ::-1]"
@@ -100,7 +100,7 @@ MISTAKES = {
     "Every name ends with weight; a bias stays a bias.": {OF_A_BLOCK: OF_A_BLOCK.replace("{suffix}", "weight")},
     "The name ends without weight outside the blocks.": {OTHERS: "return LAYERS[layer]"},
     "The weights keep llama.cpp's names.": {
-        BOTH: BOTH.replace("hugging_face_name(theirs)", "theirs"),
+        BOTH: BOTH.replace("hugging_face_name(gguf_name)", "gguf_name"),
         TIED: 'return {HEAD: converted["token_embd.weight"], **converted}',
     },
     "The weights are still in blocks; dequantize them.": {
@@ -111,13 +111,13 @@ MISTAKES = {
     "Only q_proj is un-permuted; k_proj was permuted, too.": {CHOSEN: 'if layer == "q_proj" else'},
     "Only k_proj is un-permuted; q_proj was permuted, too.": {CHOSEN: 'if layer == "k_proj" else'},
     "v_proj is un-permuted, too; values are not rotated, so it never was permuted.": {
-        LAYER: f'{LAYER}\n        heads["v_proj"] = config.num_key_value_heads'
+        LAYER: f'{LAYER}\n        head_counts["v_proj"] = config.num_key_value_heads'
     },
     "k_proj is un-permuted as if it had as many heads as q_proj; it has num_key_value_heads.": {
-        "heads[layer])": "config.num_attention_heads)"
+        "head_counts[layer])": "config.num_attention_heads)"
     },
     "q_proj is un-permuted as if it had as many heads as k_proj; it has num_attention_heads.": {
-        "heads[layer])": "config.num_key_value_heads)"
+        "head_counts[layer])": "config.num_key_value_heads)"
     },
     "The head is missing; a model that has none of its own uses its embeddings.": {TIED: "return converted"},
     "The embeddings replace a head that the file has; use them only where there is none.": {
@@ -146,7 +146,7 @@ ALTERNATIVES = {
         '    steps[..., 16:] = blocks["packed"] >> 4'
     },
     "slices of even and odd rows": {
-        f"{HALVES}  # [heads, 2, head_dim / 2, in]": "halves = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1)"
+        HALVES: "halves = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1)",
     },
     "transpose": {HALVES: "halves = pairs.transpose(0, 2, 1, 3)"},
     "np.moveaxis": {HALVES: "halves = np.moveaxis(pairs, 2, 1)"},

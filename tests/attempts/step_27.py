@@ -3,13 +3,14 @@
 BOTH = "start, end = tokenizer.token_to_id(START), tokenizer.token_to_id(END)"
 TEXT = 'text = tokenizer.encode(f"{role}\\n{content}").ids'
 MESSAGE = 'return [start, *text, end, *tokenizer.encode("\\n").ids]'
-SYSTEM_FIRST = 'if messages[0][0] != "system":'
+SYSTEM_FIRST = 'if first_role != "system":'
 PUT_FIRST = 'messages = [("system", SYSTEM), *messages]'
 IDS = "ids = [token for role, content in messages for token in message_ids(tokenizer, role, content)]"
 OPENING = 'opening = [tokenizer.token_to_id(START), *tokenizer.encode("assistant\\n").ids]'
 ARRAY = "return np.array([ids + opening])"
 ALL = "p = super().probabilities(logits)"
-ORDER = "order = np.argsort(-p, axis=-1)"
+ORDER = 'order = np.argsort(-p, axis=-1, kind="stable")'
+ORDERED = f"{ORDER}  # of tokens that tie, the lower id first\n        ordered = np.take_along_axis(p, order, axis=-1)"
 BEFORE = "before = ordered.cumsum(axis=-1) - ordered"
 CUT = "np.where(before < self.top_p, ordered, 0)"
 KEPT = f"kept = {CUT}"
@@ -20,7 +21,7 @@ CHOSEN = "token = int(generate_next_token(model, input_ids, sampling, rng)[0])"
 BY_HAND = "token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])"
 STOP = "if token == end:\n            return"
 YIELD = "yield token"
-APPEND = "input_ids = np.append(input_ids, [[token]], axis=1)"
+APPEND = "input_ids = np.concatenate([input_ids, [[token]]], axis=1)"
 
 MISTAKES = {
     "The whole message is encoded as text, and text never becomes a control token: put the ids of START and END, by "
@@ -140,7 +141,7 @@ MISTAKES = {
     "The new token is not appended, so the model never sees it.": {APPEND: "pass"},
     "The model sees the new token alone; append it to the conversation.": {APPEND: "input_ids = np.array([[token]])"},
     "The new token stands in front; append it at the end.": {
-        APPEND: "input_ids = np.append([[token]], input_ids, axis=1)"
+        APPEND: "input_ids = np.concatenate([[[token]], input_ids], axis=1)"
     },
     "The text is one axis; it stays a row of [1, seq]: axis=1.": {APPEND: "input_ids = np.append(input_ids, token)"},
     "The logits of the first position are taken; take those of the last, [:, -1].": {
@@ -181,15 +182,19 @@ ALTERNATIVES = {
     },
     "the message of an answer, without its end": {OPENING: 'opening = message_ids(tokenizer, "assistant", "")[:-2]'},
     "the dtype said": {ARRAY: "return np.array([ids + opening], dtype=np.int64)"},
+    "the role by its place": {
+        f"first_role, _ = messages[0]\n    {SYSTEM_FIRST}": 'if messages[0][0] != "system":',
+    },
     "reversed": {ORDER: "order = np.argsort(p, axis=-1)[:, ::-1]"},
+    "the default sort": {ORDER: "order = np.argsort(-p, axis=-1)"},
     "a count and a threshold": {
-        f"{ORDER}\n        ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.sort(p, axis=-1)[:, ::-1]",
+        ORDERED: "ordered = np.sort(p, axis=-1)[:, ::-1]",
         f"        {KEPT}\n": "",
         PUT: "least = np.take_along_axis(ordered, (before < self.top_p).sum(axis=-1, keepdims=True) - 1, axis=-1)\n"
         "        p = np.where(p < least, 0, p)",
     },
     "row by row": {
-        f"{ORDER}\n        ordered = np.take_along_axis(p, order, axis=-1)": "for row in p:\n"
+        ORDERED: "for row in p:\n"
         "            by_size = np.argsort(-row)\n"
         "            count = np.searchsorted(np.cumsum(row[by_size]), self.top_p) + 1\n"
         "            row[by_size[count:]] = 0",
@@ -204,9 +209,12 @@ ALTERNATIVES = {
     "a while loop": {
         LOOP: "count = 0\n    while count < max_new_tokens:\n        count += 1",
     },
-    "np.concatenate": {APPEND: "input_ids = np.concatenate([input_ids, np.array([[token]])], axis=1)"},
+    "np.append": {APPEND: "input_ids = np.append(input_ids, [[token]], axis=1)"},
     "the logits of the last position": {CHOSEN: BY_HAND},
     "step 12's function, and item": {CHOSEN: "token = generate_next_token(model, input_ids, sampling, rng).item()"},
+    "the arguments of earlier skeletons": {
+        "    *,\n    end: int,\n    rng: Generator | None = None,\n": "    rng: Generator,\n    end: int,\n"
+    },
     "tokens as NumPy's integers": {CHOSEN: "token = sampling.choose(model(input_ids)[:, -1], rng)[0]"},
 }
 

@@ -19,10 +19,10 @@ from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 from checker.max_adapter.hooks import install_hooks
 from solutions.caching import PADDING, run_on_arrays
+from solutions.checkpoint import HEAD
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama_files import SIZES, load_llama, read_llama
 from solutions.solution_14 import CachedModel
-from solutions.solution_26 import HEAD
 from solutions.solution_27 import END, START, chat_ids
 from tools.hugging_face import hugging_face_llama, load
 
@@ -118,13 +118,13 @@ def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, s
             np.testing.assert_allclose(row, theirs(torch.tensor([ids])).logits[0, -1].numpy(), atol=2e-4)
 
 
-def write_llama(file, *, architecture="llama", without=(), extra=None, scaling=None):
-    """Write a file with the sizes of a Llama, all 32, and a weight."""
+def write_llama(file, *, architecture="llama", without=(), kv_heads=32, extra=None, scaling=None):
+    """Write a file with the sizes of a Llama, all others 32, and a weight."""
     writer = gguf.GGUFWriter(file, architecture)
     for size, name in SIZES.items():
         if size not in without:
             add = writer.add_float32 if size in ("rms_norm_eps", "rope_theta") else writer.add_uint32
-            add(f"{architecture}.{name}", 32)
+            add(f"{architecture}.{name}", kv_heads if size == "num_key_value_heads" else 32)
     if scaling:
         writer.add_rope_scaling_type(scaling)
     for name in ("token_embd.weight", *([extra] if extra else [])):
@@ -140,6 +140,7 @@ def test_other_files_are_refused_in_a_sentence(tmp_path):
     cases = [
         ({"architecture": "gpt2"}, "its architecture is gpt2"),
         ({"without": ["head_dim"]}, "llama.rope.dimension_count"),
+        ({"kv_heads": 5}, "num_attention_heads = 32 cannot share num_key_value_heads = 5 evenly"),
         ({"extra": "rope_freqs.weight"}, "another kind of Llama than this course's: it has rope_freqs.weight"),
         ({"extra": "blk.0.attn_q.bias"}, "it has blk.0.attn_q.bias"),
         ({"scaling": gguf.RopeScalingType.LINEAR}, r"its angles are scaled \(linear\)"),

@@ -108,7 +108,7 @@ def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampli
     for question in QUESTIONS:
         messages.append(("user", question))
         ids = chat_ids(tokenizer, messages)
-        tokens = answer(lambda ids: forward(ids[0], weights, config)[1][None], ids, LONGEST, sampling, rng, end)
+        tokens = answer(lambda ids: forward(ids[0], weights, config)[1][None], ids, LONGEST, sampling, end=end, rng=rng)
         messages.append(("assistant", tokenizer.decode(list(tokens))))
         turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
     return turns
