@@ -174,11 +174,15 @@ class Opened:
 
 @dataclass(frozen=True)
 class Refused:
-    """The file cannot be read, or is none of its language: ``claim`` is the one that does not hold, if there is one."""
+    """The file cannot be read, or is none of its language: ``claim`` is the one that does not hold, if there is one.
+
+    ``source`` is its text, if that could be read.
+    """
 
     sentence: str
     location: Location | None = None
     claim: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -199,10 +199,14 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
         Unreadable: the file cannot be graded.
     """
     source, solution = read_text(path), step.solution_file.read_text()
-    step.language.refuse(source, str(path))
-    if is_solution:
-        return Reading(source, len(blanks_of(step)), ())
-    refuse_answers(step, source)
+    try:
+        step.language.refuse(source, str(path))
+        if is_solution:
+            return Reading(source, len(blanks_of(step)), ())
+        refuse_answers(step, source)
+    except Unreadable as error:
+        error.source = source
+        raise
     return Reading(source, len(blanks_of(step)), tuple(unwritten(source, solution, step.language)))
 
 

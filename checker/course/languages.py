@@ -55,6 +55,7 @@ class Unreadable(Exception):
         anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
         location: the place in the file, if the reason is one line.
         refuted: the claim that does not hold, where the file was read: ``The file is Python.``
+        source: the text, where the file was read.
     """
 
     sentence: str
@@ -62,6 +63,7 @@ class Unreadable(Exception):
     anew: str = field(default="", kw_only=True)
     location: Location | None = field(default=None, kw_only=True)
     refuted: str = field(default="", kw_only=True)
+    source: str = field(default="", kw_only=True)
 
     def __str__(self) -> str:
         """Return what a terminal says."""

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.course.blanks import NoSuchFile, read_statically, skeleton
+from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
 from checker.course.steps import ROOT, Step, replacing
 
 FILE = ROOT / ".course" / "progress.json"
-NOT_COMPILED = "pass, not compiled"  # which counts as done
+NOT_COMPILED, REFUSED = "pass, not compiled", "last check: fail"  # the first counts as done
 FORMER_NAMES = {"pass": "yes", "fail": "no"}  # of what earlier versions kept
 
 
@@ -40,8 +40,13 @@ def digest_of_check(step: Step) -> str:
 
 
 def digest_of_code(step: Step, source: str) -> str:
-    """Return the digest of what a file means in its language: comments and the layout of lines change nothing."""
-    return digest(step.language.meaning(source))
+    """Return the digest of what a file means in its language: comments and the layout of lines change nothing.
+
+    What is none of its language is taken as it is.
+    """
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return digest(step.language.meaning(source))
+    return digest(source)
 
 
 def read() -> dict[str, dict[str, Any]]:
@@ -81,13 +86,24 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
 
 
 def note_pass(step: Step, source: str, *, compiled: bool) -> None:
-    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it."""
+    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it.
+
+    If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
+    """
     with changing() as kept:
         passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
         before = kept["pass"].get(step.name, {})
-        was_compiled = bool(before.get("compiled")) and {**before, **passed} == before
-        kept["pass"][step.name] = {**passed, "compiled": compiled or was_compiled}
-        kept["fail"].pop(step.name, None)
+        is_known = {**before, **passed} == before
+        if is_known or digest_of_code(step, _text_of(step)) == passed["code"]:
+            kept["pass"][step.name] = {**passed, "compiled": compiled or (is_known and before["compiled"])}
+            kept["fail"].pop(step.name, None)
+
+
+def _text_of(step: Step) -> str:
+    """Return the text of a learner's file as it is now; nothing if it cannot be read."""
+    with contextlib.suppress(Unreadable):
+        return read_text(step.learner_file)
+    return ""
 
 
 def note_failure(step: Step, source: str) -> None:
@@ -136,7 +152,8 @@ def standing(step: Step) -> Standing:
     except Unreadable as error:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
-        return Standing(step, state, f"{begun} ({why})")
+        refused = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
+        return Standing(step, state, f"{begun} ({why}{f', {REFUSED}' * refused})", refused)
     if static.source == skeleton(step.solution_file.read_text(), step.language):
         return Standing(step, "untouched", "untouched")
     code = digest_of_code(step, static.source)
@@ -152,7 +169,7 @@ def standing(step: Step) -> Standing:
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code
-    checked = "last check: fail" if refused else "not checked" if passed or not to_write else ""
+    checked = REFUSED if refused else "not checked" if passed or not to_write else ""
     written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
     return Standing(step, state, f"{begun} ({details})", refused)

@@ -76,7 +76,7 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
 def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
     """Show the claim about the file that does not hold, if there is one; that is all."""
     rows: list[Effect] = [Row(FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
-    state, effects = _ended(state, event, seconds)
+    state, effects = _ended(replace(state, source=event.source), event, seconds)
     return state, rows + effects
 
 
@@ -198,7 +198,7 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
         effects += _shown_of(state, verdict)
         if verdict.status == PASSED:
             effects += _said_of_pass(state, seconds)
-        elif state.has_failed and state.plan.is_kept:
+        elif verdict.of_file and state.plan.is_kept:
             effects.append(Kept(passed=False))
     return replace(state, phase=then, verdict=verdict), effects
 

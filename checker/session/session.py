@@ -78,7 +78,8 @@ class Session:
         try:
             reading = read_statically(self.step, self.file, is_solution=self.state.plan.options.solution)
         except Unreadable as error:
-            self.hear(events.Refused(error.told(self.view.offers.anew), error.location, error.refuted))
+            sentence = error.told(self.view.offers.anew)
+            self.hear(events.Refused(sentence, error.location, error.refuted, error.source))
         else:
             self.hear(events.Opened(reading))
         return self.job

@@ -74,11 +74,15 @@ def said(text: str, *, aside: bool = False) -> Words:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its exit status, the explanations of a failure, and the last words."""
+    """The end of a check: its exit status, the explanations of a failure, and the last words.
+
+    ``of_file`` says that the file is to blame for a failure: not the machine, or what is installed there.
+    """
 
     status: int
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
+    of_file: bool = False
 
 
 # ---------------------------------------------------------------- what is known

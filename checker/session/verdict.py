@@ -9,7 +9,7 @@ from checker import events
 from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
-from checker.session.limits import COMPILING, STARTING, WAITING
+from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, Phase, State, Verdict
 
 
@@ -18,8 +18,9 @@ def decide(state: State) -> Verdict:
     verdict = _decide(state)
     explanations = verdict.explanations
     if state.unusable and not all(explanation.numbers for explanation in explanations):  # another MAX raises errors
-        explanations = (Explanation(state.unusable),)
-    return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
+        return replace(verdict, explanations=(Explanation(state.unusable),))
+    of_file = verdict.status == FAILED and _is_of_file(state)
+    return replace(verdict, explanations=tuple(map(state.with_line, explanations)), of_file=of_file)
 
 
 def _decide(state: State) -> Verdict:
@@ -46,6 +47,24 @@ def _decide(state: State) -> Verdict:
         not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"
         return Verdict(FAILED, (Explanation(not_tried),))
     return Verdict(PASSED)
+
+
+def _is_of_file(state: State) -> bool:
+    """Return whether the file is to blame for a failure; one that is not written yet, or has passed, is not."""
+    match state.end:
+        case events.Refused():
+            return bool(state.source)
+        case _ if state.has_failed:
+            return True
+        case _ if state.has_passed:
+            return False
+        case events.Unloadable():
+            return state.end.of_file
+        case Died():
+            return state.end.doing == COMPUTING
+        case Late():
+            return state.end.limit in (COMPUTING, WAITING) and not state.end.crowd
+    return not (state.to_write or WAITS in state.marks)
 
 
 def _refused(refused: events.Refused) -> Verdict:

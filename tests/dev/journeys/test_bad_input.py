@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from tests.dev.checker.session.test_records import SCHEMA
+from tests.dev.commands import states
 
 ANSWER = "Your file imports solutions.warmup_01, the answer to this step."
 TIMED_OUT = "No verdict: timed out after 2 s during this claim: "
@@ -76,13 +77,15 @@ WHAT_IT_DOES = {
 @pytest.mark.parametrize(("make", "words"), IN_PLACE_OF_THE_FILE.values(), ids=IN_PLACE_OF_THE_FILE)
 def test_what_stands_in_place_of_the_file(course, make, words):
     assert_fails(course, make, words)
-    assert course.check("status", status=0).stderr == ""
+    status = states(course)["w01"]
+    assert ("not Python" in status) is status.endswith(", last check: fail)"), status
 
 
 @pytest.mark.parametrize(("make", "words"), WHAT_IT_DOES.values(), ids=WHAT_IT_DOES)
 def test_what_the_file_does(course, monkeypatch, make, words):
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")  # instead of 10
-    assert_fails(course, make, words)
+    said = assert_fails(course, make, words)
+    assert "last check: fail" in states(course)["w01"] or "Other programs have the processor" in said
 
 
 def assert_fails(course, make, words):
@@ -98,3 +101,4 @@ def assert_fails(course, make, words):
     assert record["verdict"] == "fail"
     sentences = [*record["said"], *(f"{why['about']}: {why['sentence']}" for why in record["explanations"])]
     assert words in " ".join([*sentences, *(row["sentence"] for row in record["rows"])])
+    return said

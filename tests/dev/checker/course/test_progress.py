@@ -5,13 +5,14 @@ import shutil
 
 import pytest
 
-from checker.course.steps import find_step
+from checker.course import progress
+from checker.course.skeletons import expected
+from checker.course.steps import Step, find_step
 from checker.diagnosis.mistakes import load_attempts
 from tests.dev.commands import run, states
 
-pytestmark = pytest.mark.slow
 
-
+@pytest.mark.slow
 def test_done_is_exactly_the_file_that_passed(course):
     solution = find_step("w01").solution_file.read_text()
     for source, is_checked, state in (
@@ -39,6 +40,7 @@ def test_done_is_exactly_the_file_that_passed(course):
     assert states(course)["s02"] == "done, but its check has changed since (see causal_mask)"
 
 
+@pytest.mark.slow
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
     file = course.root / ".course" / "progress.json"
     file.parent.mkdir()
@@ -48,3 +50,32 @@ def test_progress_that_is_damaged_or_cannot_be_kept(course):
     shutil.rmtree(file.parent)
     file.parent.write_text("in the way")
     assert "(The next call shows this one again: .course/progress.json" in run(course, "hint", "w01")
+
+
+W01 = find_step("w01")
+RIGHT = W01.solution_file.read_text()
+
+#: What becomes of the file while it is checked, and while it is compiled then -> whether its pass is kept as compiled.
+MEANWHILE = {
+    "nothing": (RIGHT, RIGHT, True),
+    "a note is added": (f"{RIGHT}# a note\n", RIGHT, True),
+    "it is edited while it is compiled": (RIGHT, f"{RIGHT}NOTE = 1\n", True),
+    "it is reset": (expected(W01), expected(W01), None),
+    "it is reset while it is compiled": (RIGHT, expected(W01), None),
+    "it is reset and begun": (RIGHT, "attention = None\n", None),
+    "it is reset, which is undone": (RIGHT, RIGHT, True),
+}
+
+
+@pytest.mark.parametrize("name", MEANWHILE)
+def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path, name):
+    while_checked, while_compiled, is_compiled = MEANWHILE[name]
+    file = tmp_path / "warmup_01.py"
+    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(Step, "learner_file", file)
+    for text, compiled in ((while_checked, False), (while_compiled, True)):
+        file.write_text(text)
+        if "reset" in name:
+            progress.forget(W01)
+        progress.note_pass(W01, RIGHT, compiled=compiled)
+    assert progress.read()["pass"].get(W01.name, {}).get("compiled") is is_compiled

@@ -221,39 +221,61 @@ CHECKS = {
     ),
     "no file": ([Refused("The file is missing.")], ["The file is missing."]),
     "no Python": (
-        [Refused("A bracket is open.", Location(3, "f("), "The file is Python.")],
-        ["fail : The file is Python.", "A bracket is open. (line 3)"],
+        [Refused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
+        ["fail : The file is Python.", "A bracket is open. (line 3)", "kept: fail"],
     ),
+    "no text of Python": ([Refused("Null bytes.", source="\0")], ["Null bytes.", "kept: fail"]),
     "it cannot be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
-        ["fail : The file can be imported.", "NameError: F (line 2)"],
+        ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
+    ),
+    "it cannot be loaded with another MAX": (
+        [OPENED, Unusable("MAX 1 is installed."), Unloadable("ImportError: F", Location(2)), Ended()],
+        ["fail : The file can be imported.", "MAX 1 is installed."],
     ),
     "MAX cannot": ([OPENED, Unloadable("No verdict: MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
     "another MAX": (
         [OPENED, Unusable("MAX 1 is installed."), replace(ONE, mark=FAIL, reason="AttributeError: …"), Ended()],
-        ["fail one: One is right.", "MAX 1 is installed.", "kept: fail"],
+        ["fail one: One is right.", "MAX 1 is installed."],
+    ),
+    "another MAX, and a number": (
+        [OPENED, Unusable("MAX 1 is installed."), ONE_FAILS, Explanation("Off.", "one", None, True), Ended()],
+        [
+            "fail one: One is right.",
+            "`./run s07 --show one` shows the numbers side by side.",
+            "one: Off.",
+            "kept: fail",
+        ],
     ),
     "it dies": (
         [OPENED, Started("One is right."), Died()],
-        ["No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code."],
+        [
+            "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
+            "kept: fail",
+        ],
     ),
     "it is killed": (
         [OPENED, Started("One is right."), Died(signal="SIGKILL")],
         [
             "No verdict: the process was ended by SIGKILL during this claim: One is right. "
-            "Look for a kill, or for more than fits into memory."
+            "Look for a kill, or for more than fits into memory.",
+            "kept: fail",
         ],
     ),
     "it crashes": (
         [OPENED, Started("One is right."), Died(signal="SIGABRT")],
         [
             "No verdict: the process was ended by SIGABRT during this claim: One is right. "
-            "Look for os.abort, or an index outside of its table, at which MAX may crash."
+            "Look for os.abort, or an index outside of its table, at which MAX may crash.",
+            "kept: fail",
         ],
     ),
     "it dies after a claim": (
         [OPENED, Started("One is right."), ONE, Died()],
-        [ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
+        [
+            *[ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
+            "kept: fail",
+        ],
     ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
@@ -283,7 +305,10 @@ CHECKS = {
     ),
     "it ends without a claim": (
         [OPENED, ONE, Ended()],
-        [ROWS[0], "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?"],
+        [
+            *[ROWS[0], "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?"],
+            "kept: fail",
+        ],
     ),
     "it prints": ([OPENED, Printed("hello")], ["| hello"]),
 }

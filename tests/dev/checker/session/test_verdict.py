@@ -31,7 +31,8 @@ def test_a_pass_needs_every_claim_and_the_childs_own_end():
 def test_a_kernel_that_stops_says_where():
     stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
     _, lines = folded([OPENED, stopped, Died()], replace(PLAN, language=MOJO))
-    assert lines == ["No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"]
+    sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
+    assert lines == [sentence, "kept: fail"]
 
 
 #: The limit that was reached, the place, the load -> how the sentence goes on and ends.
@@ -62,6 +63,13 @@ def test_a_limit_in_words(late, begins, ends):
     assert "  " not in sentence
     of_the_solution = folded([OPENED, late], replace(PLAN, options=Options(solution=True)))[0]
     assert "loop" not in of_the_solution.verdict.explanations[0].sentence
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_that_a_file_reaches_is_a_failure_to_keep(name):
+    late, *_ = LIMITS[name]
+    is_kept = "kept: fail" in folded([OPENED, late])[1]
+    assert is_kept is (name in ("a loop", "no line of the file", "a wait"))
 
 
 @pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
