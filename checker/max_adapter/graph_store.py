@@ -85,17 +85,22 @@ def install_graphs() -> None:
     def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
         if not isinstance(model, Graph):
             return compile_any(session, model, **options)
+
+        @cache
+        def compile_alone() -> Any:
+            if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
+                raise TypeError(refused)
+            if mode() is Mode.TRACE:
+                leave(model)
+            return compile_any(session, model, **options)
+
         if mode() is Mode.COLLECT:
             leave(model)
         name = fingerprint(model)
         for of in SETS:
             if (index := _read_index(of)) and name in index["graphs"]:
-                return Part(name, of, index, cache(lambda: compile_any(session, model, **options)))
-        if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
-            raise TypeError(refused)
-        if mode() is Mode.TRACE:
-            leave(model)
-        return compile_any(session, model, **options)
+                return Part(name, of, index, compile_alone)
+        return compile_alone()
 
     def init_part(
         session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None

@@ -66,6 +66,13 @@ def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_
     assert not index.exists()
 
 
+def test_a_graph_whose_file_is_damaged_is_left_where_nothing_is_to_be_compiled(index):
+    with up_to_compiling(Mode.TRACE) as left:
+        compile_sliced("batch", 3)
+    assert len(left) == 1
+    assert not index.exists()
+
+
 def staged(evaluate):
     """Return the graph of a module that is a function of ``x`` [batch, 6]."""
 
