@@ -111,6 +111,7 @@ class Printer(View):
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
         self.moving_line: Any = None  # rich's, which few checks need
+        self.compiling = ""  # what it tells of
         self.told_why = False
         self.last: Item | None = None
 
@@ -195,12 +196,12 @@ class Printer(View):
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)
         progress.tasks[0].start_time = since
-        self.moving_line = progress.live
+        self.moving_line, self.compiling = progress.live, what
         self.moving_line.start()
 
     def compiled(self, what: str, seconds: float) -> None:
-        """Print how long it took, in place of the moving line."""
-        if self.moving_line:
+        """Print how long it took, in place of the moving line that tells of it; of something inside it, nothing."""
+        if self.moving_line and what == self.compiling:
             self.close()
             self.line(f"  compiling {what} took {seconds:.0f} s")  # whatever came of it
 

@@ -43,6 +43,15 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_f
     assert listeners == []
 
 
+def test_a_short_compilation_inside_a_long_one_ends_no_moving_line(capsys):
+    printer = Printer()
+    printer.show_compiling("the outer", since=time.monotonic())
+    printer.compiled("the inner", 0.1)
+    assert printer.moving_line
+    printer.compiled("the outer", 3.0)
+    assert capsys.readouterr().out.endswith("  compiling the outer took 3 s\n")
+
+
 def test_ctrl_c_as_the_moving_line_begins_leaves_a_terminal_that_prints(monkeypatch, capsys):
     printer = Printer()
     monkeypatch.setattr(printer.console, "show_cursor", Mock(side_effect=[KeyboardInterrupt, None]))
