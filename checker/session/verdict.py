@@ -76,10 +76,14 @@ def _refused(refused: events.Refused) -> Verdict:
 
 def _all_to_write(state: State, opened: events.Opened) -> str:
     """Return what is left to do of a file in which nothing can be tried."""
-    blanks = opened.reading.blanks
-    count = f"{blanks} blanks are" if blanks > 1 else "One blank is"
-    stop, again = state.plan.language.stop, state.plan.offers.again
-    return f"{count} left to write. Replace one `{stop}` with code, and {again}."
+    reading, stop, again = opened.reading, state.plan.language.stop, state.plan.offers.again
+    if any(unwritten.started for unwritten in reading.to_write):
+        return (
+            f"Nothing can be tried while every blank has `{stop}`. Delete it where you have written code, and {again}."
+        )
+    if reading.blanks == 1:
+        return f"One blank is left to write. Replace `{stop}` with code, and {again}."
+    return f"{reading.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
 
 
 def _interrupted(state: State) -> Verdict:

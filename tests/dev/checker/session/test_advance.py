@@ -216,7 +216,16 @@ CHECKS = {
         [Opened(Reading(SOURCE, 1, (TO_WRITE,)))],
         [
             "todo other: line 6: Return it. (1 line)",
-            "One blank is left to write. Replace one `raise NotImplementedError` with code, and run this again.",
+            "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
+        ],
+    ),
+    "only the line at which a blank stops is left": (
+        [Opened(Reading(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
+        [
+            "todo other: line 6: Return it. (1 line)",
+            "todo other: line 6 still says raise NotImplementedError: delete that line",
+            "Nothing can be tried while every blank has `raise NotImplementedError`. Delete it where you have written "
+            "code, and run this again.",
         ],
     ),
     "no file": ([Refused("The file is missing.")], ["The file is missing."]),
