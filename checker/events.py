@@ -16,8 +16,9 @@ from checker.lines import Message, message_of
 #: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
 PASS, FAIL, WAITS, TRACED, TODO = "pass", "fail", "waits", "traced", "todo"
 
-#: The stages of a check, in order. Each tries the claims of that kind, and the last two the same ones.
-NUMBERS, DRAWN, TRACING, COMPILED = "numbers", "drawn", "tracing", "compiled"
+#: The stages of a check, in order. Each tries the claims of that kind, and the last three the same ones; on a GPU those
+#: that ask for a device.
+NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = "numbers", "drawn", "tracing", "compiled", "on a GPU"
 
 
 @dataclass(frozen=True)

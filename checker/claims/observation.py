@@ -20,7 +20,7 @@ from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
 from checker.diagnosis.outcomes import Observed, Outcome, Said, raised, sketch
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, WAITS, FromChild
+from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, ON_GPU, PASS, TRACED, TRACING, WAITS, FromChild
 from checker.max_adapter.tracing import Mode, up_to_compiling
 
 if TYPE_CHECKING:  # a step without MAX does not import it
@@ -49,7 +49,7 @@ class Observation:
         step: whose claims.
         subjects: how each module that is graded is loaded, by name: once the claims are imported, before the first one
             runs. One that cannot be loaded has no outcomes.
-        stage: which kind of claims; the same are tried when they are traced, collected and compiled.
+        stage: which kind of claims; the same are tried when they are traced, collected and compiled, and on a GPU.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
@@ -102,11 +102,13 @@ class Observation:
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Keep the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
-        kind = COMPILED if self.stage in MODES else self.stage
+        kind = COMPILED if self.stage in (*MODES, ON_GPU) else self.stage
         items[:] = [
             item
             for item in items
-            if kinds[item.originalname] == kind and (only is None or claim_of(item) in only.get(subject_of(item), ()))
+            if kinds[item.originalname] == kind
+            and (only is None or claim_of(item) in only.get(subject_of(item), ()))
+            and (self.stage != ON_GPU or "device" in item.fixturenames)
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:

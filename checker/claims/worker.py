@@ -30,7 +30,7 @@ from checker.course.languages import Unreadable, functions
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, PASS, TRACED, TRACING, FromChild, Job, encode
+from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, ON_GPU, PASS, TRACED, TRACING, FromChild, Job, encode
 from checker.lines import Employer, end_with_the_employer
 
 if TYPE_CHECKING:  # a pass needs no explanation
@@ -72,8 +72,7 @@ class Graded:
         from checker.max_adapter.runtime import devices
 
         if not self.job.device and all_pass(outcomes) and "gpu" in devices():
-            on_gpu = [claim.replace("[cpu]", "[gpu]") for claim in outcomes if "[cpu]" in claim]
-            self.run_stage(COMPILED, on_gpu, device="gpu")
+            self.run_stage(ON_GPU, device="gpu")
 
     def run_stage(
         self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None

@@ -15,7 +15,7 @@ from checker.claims.loading import load_source
 from checker.claims.observation import Observation
 from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import edited
-from checker.events import COMPILED, FAIL, PASS
+from checker.events import FAIL, ON_GPU, PASS
 from checker.max_adapter import runtime
 from tools.course_copy import python
 
@@ -78,7 +78,7 @@ def gpu(monkeypatch):
 
     def outcomes(step, source):
         load = partial(load_source, f"graded.{step.name}", source, str(step.solution_file))
-        return Observation(step, {"subject": load}, COMPILED, device="gpu").run()["subject"]
+        return Observation(step, {"subject": load}, ON_GPU, device="gpu").run()["subject"]
 
     return outcomes
 
@@ -97,6 +97,11 @@ def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
     monkeypatch.setattr(Module, "compile", COMPILE)
     step = find_step("s15")
     assert gpu(step, step.solution_file.read_text())["test_compiled[gpu]"].mark == PASS
+
+
+def test_what_asks_for_no_device_is_not_compiled_again(gpu):
+    step = find_step("s22")
+    assert gpu(step, step.solution_file.read_text()) == {}
 
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
