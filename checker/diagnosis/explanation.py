@@ -147,7 +147,7 @@ class Explainer:
         """
         refused = failed(outcomes)
         wrong = {outcome.about for outcome in refused.values()}
-        first = next(label for label in self.functions if label in wrong)
+        first = next((label for label in self.functions if label in wrong), next(iter(refused.values())).about)
         about_first, possible = _about(first, outcomes), self.known.only_in(first)
         names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(about_first, possible)]
         blame = Blame(first, failed(about_first), Named(names[0]) if names else UNNAMED)

@@ -140,7 +140,8 @@ class KnownMistakes:
         """Return that of some whose errors are worded most like those of ``outcomes``, or nothing of none."""
 
         def unlike(name: str) -> float:
-            worded = [(seen.words, self.answers[name][claim].words) for claim, seen in outcomes.items()]
+            answers = self.answers[name]
+            worded = [(seen.words, answers[claim].words) for claim, seen in outcomes.items() if claim in answers]
             return sum(1 - SequenceMatcher(a=seen, b=other).ratio() for seen, other in worded if seen != other)
 
         return min(names, key=unlike, default="")

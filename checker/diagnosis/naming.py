@@ -66,7 +66,7 @@ class Naming:
             telling = {
                 claim: outcome
                 for claim, outcome in outcomes.items()
-                if outcome.about in decisive or not (outcome.is_error or answers[claim].is_error)
+                if outcome.about in decisive or not (outcome.is_error or answers.get(claim, outcome).is_error)
             }
             agreeing += self.known.that_agree(telling, [mistake])
         named = self._closest(outcomes, agreeing)

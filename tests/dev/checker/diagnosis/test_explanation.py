@@ -3,13 +3,14 @@
 import contextlib
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
 from checker.course.languages import Location
-from checker.course.steps import Step
-from checker.diagnosis.explanation import explanation_of
-from checker.diagnosis.mistakes import edited, load_attempts, places
+from checker.course.steps import Step, find_step
+from checker.diagnosis.explanation import Explainer, explanation_of
+from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
 from checker.diagnosis.naming import UNNAMED, Named
 from checker.diagnosis.outcomes import Outcome, Raised
 from checker.events import FAIL
@@ -40,6 +41,12 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(n
     explanation = explanation_of("a claim", "causal_mask", named, outcome)
     assert (explanation.sentence, explanation.mistake) == (sentence, named.mistake if is_sure else "")
     assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
+
+
+def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
+    explainer = Explainer(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
+    diagnosis = explainer.diagnose({"a claim": replace(MEASURED, about="")}, "", "")
+    assert [each.sentence for each in diagnosis.explanations] == [MEASURED.sentence]
 
 
 def pairs_of(step: Step, seed: int):

@@ -4,8 +4,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from checker.course.steps import find_step
 from checker.diagnosis.grafting import File
+from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.naming import Naming
+from checker.diagnosis.outcomes import Outcome, Raised, Said
+from checker.events import FAIL
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 
@@ -18,3 +22,11 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
     file = File(source, "", source, "", "", {"forward": "B.forward"}, [], lambda *_, **__: {})
     known = SimpleNamespace(lies_in={"it": {"forward"}}, edits={"it": {"f(2 * x)": "f(x)"}})
     assert Naming(file, known).is_possible("it") is possible
+
+
+def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
+    number, error = Outcome(FAIL, observed=Said("3"), about="f"), Outcome(FAIL, observed=Raised("E", "…"), about="g")
+    known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
+    known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
+    file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
+    assert Naming(file, known).of_file({"an error": error, "a number": number}) == "it"
