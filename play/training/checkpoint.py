@@ -22,12 +22,10 @@ from play.files import write
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training import places
 from play.training.curve import as_page
-from play.training.places import STATE
+from play.training.places import BEST, CONFIG, MODEL, STATE, TOKENIZER, TOKENIZER_CONFIG
 from play.training.plan import CURVE, FIGURES, History, Plan
 from solutions.checkpoint import CONV1D, Weights
 from solutions.solution_01 import GPT2Config
-
-MODEL = "model.safetensors"
 
 
 @dataclass
@@ -59,7 +57,7 @@ class Folder:
         """
         made, whole = Folder(self.unfinished), self.path.resolve()
         try:
-            for place in (made.path, made.path / "best"):
+            for place in (made.path, made.path / BEST):
                 place.mkdir(exist_ok=True)
                 for name, content in _model_files(saved.plan, config, tokenizer).items():
                     write(place / name, content)
@@ -85,7 +83,7 @@ class Folder:
         figures = {"plan": asdict(saved.plan), "step": saved.step, **asdict(saved.history)}
         layout = in_hugging_faces_layout(saved.groups["weights"])
         model = save({name: array.astype(saved.plan.dtype) for name, array in layout.items()}, {"format": "pt"})
-        for place in (self.path, self.path / "best") if best else (self.path,):
+        for place in (self.path, self.path / BEST) if best else (self.path,):
             write(place / MODEL, model)
         rounded = figures | {"losses": [round(loss, 5) for loss in saved.history.losses]}
         write(self.path / FIGURES, json.dumps(rounded).encode())
@@ -140,7 +138,7 @@ def _model_files(plan: Plan, config: GPT2Config, tokenizer: Tokenizer) -> dict[s
         "tokenizer_class": "GPT2Tokenizer",  # a name that every version of transformers knows
     }
     return {
-        "config.json": json.dumps(config_json, indent=2).encode(),
-        "tokenizer_config.json": json.dumps(tokenizer_config, indent=2).encode(),
-        "tokenizer.json": tokenizer.to_str(pretty=True).encode(),
+        CONFIG: json.dumps(config_json, indent=2).encode(),
+        TOKENIZER_CONFIG: json.dumps(tokenizer_config, indent=2).encode(),
+        TOKENIZER: tokenizer.to_str(pretty=True).encode(),
     }

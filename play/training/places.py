@@ -19,7 +19,10 @@ from play.files import locked
 from play.training.plan import CURVE, FIGURES, OUT
 
 STATE = "training.safetensors"  # what a training is resumed from
-MADE = {"best", "config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors", STATE, FIGURES, CURVE}
+CONFIG, TOKENIZER, TOKENIZER_CONFIG = "config.json", "tokenizer.json", "tokenizer_config.json"
+MODEL = "model.safetensors"
+BEST = "best"  # the folder with the same model as it was when its validation loss was lowest
+MADE = {CONFIG, MODEL, TOKENIZER, TOKENIZER_CONFIG, BEST, STATE, FIGURES, CURVE}  # everything that a training makes
 
 
 def unfinished(path: Path) -> Path:

@@ -14,7 +14,7 @@ from checker.course.steps import SAMPLING, TRAINING
 from play.beginning import prepared, tell_stopped
 from play.ending import ending_soon, put_off
 from play.processor import processor_name
-from play.training.places import new, resumed
+from play.training.places import BEST, new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
@@ -171,5 +171,5 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
 
 def advice(folder: Folder, plan: Plan) -> str:
     """Return how to use what was trained."""
-    prompt, model = shlex.quote(plan.prompt), shlex.quote(str(folder.path / "best"))
+    prompt, model = shlex.quote(plan.prompt), shlex.quote(str(folder.path / BEST))
     return f"To write with it: `./run generate {prompt} --model {model}`"

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save
 
 from play import files
 from play.training.checkpoint import Folder, Saved
-from play.training.places import STATE
+from play.training.places import MADE, STATE
 from play.training.plan import History
 from solutions.training import initial_weights
 from tests.dev.play.training.conftest import CONFIG, PLAN, WTE, numbers
@@ -90,6 +90,7 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monk
             assert step - loaded.step in ((0, 1) if place == folder.path else (-1, 0, 1)), place
     assert last > 30
     assert (steps, folder.load()[0].step) == ({None, 0, 1}, 2)
+    assert {path.name for path in folder.path.rglob("*")} == MADE, "else a killed training could not be taken over"
 
 
 def test_a_damaged_training_is_refused_by_name(begin):
