@@ -11,7 +11,7 @@ import termios
 import tty
 from collections.abc import Callable, Iterator
 
-ESC, BACKSPACE = "\x1b", ("\x7f", "\b")
+ESC = "\x1b"
 SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow, say: none of its characters is meant as a letter
 BEGUN = re.compile(r"\x1b(\[[0-?]*[ -/]*|O)?\Z")  # the beginning of a sequence, or Esc alone
 REST_SECONDS = 0.05  # for the rest of a sequence to come: no terminal takes longer, and nobody notices it after Esc

@@ -11,17 +11,12 @@ INDENT = len("> w01  ")
 TITLE = 33  # columns for the longest
 
 
-def is_sought(step: Step, words: str) -> bool:
-    """Return whether a step has these words in its task or its title."""
-    return words.lower() in f"{step.task} {step.title}".lower()
-
-
-def list_all(printer: Printer, current: Step | None = None, sought: str = "") -> None:
-    """Print a line for every step that is ``sought``, an arrow at ``current``, how many are done, and which is next."""
+def list_all(printer: Printer, current: Step | None = None) -> None:
+    """Print a line for every step, an arrow at ``current``, how many are done, and which is next."""
     steps = all_steps()
     standings = [standing(step) for step in steps]
     width = max(len(now.words) for now in standings)
-    for now in (now for now in standings if is_sought(now.step, sought)):
+    for now in standings:
         print_standing(printer, now, width, is_current=now.step == current)
     done = [now.step.task for now in standings if now.state == "done"]
     fast = sum(task in FAST_PATH for task in done)

@@ -27,15 +27,14 @@ from cli import hint, keyboard
 from cli.checking import FAULT, Came, Check, ReadyChild
 from cli.compare import WARNING, compare
 from cli.editor import open_in_editor
-from cli.keyboard import BACKSPACE, ESC, keys_of_terminal
+from cli.keyboard import ESC, keys_of_terminal
 from cli.reset import start_over
 from cli.saves import Saves
-from cli.status import is_sought, list_all
+from cli.status import list_all
 
 LOOK_SECONDS = 0.05  # between looks at the files
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
 NONE_LEFT = "No other step is left to do."
-SEEK = "Type a part of a title. Esc leaves, Enter goes to the first step: "
 
 
 class AtSave(Offers):
@@ -92,20 +91,13 @@ class Watching:
 
 
 @dataclass(frozen=True)
-class Seeking:
-    """The steps are listed, and a key adds to the ``text`` that is sought in their titles."""
-
-    text: str
-
-
-@dataclass(frozen=True)
 class Offering:
     """The key y does ``action``; any other is a command."""
 
     action: Callable[[], None]
 
 
-Mode = Watching | Seeking | Offering
+Mode = Watching | Offering
 
 
 class Watch:
@@ -155,8 +147,6 @@ class Watch:
                     self.hear(check, came)
                 case _, Key(keyboard.GONE):
                     self.is_over = True
-                case Seeking(text), Key(letter):
-                    self.seek(text, letter)
                 case Offering(action), Key("y"):
                     self.mode = Watching()
                     action()
@@ -223,9 +213,8 @@ class Watch:
             self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
 
     def go_on(self, *, has_passed: bool) -> None:
-        """Say what can be done now; what is being sought in the list is sought on."""
-        if not isinstance(self.mode, Seeking):
-            self.mode = Watching()
+        """Say what can be done now."""
+        self.mode = Watching()
         if has_passed:
             self.printer.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()
@@ -242,10 +231,7 @@ class Watch:
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
         self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        if isinstance(self.mode, Seeking):
-            self.printer.line(f"{SEEK}{self.mode.text}")
-        else:
-            self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
+        self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
 
     def close(self) -> None:
         """End all checks."""
@@ -301,7 +287,8 @@ class Watch:
             case "p":
                 self.go_to(self.step_before())
             case "l":
-                self.list("")
+                list_all(self.printer, self.step)
+                self.say_keys()
             case "e":
                 open_in_editor(self.step.learner_file)
             case "r":
@@ -310,25 +297,6 @@ class Watch:
                 self.is_over = True
             case _ if letter.strip() and letter != ESC:
                 self.printer.line(f"\nUnknown key. The keys are {KEYS}")
-
-    def list(self, sought: str) -> None:
-        """List the steps whose titles have what is typed."""
-        self.mode = Seeking(sought)
-        self.printer.console.clear()
-        list_all(self.printer, self.step, sought)
-        self.printer.line(f"\n{SEEK}{sought}")
-
-    def seek(self, sought: str, letter: str) -> None:
-        """List the steps that a further letter leaves, go to the first of them, or leave the list."""
-        if letter in BACKSPACE:
-            return self.list(sought[:-1])
-        if letter not in ("\n", ESC):
-            return self.list(sought + letter if letter.isprintable() else sought)
-        self.mode = Watching()
-        if letter == ESC:
-            return self.say_keys()
-        matching = [step for step in all_steps() if is_sought(step, sought)] if sought else []
-        return self.go_to(matching[0]) if matching else self.say_keys()
 
     def offer(self, what: str, action: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
