@@ -36,7 +36,7 @@ def mlp(step, config, reference):
 
 @about("rms_norm")
 def test_rms_norm(normalize, reference):
-    """It returns what Hugging Face's LlamaRMSNorm returns."""
+    """The output matches Hugging Face's LlamaRMSNorm."""
     equal(normalize(reference["norm_input"]), reference["norm_output"], what="rms_norm(x, weight, eps)")
 
 
@@ -49,7 +49,7 @@ def test_one_token_alone(normalize, reference):
 
 @about("rms_norm")
 def test_any_rank(normalize, reference):
-    """The channels are the last axis, whether there is no batch, as in a server, or an axis of heads as well."""
+    """The channels are the last axis, whether there is no batch axis, as in a server, or one of heads as well."""
     x, right = reference["norm_input"], reference["norm_output"]
     equal(normalize(x[0]), right[0], ("token", "channel"), what="rms_norm of [7, 36]")
     equal(normalize(x[:, None]), right[:, None], what="rms_norm of [2, 1, 7, 36]")
@@ -65,21 +65,21 @@ def test_small_epsilon(normalize, reference):
 
 @about("__init__")
 def test_layers(mlp, reference):
-    """gate_proj and up_proj go to intermediate_size, down_proj comes back, all without a bias."""
+    """gate_proj and up_proj map to intermediate_size, down_proj maps back, all without a bias."""
     require(mlp.gate_proj is not mlp.up_proj, "gate_proj and up_proj are the same layer; they are two.")
     has_only(mlp, reference.weights)
 
 
 @about("forward")
 def test_forward(mlp, reference):
-    """It returns what Hugging Face's LlamaMLP returns."""
+    """The output matches Hugging Face's LlamaMLP."""
     equal(run(mlp, reference["input"]), reference["output"], what="forward(x)")
     keeps_nothing(lambda x: run(mlp, x), reference["input"], right=lambda x: reference["output"])
 
 
 @about("forward")
 def test_without_a_batch(mlp, reference):
-    """A single sequence, [seq, hidden_size], is right too; a server's rows have no batch axis."""
+    """A single sequence, [seq, hidden_size], works, too: a server's rows have no batch axis."""
     equal(run(mlp, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of one sequence")
 
 
@@ -91,7 +91,7 @@ def gated(x, weights):
 
 @about("forward")
 def test_large_activations(mlp, reference):
-    """Activations of hundreds, which the outlier channels of a trained model reach, go through the gate unharmed."""
+    """Activations of hundreds, which the outlier channels of a trained model reach, pass the gate unharmed."""
     x = 50 * reference["input"]
     # exp(100) is infinite in float32: x * exp(x) / (1 + exp(x)) is infinity over infinity, which is NaN.
     equal(run(mlp, x), gated(x.astype(np.float64), reference.weights), what="forward(50 * x)", whose=RIGHT)
@@ -100,7 +100,7 @@ def test_large_activations(mlp, reference):
 @pytest.mark.drawn
 @about("rms_norm")
 def test_other_norms(step, answer, draw):
-    """A new random width, epsilon, weight and input are right as well."""
+    """A new random width, epsilon, weight and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weight = draw.weights({"weight": (width,)})["weight"]

@@ -47,7 +47,7 @@ def test_angles(step, config, reference):
 
 @about("rotary_angles")
 def test_angles_of_another_model(step):
-    """It is right for SmolLM2's heads of 64 and base of 100,000, up to the last of its 8,192 positions."""
+    """It works for SmolLM2's heads of width 64 and base of 100,000, up to the last of its 8,192 positions."""
     positions, config = np.array([[0, 1, 2049, 8191]]), LlamaConfig()
     angles = run(lambda positions: step.rotary_angles(positions, config), positions)
     equal(angles, angles_of(positions, config), ANGLE_AXES, what="rotary_angles of SmolLM2", whose=RIGHT)
@@ -55,7 +55,7 @@ def test_angles_of_another_model(step):
 
 @about("rotate")
 def test_rotate(step, config, reference):
-    """Queries and keys are turned as Hugging Face turns them, each row by its own positions."""
+    """Queries and keys are rotated as Hugging Face rotates them, each row by its own positions."""
 
     def right(name):
         rotated = turned(step, config, reference[name], reference["positions"])
@@ -66,14 +66,14 @@ def test_rotate(step, config, reference):
 
 @about("rotate")
 def test_one_head_of_one_token(step, config, reference):
-    """A single head, token or text is turned as it is in a batch."""
+    """A single head, token or text is rotated as it is in a batch."""
     x, positions = reference["query"][1:, 2:3, 4:5], reference["positions"][1:, 4:5]
     equal(turned(step, config, x, positions), reference["rotated_query"][1:, 2:3, 4:5], what="rotate of one token")
 
 
 @about("rotate")
 def test_position_0_changes_nothing(step, config, reference):
-    """By angles of 0, nothing is turned."""
+    """Angles of 0 rotate nothing."""
     x = reference["query"]
     stays = turned(step, config, x, 0 * reference["positions"])
     equal(stays, x, what="rotate(x, 0)", whose="what it was before")
@@ -86,7 +86,7 @@ def scores(query, key):
 
 @about("rotate")
 def test_distance_alone(step, config):
-    """The score of a query and a key depends on how far apart they are: 300 positions further on, it is the same."""
+    """The score of a query and a key depends only on their distance: 300 positions later, it is the same."""
     query, key = (DRAWN.standard_normal((1, 3, 5, config.head_dim)).astype(np.float32) for _ in PAIRS)
     near = np.array([[0, 1, 3, 4, 8]])
     here, there = (scores(*(turned(step, config, x, places) for x in (query, key))) for places in (near, near + 300))
@@ -105,7 +105,7 @@ def rotated(module, config):
 @pytest.mark.drawn
 @about("rotate")
 def test_other_numbers(step, answer, draw):
-    """Heads of a new random width, base, positions and numbers are right as well."""
+    """Heads of a new random width, base, positions and numbers work as well."""
     head_dim = 2 * draw.whole("head_dim / 2", 1, 20, times=2)
     config = replace(LlamaConfig(), head_dim=head_dim, rope_theta=draw.number("rope_theta", 10, 1e6))
     batch, seq = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
@@ -117,7 +117,7 @@ def test_other_numbers(step, answer, draw):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(step, config, reference, device):
-    """One graph with symbolic batch and length turns a query by its positions as Hugging Face does."""
+    """One graph with symbolic batch and length rotates a query by its positions as Hugging Face does."""
 
     class Rotated(Module):
         def forward(self, x, positions):

@@ -91,14 +91,14 @@ def attend(attention, reference, config, keys, values, first, last=7):
 
 @about("__init__")
 def test_projections(attention, reference):
-    """q_proj makes all heads, k_proj and v_proj fewer, o_proj comes back to hidden_size, all without a bias."""
+    """q_proj makes all heads, k_proj and v_proj fewer, o_proj maps back to hidden_size, all without a bias."""
     require(attention.k_proj is not attention.v_proj, "k_proj and v_proj are the same layer; they are two.")
     has_only(attention, below(reference.weights, FIRST))
 
 
 @about("_qkv")
 def test_qkv(attention, reference):
-    """Each is its own projection, split into heads of 10: 12 of the query, 4 of the key and of the value."""
+    """Each is its own projection, split into heads 10 wide: 12 for the query, 4 each for key and value."""
 
     def right(name):
         weight = reference.weights[f"{FIRST}{name}_proj.weight"]
@@ -132,7 +132,7 @@ def test_grouped_attn(bare):
 
 @about("_grouped_attn")
 def test_four_axes(bare):
-    """What it gives to _attn has four axes: MAX cannot compile a product of five, where keys broadcast."""
+    """It gives _attn four axes: MAX cannot compile a product of five, in which the keys broadcast."""
     ranks, attend = [], bare._attn
     spy = lambda *parts: ranks.extend(len(part.shape) for part in parts) or attend(*parts)  # noqa: E731
     object.__setattr__(bare, "_attn", spy)
@@ -142,7 +142,7 @@ def test_four_axes(bare):
 
 @about("_grouped_attn")
 def test_each_text_has_its_mask(bare):
-    """Padding that one text's mask hides is seen in the other."""
+    """Each text has its own mask: a position hidden in one text is visible in the other."""
     mask = causal(7)
     mask[0, :, :, :2] = -1e9
     output = run(bare._grouped_attn, QUERY, KEY, VALUE, mask)
@@ -151,14 +151,14 @@ def test_each_text_has_its_mask(bare):
 
 @about("forward")
 def test_forward(attention, reference, config):
-    """Shown 7 tokens and an empty cache, it returns what Hugging Face returns, each row at its own positions."""
+    """Given 7 tokens and an empty cache, it returns Hugging Face's output, each row at its own positions."""
     output = attend(attention, reference, config, tensor(KEYS), tensor(VALUES), 0)
     equal(output, reference["attention"], what="forward(…)")
 
 
 @about("forward")
 def test_attention_of_the_last_tokens(attention, reference, config):
-    """Shown the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's numbers for them."""
+    """Given the last 3 of 7 tokens, with 4 in the cache, it returns Hugging Face's outputs for them."""
     keys, values = KEYS.copy(), VALUES.copy()
     keys[:, :, :4], values[:, :, :4] = reference["keys"][:, :, :4], reference["values"][:, :, :4]
     output = attend(attention, reference, config, tensor(keys), tensor(values), 4)
@@ -167,7 +167,7 @@ def test_attention_of_the_last_tokens(attention, reference, config):
 
 @about("forward")
 def test_what_is_cached(attention, reference, config):
-    """Rotated keys and values, 4 heads of each, are left in the cache behind those before."""
+    """It stores rotated keys, and values, 4 heads of each, in the cache after the earlier ones."""
     keys, values = tensor(KEYS), tensor(VALUES)
     np.from_dlpack(attend(attention, reference, config, keys, values, 4))
     for name, buffer, before in (("keys", keys, KEYS), ("values", values, VALUES)):
@@ -203,7 +203,7 @@ def model_is_right(cached, reference, lengths, where=""):
 
 @about("forward")
 def test_whole_model(model, reference):
-    """The given model around it has Hugging Face's logits, for prompts of two lengths too, and token by token."""
+    """With it, the given model has Hugging Face's logits, even for prompts of two lengths, and token by token."""
     model_is_right(interpreted(model), reference, (5, 6, 9))
 
 
@@ -231,7 +231,7 @@ def test_other_numbers(step, answer, draw):
 @pytest.mark.compiled
 @about("compiled")
 def test_compiled(model, reference, device):
-    """One graph of the given model around it gives Hugging Face's logits at every position, with padding too."""
+    """One graph of the given model with it gives Hugging Face's logits at every position, even with padding."""
     target = open_device(device)
     with compiling(f"the model around your module for {device}"):
         cached = compile_llama(model, target)

@@ -65,7 +65,7 @@ def test_any_blocks(step):
 
 @about("dequantize_q4_1")
 def test_a_single_block(step):
-    """A block by itself, without rows around it, stands for 32 numbers."""
+    """A single block, without rows around it, stands for 32 numbers."""
     block = any_blocks(step, np.random.default_rng(9), 1)
     right = numbers_in(block)
     equal(step.dequantize_q4_1(block[0]), right, ("number",), what="the numbers of a single block", whose=LLAMA_CPP)
@@ -73,7 +73,7 @@ def test_a_single_block(step):
 
 @about("dequantize_q4_1")
 def test_float32(step):
-    """It is computed in float32: float16, which scale and minimum have, would round the numbers."""
+    """The numbers are computed in float32: float16, which scale and minimum have, would round them."""
     blocks = any_blocks(step, np.random.default_rng(10), 4)
     blocks["scale"] = blocks["scale"] / 7
     equal(step.dequantize_q4_1(blocks), numbers_in(blocks).reshape(4, 32), ("block", "number"), whose=LLAMA_CPP)
@@ -81,7 +81,7 @@ def test_float32(step):
 
 @about("unpermute")
 def test_rows(step, file, reference):
-    """Rows i and i + head_dim / 2 of each head, which the file has side by side, are where Hugging Face has them."""
+    """Rows i and i + head_dim / 2 of each head, side by side in the file, go where Hugging Face has them."""
 
     def is_hugging_faces(layer):
         weight, heads = file[f"blk.1.attn_{layer}.weight"], int(reference.config[HEADS[layer]])
@@ -94,7 +94,7 @@ def test_rows(step, file, reference):
 
 @about("unpermute")
 def test_a_row_is_moved_as_it_is(step):
-    """Rows are moved whole, with any number of columns, and the weight that it is given stays as it is."""
+    """Rows move as a whole, with any number of columns, and the weight passed in is left unchanged."""
     for columns in (1, 3):
         weight = np.arange(12 * columns, dtype=np.float32).reshape(12, columns)
         given = weight.copy()
@@ -110,7 +110,7 @@ def in_order(weight, heads):
 
 @about("hugging_face_name")
 def test_names(step, file, reference):
-    """Every weight of the file has the name that it has in Hugging Face's model."""
+    """Every weight of the file gets its name in Hugging Face's model."""
     right = dict(zip(by_llama_cpp(reference.weights), reference.weights, strict=True))
     for_each(file, lambda name: is_value(f"the name of {name}", step.hugging_face_name(name), right[name]))
 
@@ -123,7 +123,7 @@ def by_llama_cpp(names):
 
 @about("hugging_face_name")
 def test_other_names(step):
-    """So has a weight of a later block, a bias, and a head of its own."""
+    """So does a weight of a later block, a bias, and a head of its own."""
     names = ["model.layers.12.mlp.up_proj.weight", "model.layers.70.self_attn.q_proj.bias", HEAD]
 
     def is_right(name):
@@ -145,7 +145,7 @@ def converted(step, weights, config):
 
 @about("convert_llama")
 def test_a_whole_file(step, file, config, reference):
-    """Every weight of a file has Hugging Face's name and numbers, in float32; blocks and plain ones."""
+    """Every weight of a file, in blocks or not, gets Hugging Face's name and numbers, in float32."""
     result = converted(step, file, config)
     right = dict(reference.weights)
     missing = sorted(right.keys() - result.keys())
@@ -157,7 +157,7 @@ def test_a_whole_file(step, file, config, reference):
 
 @about("convert_llama")
 def test_the_tied_head(step, file, config, reference):
-    """A model without a head of its own has its embeddings as head."""
+    """A model without a head of its own uses its embeddings as its head."""
     result = converted(step, file, config)
     require(HEAD in result, f"{HEAD} is missing: it is the embeddings.", sorted(result))
     equal(result[HEAD], reference.weights[EMBEDDINGS], ("token", "channel"), what=HEAD)
@@ -165,7 +165,7 @@ def test_the_tied_head(step, file, config, reference):
 
 @about("convert_llama")
 def test_a_head_of_its_own(step, file, config):
-    """A head that is in the file stays what it is."""
+    """A head in the file is kept."""
     head = np.random.default_rng(11).standard_normal((33, 64)).astype(np.float32)
     result = converted(step, {"output.weight": head, **file}, config)
     require(HEAD in result, f"{HEAD} is missing, which the file has as output.weight.", sorted(result))
@@ -174,7 +174,7 @@ def test_a_head_of_its_own(step, file, config):
 
 @about("convert_llama")
 def test_logits(step, file, config, reference):
-    """In a model, the logits of the next token are Hugging Face's with the same file."""
+    """In a model, the logits of the next token match Hugging Face's with the same file."""
     model = build(LlamaForCausalLM, config, weights=converted(step, file, config))
 
     def interpreted(*inputs):

@@ -84,7 +84,7 @@ def reads(what, tokens, right, tokenizer):
 
 @about("message_ids")
 def test_a_message(step, tokenizer, chatml):
-    """<|im_start|>, the role, a newline, what it says, <|im_end|>, a newline: whoever speaks, a list of ids."""
+    """<|im_start|>, the role, a newline, the content, <|im_end|>, a newline: for any role, a list of ids."""
     for role, content in (SYSTEM, *TALK):
         tokens = step.message_ids(tokenizer, role, content)
         is_value("the type", type(tokens).__name__, "list")
@@ -93,7 +93,7 @@ def test_a_message(step, tokenizer, chatml):
 
 @about("message_ids")
 def test_any_content(step, tokenizer, chatml):
-    """What a message says stays as it is: spaces, newlines, Japanese, nothing at all."""
+    """The content stays as it is: spaces, newlines, Japanese, nothing at all."""
 
     def stays(content):
         tokens = step.message_ids(tokenizer, "user", content)
@@ -149,7 +149,7 @@ def test_the_usual_system(step, tokenizer, chatml):
 
 @about("chat_ids")
 def test_another_system(step, tokenizer, chatml):
-    """A system message that is there stays alone, whatever it says."""
+    """A given system message stays the only one, whatever it says."""
     for says in ("Be brief.", ""):
         is_conversation(step, tokenizer, chatml, [("system", says), *TALK], [("system", says), *TALK])
 
@@ -177,7 +177,7 @@ def are_probabilities(actual, wanted, what, **options):
 
 @about("probabilities")
 def test_few_tokens(step):
-    """The likeliest tokens that together reach top_p are left, the one that reaches it, too; they add up to 1."""
+    """The most likely tokens that together reach top_p stay, with the one that reaches it, and add up to 1."""
     logits = np.log(FEW).astype(np.float32)
 
     def is_nucleus(top_p):
@@ -193,7 +193,7 @@ def test_few_tokens(step):
 
 @about("probabilities")
 def test_hugging_faces_nucleus(step, reference):
-    """For any temperature, top_k and top_p, which come in this order, they are Hugging Face's, in each row."""
+    """For any temperature, top_k and top_p, applied in this order, each row matches Hugging Face's."""
     names = [name for name in reference if name.startswith("p ")]
 
     def is_theirs(name):
@@ -207,7 +207,7 @@ def test_hugging_faces_nucleus(step, reference):
 
 @about("probabilities")
 def test_the_extremes(step):
-    """With a tiny top_p the likeliest token is left, and with 1 every token."""
+    """With a tiny top_p, only the most likely token stays; with 1, every token does."""
     right_numbers(
         step.NucleusSampling(top_p=1e-9).probabilities(TABLE), np.eye(VOCAB)[TABLE.argmax(-1)], what="top_p = 1e-9"
     )
@@ -216,7 +216,7 @@ def test_the_extremes(step):
 
 @about("probabilities")
 def test_rows_and_logits(step):
-    """Every row has its own nucleus, and the logits are the same afterwards."""
+    """Every row has its own nucleus, and the logits passed in are left unchanged."""
     keeps_nothing(
         step.NucleusSampling(top_p=0.7).probabilities, TABLE, right=lambda logits: nucleus(softmax(logits), 0.7)
     )
@@ -264,14 +264,14 @@ def answered(step, model, most, sampling=None, seed=5):
 
 @about("answer")
 def test_the_answer(step):
-    """It is the chosen tokens, one after another, up to max_new_tokens, and to none if that is 0."""
+    """It yields the chosen tokens one after another, up to max_new_tokens, and none if that is 0."""
     for most, last_alone in ((4, True), (4, False), (1, True), (0, True)):
         is_value(f"the answer of {most} tokens", answered(step, Stub(last_alone=last_alone), most), greedy(most))
 
 
 @about("answer")
 def test_the_end_of_the_turn(step):
-    """Where the model ends its turn, so does the answer, and the token that ends it is left out."""
+    """The answer ends where the model ends its turn, and the token that ends it is left out."""
     for count in (2, 0):
         model = Stub(PROMPT.shape[1] + count)
         is_value(f"the answer that ends after {count} tokens", answered(step, model, 6), greedy(count))
@@ -280,7 +280,7 @@ def test_the_end_of_the_turn(step):
 
 @about("answer")
 def test_every_token_at_once(step):
-    """A token is there before the next one is computed, so that text appears while the model writes."""
+    """Each token is yielded before the next one is computed, so text appears while the model writes."""
     model = Stub()
     tokens = iter(tokens_of(step, model, PROMPT.copy(), 4))
     for count in (1, 2):
@@ -291,7 +291,7 @@ def test_every_token_at_once(step):
 
 @about("answer")
 def test_what_the_model_sees(step):
-    """The model sees the conversation first, then each new token behind it; the conversation itself stays as it is."""
+    """The model sees the conversation, then each new token after it; the conversation passed in is unchanged."""
     model, prompt = Stub(), PROMPT.copy()
     tokens = [*tokens_of(step, model, prompt, 3)]
     require(np.array_equal(prompt, PROMPT), "answer changes the input_ids that it is given: make a new array.")
@@ -302,7 +302,7 @@ def test_what_the_model_sees(step):
 
 @about("answer")
 def test_the_sampling(step, answer):
-    """Tokens are chosen by sampling and drawn with rng, so that the same seed gives the same answer."""
+    """Tokens are chosen by sampling and drawn with rng, so the same seed gives the same answer."""
     hot = step.NucleusSampling(3.0, top_p=0.9)
     once, again = (answered(step, Stub(), 12, hot) for _ in range(2))
     require(once == again, "Two generators with the same seed gave different answers: draw with rng.")
@@ -314,7 +314,7 @@ def test_the_sampling(step, answer):
 @pytest.mark.drawn
 @about("probabilities")
 def test_other_numbers(step, answer, draw):
-    """New random logits and settings are right as well."""
+    """New random logits and settings work as well."""
     vocab, batch = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5)
     logits = 4 * draw.array(batch, vocab)
     settings = {"temperature": draw.number("temperature", 0.3, 3), "top_p": draw.number("top_p", 0.1, 0.99)}

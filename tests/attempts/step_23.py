@@ -34,7 +34,7 @@ MISTAKES = {
     "It divides by the standard deviation, which is measured from the mean; take the mean of x's own squares.": {
         MEAN: "mean_square = F.mean((x - F.mean(x, axis=-1)) ** 2, axis=-1)"
     },
-    "The mean is taken of the channels, not of their squares.": {MEAN: "mean_square = F.mean(x, axis=-1) ** 2"},
+    "The mean is taken of the channels; take it of their squares.": {MEAN: "mean_square = F.mean(x, axis=-1) ** 2"},
     "The squares are summed; divide the sum by the number of channels, as F.mean does.": {
         MEAN: MEAN.replace("F.mean", "F.sum")
     },
@@ -52,8 +52,8 @@ MISTAKES = {
         NORMED: "return x / (F.sqrt(mean_square) + eps) * weight"
     },
     "eps is not used: without it, a tiny token is blown up.": {NORMED: NORMED.replace(" + eps", "")},
-    "eps is always 1e-6; use the one that is given.": {NORMED: NORMED.replace("+ eps", "+ 1e-6")},
-    "eps is always 1e-5; use the one that is given.": {NORMED: NORMED.replace("+ eps", "+ 1e-5")},
+    "eps is always 1e-6; use the one passed in.": {NORMED: NORMED.replace("+ eps", "+ 1e-6")},
+    "eps is always 1e-5; use the one passed in.": {NORMED: NORMED.replace("+ eps", "+ 1e-5")},
     "An eps below 1e-6 is not used; take eps as it is.": {NORMED: NORMED.replace("+ eps", "+ max(eps, 1e-6)")},
     "The weight is not applied: multiply by weight.": {NORMED: NORMED.replace(" * weight", "")},
     "It multiplies by 1 + weight; that is Gemma's norm, whose weights lie around 0.": {
@@ -63,7 +63,7 @@ MISTAKES = {
     "It normalizes over the tokens; each token is normalized over its own channels, the last axis.": {
         MEAN: MEAN.replace("axis=-1", "axis=-2")
     },
-    "The axis is counted from the front, which fits [batch, seq, dim] alone; the last axis is -1 for every rank.": {
+    "The axis is counted from the front, which fits only [batch, seq, dim]; the last axis is -1 for every rank.": {
         MEAN: MEAN.replace("axis=-1", "axis=2")
     },
     "gate_proj and up_proj are swapped: SiLU belongs to gate_proj's output.": {
@@ -87,11 +87,11 @@ MISTAKES = {
     },
     "SiLU is applied to both; up_proj's output stays as it is.": {UP: "up = F.silu(self.up_proj(hidden_states))"},
     "The gate is added; multiply by it.": {DOWN: DOWN.replace("gate *", "gate +")},
-    "up_proj is not used: nothing passes the gate but the gate itself.": {DOWN: "return self.down_proj(gate)"},
+    "up_proj is not used: multiply its output by the gate.": {DOWN: "return self.down_proj(gate)"},
     "The input is added to the output; the residual connection comes around the module.": {
         DOWN: "return hidden_states + self.down_proj(gate * up)"
     },
-    "For large inputs SiLU is NaN: exp(x) is infinite, and infinity over infinity is not a number. Use F.silu, or "
+    "For large inputs, SiLU is NaN: exp(x) is infinite, and infinity over infinity is not a number. Use F.silu, or "
     "x * F.sigmoid(x).": {
         GATE: "gate = self.gate_proj(hidden_states)\n        gate = gate * F.exp(gate) / (1 + F.exp(gate))"
     },
@@ -106,7 +106,7 @@ MISTAKES = {
     "The inner width is 4 * hidden_size, as in GPT-2; it must be intermediate_size.": {
         LAYERS: LAYERS.replace("config.intermediate_size", "4 * config.hidden_size")
     },
-    "The widths of down_proj are those of the way up; it goes from intermediate_size back to hidden_size.": layer(
+    "down_proj has the widths of up_proj; it maps intermediate_size back to hidden_size.": layer(
         "down_proj", "config.intermediate_size, config.hidden_size", "config.hidden_size, config.intermediate_size"
     ),
 }

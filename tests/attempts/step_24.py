@@ -31,7 +31,7 @@ MISTAKES = {
     "The frequencies grow from pair to pair: the exponent needs its minus, and they multiply positions.": frequencies(
         "-2 * i", "2 * i"
     ),
-    "The exponent is divided by the width of the model; divide by head_dim: each head turns by itself.": frequencies(
+    "The exponent is divided by the width of the model; divide by head_dim: each head is rotated alone.": frequencies(
         "/ config.head_dim)", "/ config.hidden_size)"
     ),
     "The exponent is divided by hidden_size / num_attention_heads; heads have a width of their own, head_dim.": (
@@ -47,13 +47,13 @@ MISTAKES = {
     "The angles are in turns or degrees; sine and cosine take radians, so positions times frequencies is all.": {
         ANGLES: f"{ANGLES} * 0.017453292519943295"
     },
-    "Positions are counted from 1; take them as they come.": {
+    "Positions are counted from 1; use them as they are passed in.": {
         ANGLES: ANGLES.replace("positions.cast(DType.float32)", "(positions.cast(DType.float32) + 1)")
     },
     "All texts get the positions of the first; each row of the batch has its own.": {
         ANGLES: ANGLES.replace("positions.cast", "(positions * 0 + positions[:1]).cast")
     },
-    "The positions that are given are not used: count none here, since a text may begin at another than 0.": {
+    "The given positions are not used; use them, since a text may begin at a position other than 0.": {
         ANGLES: "places = Tensor.arange(0, positions.shape[-1], out_dim=positions.shape[-1], dtype=DType.float32, "
         "device=positions.device)\n    return (positions.cast(DType.float32) * 0 + places).unsqueeze(-1) * freqs"
     },
@@ -64,12 +64,12 @@ MISTAKES = {
         HALVES: NEIGHBORS,
         JOINED: AS_NEIGHBORS,
     },
-    "Neighbors are taken apart, and put back as halves: cut x in half, first and second.": {HALVES: NEIGHBORS},
-    "Halves are cut apart, and put back as neighbors: join them as halves.": {JOINED: AS_NEIGHBORS},
-    "It turns the other way: the signs of both sines are swapped.": rotated(
+    "x is cut into neighbors, but joined as halves: cut x in half, first and second.": {HALVES: NEIGHBORS},
+    "x is cut in half, but joined as neighbors: join the two halves.": {JOINED: AS_NEIGHBORS},
+    "It rotates the other way: the signs of both sines are swapped.": rotated(
         "first * cos + second * sin, second * cos - first * sin"
     ),
-    "The first sine lacks its minus, so that lengths change: first * cos - second * sin.": rotated(
+    "The first sine lacks its minus, so lengths change: first * cos - second * sin.": rotated(
         "first * cos + second * sin, first * sin + second * cos"
     ),
     "The second sine has a minus; it is first * sin + second * cos.": rotated(
@@ -94,8 +94,8 @@ MISTAKES = {
     "The axis for the heads is missing: angles are [batch, seq, …], and x has heads between the two.": {
         COS_SIN: "cos, sin = F.cos(angles), F.sin(angles)"
     },
-    "The axis for the heads stands behind seq; in x, it stands in front.": {COS_SIN: COS_SIN.replace("(1)", "(2)")},
-    "x is returned as it came: return the rotated halves, joined.": {JOINED: "return x"},
+    "The axis for the heads comes after seq; in x, it comes before.": {COS_SIN: COS_SIN.replace("(1)", "(2)")},
+    "x is returned unchanged: return the rotated halves, joined.": {JOINED: "return x"},
 }
 
 ALTERNATIVES = {

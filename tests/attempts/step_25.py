@@ -42,7 +42,7 @@ MISTAKES = {
     "Key-value head 0 serves query heads 0, 4 and 8, as if copied in turn; the heads of a group are neighbors.": copies(
         "F.concat([x] * self.group_size, axis=1)"
     ),
-    "Keys are copied next to each other, values in turn; both belong to the same group.": {
+    "Keys are copied as neighbors, values in turn; copy both as neighbors, so that they serve the same group.": {
         **grouped(
             f"key = [{REPEATED} for x in [key]][0]",
             "value = F.concat([value] * self.group_size, axis=1)",
@@ -101,23 +101,23 @@ MISTAKES = {
         K: K.replace("kv_dim", "self.embed_dim"),
         V: V.replace("kv_dim", "self.embed_dim"),
     },
-    "The heads together are taken to be as wide as the model; q_proj makes embed_dim, and o_proj comes back from it.": {
+    "The heads together are assumed to be as wide as the model; q_proj makes embed_dim, and o_proj takes it.": {
         Q: Q.replace("self.embed_dim", "config.hidden_size"),
         O: O.replace("self.embed_dim", "config.hidden_size"),
     },
     "k_proj and v_proj are swapped.": {
         PROJECTED: PROJECTED.replace("k_proj", "_").replace("v_proj", "k_proj").replace("self._(", "self.v_proj(")
     },
-    "The key is cut from the query; k_proj makes it.": {
+    "The key is cut from the query; make it with k_proj.": {
         PROJECTED: f"{PROJECTED}\n        key = query[..., : self.num_kv_heads * self.head_dim]"
     },
     "Query, key and value are not split into heads.": {OF_HEADS: "return query, key, value"},
-    "The query alone is split into heads; split key and value too.": {
+    "Only the query is split into heads; split key and value, too.": {
         OF_HEADS: "return self._split_heads(query), key, value"
     },
     "Nothing is rotated: without it, attention cannot tell positions apart.": {f"        {ROTATED}\n": ""},
     "Only the key is rotated; the score needs both.": {ROTATED: "key = rotate(key, angles)"},
-    "The value is rotated too; it is what a token gets, and has no position.": {
+    "The value is rotated, too; values are only passed on, so they have no position.": {
         ROTATED: f"{ROTATED}\n        value = rotate(value, angles)"
     },
     "The query is rotated twice.": {ROTATED: f"{ROTATED}\n        query = rotate(query, angles)"},

@@ -20,7 +20,7 @@ MISTAKES = {
         UNPACKED: 'steps = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)\n'
         "    steps = steps.reshape(*blocks.shape, BLOCK)"
     },
-    "The high halves come first; the low ones do.": {
+    "The high halves come first; the low ones must.": {
         UNPACKED: 'steps = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
     },
     "8 is subtracted from the steps, as in Q4_0; in Q4_1 the minimum says where they begin.": {
@@ -28,17 +28,15 @@ MISTAKES = {
     },
     "The minimum is subtracted; step 0 is the minimum, so add it.": {FORMULA: "return scale * steps - minimum"},
     "The minimum is left out; step 0 stands for it.": {FORMULA: "return scale * steps"},
-    "The minimum is multiplied by the scale, too; it is a number by itself.": {
-        FORMULA: "return scale * (steps + minimum)"
-    },
+    "The minimum is multiplied by the scale, too; add it as it is.": {FORMULA: "return scale * (steps + minimum)"},
     "Scale and minimum are swapped.": {FORMULA: "return minimum * steps + scale"},
     "The steps are counted down from the minimum; they count up.": {FORMULA: "return minimum - scale * steps"},
     "The minimum is added to the steps, and the scale is left out.": {FORMULA: "return steps + minimum"},
-    "The numbers are computed in float16, which rounds them: make float32 of scale and minimum first.": {
+    "The numbers are computed in float16, which rounds them: convert scale and minimum to float32 first.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',
         FORMULA: "return (scale * steps.astype(np.float16) + minimum).astype(np.float32)",
     },
-    "The product is rounded to float16: make float32 of the scale before you multiply.": {
+    "The product is rounded to float16: convert the scale to float32 before you multiply.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"].astype(np.float32)',
         FORMULA: "return (scale * steps.astype(np.float16)).astype(np.float32) + minimum",
     },
@@ -61,7 +59,7 @@ MISTAKES = {
     "The rows are permuted once more, as llama.cpp's converter does; go the other way.": {
         PAIRS: "pairs = weight.reshape(heads, 2, -1, *weight.shape[1:])"
     },
-    "The rows of all heads are mixed; each head is put in order by itself.": {PAIRS: PAIRS.replace("heads, ", "1, ")},
+    "The rows of all heads are mixed; put each head in order on its own.": {PAIRS: PAIRS.replace("heads, ", "1, ")},
     "The number of heads is taken for the width of a head.": {
         PAIRS: "pairs = weight.reshape(-1, heads // 2, 2, *weight.shape[1:])",
     },
@@ -73,13 +71,11 @@ MISTAKES = {
         PAIRS: "pairs = weight.T.reshape(2, -1, 2, len(weight))",
         JOINED: "return halves.reshape(weight.T.shape).T",
     },
-    "The axes are swapped as the list says, and heads come last; swap only the pair and its place.": {
-        HALVES: "halves = pairs.swapaxes(0, 2)"
-    },
-    "The heads stay an axis of their own; the weight is [heads * head_dim, in].": {
+    "The heads are swapped to the end; swap only the pair and its place.": {HALVES: "halves = pairs.swapaxes(0, 2)"},
+    "The heads still have an axis of their own; the weight is [heads * head_dim, in].": {
         JOINED: "return halves.reshape(heads, -1, weight.shape[-1])"
     },
-    "unpermute changes the weight that it is given; make a new array.": {
+    "unpermute changes the caller's weight; make a new array.": {
         JOINED: "weight[:] = halves.reshape(weight.shape)\n    return weight"
     },
     "Every weight of a block is named as if it were in block 0; its number is the second part.": {
@@ -110,7 +106,7 @@ MISTAKES = {
     "q_proj and k_proj are still in llama.cpp's order; unpermute them.": {CHOSEN: "if False else"},
     "Only q_proj is un-permuted; k_proj was permuted, too.": {CHOSEN: 'if layer == "q_proj" else'},
     "Only k_proj is un-permuted; q_proj was permuted, too.": {CHOSEN: 'if layer == "k_proj" else'},
-    "v_proj is un-permuted, too; values are not rotated, so it never was permuted.": {
+    "v_proj is un-permuted, too; values are not rotated, so it was never permuted.": {
         LAYER: f'{LAYER}\n        head_counts["v_proj"] = config.num_key_value_heads'
     },
     "k_proj is un-permuted as if it had as many heads as q_proj; it has num_key_value_heads.": {
@@ -132,7 +128,7 @@ MISTAKES = {
     "The norms are left out; a GGUF file has them in float32.": {
         BOTH: f"if weight.ndim < 2:\n            continue\n        {BOTH}"
     },
-    "Only the last weight is returned: the dict is made anew in the loop.": {
+    "Only the last weight is returned: a new dict is made in each turn of the loop.": {
         LAYER: f"{LAYER}\n        converted = {{EMBEDDINGS: converted.get(EMBEDDINGS)}}"
     },
 }

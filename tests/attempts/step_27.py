@@ -28,17 +28,17 @@ MISTAKES = {
     "token_to_id, around the encoded text.": {
         MESSAGE: 'return tokenizer.encode(f"{START}{role}\\n{content}{END}\\n").ids'
     },
-    "encode_special_tokens is turned off, so that text can end its turn and speak as the system; leave it as it is.": {
+    "encode_special_tokens is turned off, so text can end its turn and speak as the system; leave it as it is.": {
         f"{BOTH}\n    {TEXT}\n    {MESSAGE}": "tokenizer.encode_special_tokens = False\n"
         '    ids = tokenizer.encode(f"{START}{role}\\n{content}{END}\\n").ids\n'
         "    tokenizer.encode_special_tokens = True\n"
         "    return ids"
     },
-    "A space is between the role and what it says; a newline must be.": {TEXT: TEXT.replace("\\n", " ")},
-    "Nothing is between the role and what it says; a newline must be.": {TEXT: TEXT.replace("\\n", "")},
-    "A colon is between the role and what it says; in ChatML, a newline is.": {TEXT: TEXT.replace("\\n", ": ")},
+    "There is a space between the role and the content; it must be a newline.": {TEXT: TEXT.replace("\\n", " ")},
+    "There is nothing between the role and the content; there must be a newline.": {TEXT: TEXT.replace("\\n", "")},
+    "There is a colon between the role and the content; in ChatML, it is a newline.": {TEXT: TEXT.replace("\\n", ": ")},
     "The newline after END is missing.": {MESSAGE: "return [start, *text, end]"},
-    "The newline stands before END; it comes after it.": {
+    "The newline comes before END; it must come after.": {
         MESSAGE: 'return [start, *text, *tokenizer.encode("\\n").ids, end]'
     },
     "END is missing, so no message ends.": {MESSAGE: 'return [start, *text, *tokenizer.encode("\\n").ids]'},
@@ -48,28 +48,26 @@ MISTAKES = {
     "A message ends with <|endoftext|>, which separates texts; a turn ends with END.": {
         BOTH: BOTH.replace("(END)", '("<|endoftext|>")')
     },
-    "The role is missing: START, the role, a newline, and then what it says.": {
+    "The role is missing: START, the role, a newline, and then the content.": {
         TEXT: TEXT.replace("{role}\\n", ""),
     },
-    "What the message says is missing.": {TEXT: 'text = tokenizer.encode(f"{role}\\n").ids'},
-    "Spaces and newlines around what a message says are stripped; leave them as they are.": {
+    "The content of the message is missing.": {TEXT: 'text = tokenizer.encode(f"{role}\\n").ids'},
+    "Spaces and newlines around the content are stripped; leave them as they are.": {
         TEXT: TEXT.replace("{content}", "{content.strip()}")
     },
-    "The role and what it says are encoded apart; as one text, newlines between them may be one token.": {
+    "Role and content are encoded separately; as one text, newlines between them may be one token.": {
         TEXT: 'text = tokenizer.encode(f"{role}\\n").ids + tokenizer.encode(content).ids'
     },
-    "Every message is the user's; write its own role.": {TEXT: TEXT.replace("{role}", "user")},
-    "SYSTEM is missing where the conversation has no system message; it comes first then.": {SYSTEM_FIRST: "if False:"},
+    "Every message has the role user; write its own role.": {TEXT: TEXT.replace("{role}", "user")},
+    "SYSTEM is missing; if the conversation has no system message, it comes first.": {SYSTEM_FIRST: "if False:"},
     "SYSTEM comes first even where there is a system message.": {SYSTEM_FIRST: "if True:"},
     "SYSTEM comes last; it comes first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
     "SYSTEM replaces the first message; put it in front of all.": {
         PUT_FIRST: 'messages = [("system", SYSTEM), *messages[1:]]'
     },
     "SYSTEM has the role of the user; its role is system.": {PUT_FIRST: PUT_FIRST.replace('("system"', '("user"')},
-    "SYSTEM is put into the list that was given, which belongs to the caller; make a new list.": {
-        PUT_FIRST: 'messages.insert(0, ("system", SYSTEM))'
-    },
-    "Only the last message is there; the model remembers nothing, so it needs the whole conversation.": {
+    "SYSTEM is put into the caller's list; make a new list.": {PUT_FIRST: 'messages.insert(0, ("system", SYSTEM))'},
+    "Only the last message is there; the model remembers nothing, so give it the whole conversation.": {
         IDS: IDS.replace("in messages for", "in messages[-1:] for")
     },
     "The assistant's messages are left out; the model needs its own answers, too.": {
@@ -77,7 +75,7 @@ MISTAKES = {
     },
     "The answer is not opened: START and the assistant's role come last.": {ARRAY: "return np.array([ids])"},
     "The newline after the opening's assistant is missing.": {OPENING: OPENING.replace("assistant\\n", "assistant")},
-    "The answer is opened and ended at once; END is for the model to choose.": {
+    "The answer is opened and ended at once; the model itself chooses END.": {
         ARRAY: "return np.array([ids + opening + [tokenizer.token_to_id(END)]])"
     },
     "The answer is opened as a whole message, which ends at once: START and the role alone are enough.": {
@@ -97,14 +95,14 @@ MISTAKES = {
     "One token too many stays: it ends with the one that reaches top_p.": {
         CUT: CUT.replace("before <", "before - np.roll(ordered, 1, axis=-1) * (before > 0) <")
     },
-    "A token stays behind those that reach top_p exactly: it stays if they have less, not less or the same.": {
+    "A token stays after those that reach top_p exactly: it stays only if they have less, so use < and not <=.": {
         CUT: CUT.replace("before <", "before <=")
     },
-    "The unlikely tokens are kept: sort so that likely ones come first.": {ORDER: "order = np.argsort(p, axis=-1)"},
-    "Each token is compared by itself with top_p; compare what those before it have together.": {
+    "The unlikely tokens are kept: sort the likely ones first.": {ORDER: "order = np.argsort(p, axis=-1)"},
+    "Each token's own probability is compared with top_p; compare the sum of those before it.": {
         CUT: CUT.replace("before <", "ordered >")
     },
-    "Tokens of a probability below 1 - top_p are dropped; compare what the likelier tokens have together with top_p.": {
+    "Tokens with a probability below 1 - top_p are dropped; compare the sum of the likelier ones with top_p.": {
         CUT: CUT.replace("before < self.top_p", "ordered >= 1 - self.top_p")
     },
     "The nucleus has a probability of 1 - top_p, not top_p.": {CUT: CUT.replace("self.top_p", "1 - self.top_p")},
@@ -112,8 +110,8 @@ MISTAKES = {
     "The probabilities are put back by the order of their order; order itself says where they belong.": {
         PUT: "p = np.take_along_axis(kept, order, axis=-1)"
     },
-    "The probabilities left by top_p are not shared out: they must add up to 1 again.": {NORMALIZED: "return p"},
-    "The sum is that of the whole batch; every row adds up to 1 by itself.": {NORMALIZED: "return p / p.sum()"},
+    "The probabilities that top_p leaves are not normalized: they must add up to 1 again.": {NORMALIZED: "return p"},
+    "The sum is that of the whole batch; every row must add up to 1 on its own.": {NORMALIZED: "return p / p.sum()"},
     "The rows are sorted, not the tokens: axis=-1.": {
         ORDER: ORDER.replace("axis=-1", "axis=0"),
         "ordered = np.take_along_axis(p, order, axis=-1)": "ordered = np.take_along_axis(p, order, axis=0)",
@@ -122,7 +120,7 @@ MISTAKES = {
     "The order of the first row is used for every row; each has its own.": {
         ORDER: "order = np.broadcast_to(np.argsort(-p[:1], axis=-1), p.shape)"
     },
-    "The probabilities are summed over the rows; over the tokens, axis=-1.": {
+    "The probabilities are summed over the rows; sum over the tokens, axis=-1.": {
         BEFORE: "before = ordered.cumsum(axis=0) - ordered"
     },
     "The temperature and top_k are lost: begin with super().probabilities(logits).": {
@@ -140,28 +138,30 @@ MISTAKES = {
     },
     "The new token is not appended, so the model never sees it.": {APPEND: "pass"},
     "The model sees the new token alone; append it to the conversation.": {APPEND: "input_ids = np.array([[token]])"},
-    "The new token stands in front; append it at the end.": {
+    "The new token is put in front; append it at the end.": {
         APPEND: "input_ids = np.concatenate([[[token]], input_ids], axis=1)"
     },
-    "The text is one axis; it stays a row of [1, seq]: axis=1.": {APPEND: "input_ids = np.append(input_ids, token)"},
+    "The text is flattened into one axis; keep it a row of [1, seq]: axis=1.": {
+        APPEND: "input_ids = np.append(input_ids, token)"
+    },
     "The logits of the first position are taken; take those of the last, [:, -1].": {
         CHOSEN: BY_HAND.replace("[:, -1]", "[:, 0]")
     },
-    "The position is counted from the length of the text, and the model may answer its last one alone: take -1.": {
+    "The position is counted from the length of the text, but the model may return only its last one: take -1.": {
         CHOSEN: BY_HAND.replace("[:, -1]", "[:, input_ids.shape[1] - 1]")
     },
-    "The likeliest token is taken, whatever the sampling; sampling.choose chooses.": {
+    "The most likely token is taken, whatever the sampling; let sampling.choose choose.": {
         CHOSEN: "token = int(model(input_ids)[0, -1].argmax())"
     },
-    "The tokens are drawn with a generator of their own, so that the same seed gives other text; draw with rng.": {
+    "The tokens are drawn with another generator, so the same seed gives different text; draw with rng.": {
         CHOSEN: CHOSEN.replace(", rng)", ")")
     },
-    "The generator is made anew for each token, so that each gets the same random number; draw with rng.": {
+    "A new generator is made for each token, so each gets the same random number; draw with rng.": {
         CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng(1))")
     },
-    "max_new_tokens is not used: it says where an answer stops at the latest.": {LOOP: "for _ in range(20):"},
+    "max_new_tokens is not used: it limits the length of an answer.": {LOOP: "for _ in range(20):"},
     "One token too many is yielded.": {LOOP: "for _ in range(max_new_tokens + 1):"},
-    "The answer is returned when it is whole; yield each token as soon as it is chosen.": {
+    "The answer is returned when it is complete; yield each token as soon as it is chosen.": {
         LOOP: f"tokens = []\n    {LOOP}",
         STOP: "if token == end:\n            break",
         YIELD: "tokens.append(token)",
