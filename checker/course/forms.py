@@ -1,4 +1,8 @@
-"""What of a learner's file later steps cannot use as they use the solution's, though the file may pass."""
+"""What of a learner's file later steps cannot use as they use the solution's, though the file may pass.
+
+It may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
+functions, and a check names what such a file imports in vain. What it still may call is in ``checker.claims.loading``.
+"""
 
 from __future__ import annotations
 

@@ -21,7 +21,6 @@ from checker.course.steps import ROOT, Step, replacing
 
 FILE = ROOT / ".course" / "progress.json"
 NOT_COMPILED, REFUSED = "pass, not compiled", "last check: fail"  # the first counts as done
-FORMER_NAMES = {"pass": "yes", "fail": "no"}  # of what earlier versions kept
 
 
 def digest(*parts: str | bytes) -> str:
@@ -61,7 +60,7 @@ def read() -> dict[str, dict[str, Any]]:
     """
     try:
         kept = json.loads(FILE.read_text())
-        passed, failed = (dict(kept.get(new, kept.get(old, {}))) for new, old in FORMER_NAMES.items())
+        passed, failed = (dict(kept.get(verdict, {})) for verdict in ("pass", "fail"))
         hunts = {step: dict(hunt) for step, hunt in kept.get("hunts", {}).items()}
         passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
         return {"hints": dict(kept["hints"]), "pass": passed, "fail": failed, "hunts": hunts}

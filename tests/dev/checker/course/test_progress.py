@@ -44,7 +44,7 @@ def test_done_is_exactly_the_file_that_passed(course):
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
     file = course.root / ".course" / "progress.json"
     file.parent.mkdir()
-    file.write_text('{"hints": 3, "yes": {}}')
+    file.write_text('{"hints": 3, "pass": {}}')
     assert run(course, "hint", "w01").startswith("Hint 1")
     assert json.loads(file.read_text())["hints"] == {"warmup_01": 1}
     shutil.rmtree(file.parent)
