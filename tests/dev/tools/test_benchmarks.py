@@ -11,7 +11,7 @@ import pytest
 from checker.course.steps import ROOT
 from checker.errors import UserError
 from play.processor import instruction_sets
-from tools.benchmarks import bench, harness, recorded, turns
+from tools.benchmarks import bench, harness, recorded, serving, turns
 from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.turns import COURSE, Answer, Way, compare, difference, log_probabilities
 from tools.benchmarks.workers import TEXT, Workload
@@ -223,7 +223,8 @@ def test_a_server_is_asked_by_each_number_of_clients(tmp_path):
     printed, written = printed_and_written(tmp_path / "figures.json", *line.split())
     rates = written["tokens a second"]["moby-dick"]["max"]
     assert list(rates) == ["1", "2"]
-    assert f"| max | {' | '.join(f'{rate:.0f} ({rate / 32:.1f})' for rate in rates.values())} |" in printed
+    cells = [serving.TITLES["max"], *(f"{rate:.0f} ({rate / 32:.1f})" for rate in rates.values())]
+    assert f"| {' | '.join(cells)} |" in printed
 
 
 @pytest.mark.nightly
