@@ -87,10 +87,11 @@ export function makeEditor(box, label, hears) {
     });
     field.addEventListener('keydown', press => {
         press.stopPropagation(); // the keys that turn mdBook's pages are keys of the text here
-        const { key, ctrlKey, metaKey, altKey, isComposing } = press;
-        const isCommand = ctrlKey || metaKey;
+        const { key, ctrlKey, metaKey, altKey, shiftKey, isComposing } = press;
+        const isCommand = (ctrlKey || metaKey) && !altKey; // AltGr, which types a character, may come as Ctrl-Alt
         const isPlain = altKey || isComposing || (key == 'Tab' && isTabFree) || (key == 'Backspace' && !isIndent());
-        const does = isCommand ? { Enter: hears.check, s: hears.save }[key] : !isPlain && keys[key];
+        const commands = { Enter: hears.check, s: hears.save, S: !shiftKey && hears.save }; // S by Caps Lock
+        const does = isCommand ? commands[key] : !isPlain && keys[key];
         if (key != 'Shift') isTabFree = key == 'Escape';
         if (!does) return;
         press.preventDefault();

@@ -289,10 +289,13 @@ export class Panel {
         if (!confirm(`${does} What is there now is kept beside it. Reset?`) || !await this.save()) return;
         this.beforeReset = this.saved;
         const file = await this.inTurn(() => post(`${this.path}/reset`));
+        this.checking?.abort(); // it is about what was there before
+        this.tell('');
         this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : `This is ${this.original}.`);
         this.undoButton.hidden = !this.beforeReset;
         this.editor.mark({});
         this.verdict.clear();
+        this.verdict.end();
         this.help.replaceChildren();
         await showStandings();
     }

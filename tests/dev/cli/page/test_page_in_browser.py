@@ -221,6 +221,29 @@ def test_nothing_is_lost(window, site):
     assert site.course.path("w05").read_text() == "later = 1\n"
 
 
+def test_a_reset_ends_the_check_that_goes_on(window, site):
+    lines = "import time\nwhile True:\n    print('old', flush=True)\n    time.sleep(0.1)\n"
+    panel = open_step(window, site, "w05", lines)
+    press(panel, "Check")
+    panel.locator(".printed", has_text="old").wait_for(timeout=VERDICT)
+    press(panel, "Reset")
+    said = shown(panel, "Your file is kept")
+    window.wait_for_timeout(500)  # in which it would have said more
+    assert (panel.locator(".printed").text_content(), panel.locator(".state").text_content()) == ("", said)
+    assert panel.get_by_role("button", name="Stop").is_hidden()
+
+
+def test_control_s_saves_with_caps_lock_and_what_alt_gr_types_is_no_command(window, site):
+    panel, field = open_step(window, site, "w05", "old = 1\n"), field_of(window)
+    put(window, "new = 1\n")
+    for key in ("Control+Alt+s", "Control+Alt+Enter", "Control+Shift+S"):
+        field.press(key)
+    assert panel.locator(".state").text_content() == "Not saved yet."
+    field.press("Control+S")
+    shown(panel, "Saved.")
+    assert site.course.path("w05").read_text() == "new = 1\n"
+
+
 def test_a_file_that_is_changed_is_no_text_or_is_gone_leaves_the_text(window, site):
     panel, path = open_step(window, site, "w05", "mine = 1\n"), site.course.path("w05")
     field = field_of(window)
