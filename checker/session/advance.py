@@ -189,51 +189,63 @@ def _ended(state: State, event: Event, seconds: float) -> Advanced:
 
 
 def _decided(state: State, then: Phase, seconds: float) -> Advanced:
-    """Decide; show what was held and the verdict, and keep it. The check is ``then`` over, or goes on."""
+    """Decide; show what was held and the last lines, and keep the verdict. The check is ``then`` over, or goes on."""
     state, effects = _held(state)
     verdict = decide(state)
-    effects += map(said, verdict.words)
-    if not isinstance(state.end, events.Interrupted):
-        effects += _said_of(state, verdict)
-        effects += _shown_of(state, verdict)
-        if verdict.status == PASSED:
-            effects += _said_of_pass(state, seconds)
-        elif verdict.of_file and state.plan.is_kept:
-            effects.append(Kept(passed=False))
+    effects += _last_lines(state, verdict, seconds)
+    effects += _kept_of(state, verdict)
     return replace(state, phase=then, verdict=verdict), effects
 
 
-def _said_of(state: State, verdict: Verdict) -> list[Effect]:
-    """Return what is said of a failure besides its explanations, and the numbers that were asked for."""
-    effects = list[Effect]()
-    task, options, offers = state.plan.task, state.plan.options, state.plan.offers
-    if state.phase is Phase.TAKEN_BACK:
-        effects.append(said(_taken_back(state)))
-    with_numbers = [why.about for why in verdict.explanations if why.numbers and why.about]
-    if state.drawn_failed:
-        again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
-        effects.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
-    if options.show and verdict.status != PASSED:
-        lines = state.numbers.lines if state.numbers and state.numbers.about == options.show else ()
-        effects += [Words("shown", line) for line in lines or [f"{options.show} has no wrong numbers to show."]]
-    elif with_numbers:
-        seed = options.seed if state.drawn_failed else None
-        effects.append(said(offers.shows_numbers(task, with_numbers[0], seed)))
-    return effects
+def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
+    """Return the last lines of a check, in their order: the one to act on is read last."""
+    words = list[Effect](map(said, verdict.words))
+    if isinstance(state.end, events.Interrupted):
+        return words
+    if verdict.status == PASSED:
+        return words + _pass_in_words(state, seconds)
+    return words + _taken_back(state) + _about_numbers(state, verdict) + _explained(verdict)
 
 
-def _taken_back(state: State) -> str:
-    """Return that what only the compiler has found takes the pass back; ask for a report unless it is foreseen."""
+def _pass_in_words(state: State, seconds: float) -> list[Effect]:
+    """Return what is said of a pass."""
+    plan = state.plan
+    left_out_by = "" if plan.is_complete else "--show" if plan.options.show else "--no-compile"
+    words = plan.offers.passed(seconds, plan.solution, left_out_by)
+    return [said(words)] if words else []
+
+
+def _taken_back(state: State) -> list[Effect]:
+    """Return that what only the compiler has found takes a pass back; ask for a report unless it is foreseen."""
+    if state.phase is not Phase.TAKEN_BACK:
+        return []
     report = (
         "Only the compiler has found this, and the check should have found it before: please report it, "
         f"with {state.plan.file}. "
     )
     is_foreseen = any(claim.foreseen for claim in state.claims.values())
-    return f"{'' if is_foreseen else report}The pass is taken back."
+    return [said(f"{'' if is_foreseen else report}The pass is taken back.")]
 
 
-def _shown_of(state: State, verdict: Verdict) -> list[Effect]:
-    """Return the explanations of a verdict; the one to begin with is read last, and acted on."""
+def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
+    """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
+    lines = list[Effect]()
+    task, options, offers = state.plan.task, state.plan.options, state.plan.offers
+    with_numbers = [why.about for why in verdict.explanations if why.numbers and why.about]
+    if state.drawn_failed:
+        again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
+        lines.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
+    if options.show:
+        numbers = state.numbers.lines if state.numbers and state.numbers.about == options.show else ()
+        lines += [Words("shown", line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
+    elif with_numbers:
+        seed = options.seed if state.drawn_failed else None
+        lines.append(said(offers.shows_numbers(task, with_numbers[0], seed)))
+    return lines
+
+
+def _explained(verdict: Verdict) -> list[Effect]:
+    """Return the explanations of a verdict, the one to begin with last."""
     first, others = verdict.explanations[:1], verdict.explanations[1:]
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
     if len(wrong) < 2:
@@ -242,13 +254,11 @@ def _shown_of(state: State, verdict: Verdict) -> list[Effect]:
     return [*reversed(others), begin, *first]
 
 
-def _said_of_pass(state: State, seconds: float) -> list[Effect]:
-    """Return what is said of a pass, and what is kept of it."""
+def _kept_of(state: State, verdict: Verdict) -> list[Effect]:
+    """Return what is kept of a verdict on a learner's file; Ctrl-C leaves what was kept before."""
     plan = state.plan
-    left_out_by = "" if plan.is_complete else "--show" if plan.options.show else "--no-compile"
-    effects = list[Effect]()
-    if words := plan.offers.passed(seconds, plan.solution, left_out_by):
-        effects.append(said(words))
-    if plan.is_kept:
-        effects.append(Kept(passed=True, compiled=plan.is_complete))
-    return effects
+    if isinstance(state.end, events.Interrupted) or not plan.is_kept:
+        return []
+    if verdict.status == PASSED:
+        return [Kept(passed=True, compiled=plan.is_complete)]
+    return [Kept(passed=False)] if verdict.of_file else []
