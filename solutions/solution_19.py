@@ -9,7 +9,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, named, norm_backward, projection_backward
+from solutions.gradients import Tensors, norm_backward, projection_backward, with_prefix
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -31,10 +31,10 @@ def mlp_backward(
     wide = mlp.c_fc(hidden_states)  # [..., inner]
     activated = F.gelu(wide, approximate="tanh")
     # Go back through both layers, and through GELU between them. (4 lines)
-    grad_activated, of_c_proj = projection_backward(mlp.c_proj, grad, activated)
+    grad_activated, c_proj_grads = projection_backward(mlp.c_proj, grad, activated)
     grad_wide = gelu_backward(grad_activated, wide)
-    grad_input, of_c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)
-    return grad_input, named({"c_fc": of_c_fc, "c_proj": of_c_proj})
+    grad_input, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)
+    return grad_input, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})
 
 
 def pre_norm_residual_backward(
@@ -43,9 +43,9 @@ def pre_norm_residual_backward(
     """Return the gradients of step 08's ``x`` and, by name, of norm and sublayer; ``grad`` is that of the sum."""
     normed = norm(x)
     # Go back through the sublayer and the norm, and add what came past both. (3 lines)
-    grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)
-    grad_branch, of_norm = norm_backward(norm, grad_normed, x)
-    return grad + grad_branch, of_norm, of_sublayer
+    grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, normed)
+    grad_branch, norm_grads = norm_backward(norm, grad_normed, x)
+    return grad + grad_branch, norm_grads, sublayer_grads
 
 
 def block_backward(
@@ -53,15 +53,17 @@ def block_backward(
 ) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradients of step 09's input and, by name, of its 12 parameters; ``grad`` is that of its output."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # Go back through the half with mlp, then through the half with attn. (3 lines)
-    grad, of_ln_2, of_mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)
-    grad, of_ln_1, of_attn = pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)
-    return grad, named({"ln_1": of_ln_1, "attn": of_attn, "ln_2": of_ln_2, "mlp": of_mlp})
+    # Go back through the half with mlp, then through the half with attn. (5 lines)
+    grad, ln_2_grads, mlp_grads = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)
+    grad, ln_1_grads, attn_grads = pre_norm_residual_backward(
+        block.ln_1, block.attn, attention_backward, grad, hidden_states
+    )
+    return grad, with_prefix({"ln_1": ln_1_grads, "attn": attn_grads, "ln_2": ln_2_grads, "mlp": mlp_grads})
 
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
-) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
+) -> list[Tensor]:  # int64 [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
     Of the blocks, only these are kept; the backward pass computes the inside of each again (gradient checkpointing).
@@ -77,28 +79,28 @@ def residual_stream(
 def head_backward(
     transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd], and by name
-    """Return the gradients of the last block's output, ln_f, and wte as the head uses it; ``grad`` is the logits'."""
+    """Return the gradients of ln_f, of its input, and of wte as the head uses it; ``grad`` is that of the logits."""
     final = transformer.ln_f(hidden_states)
     # Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
-    grad_input, of_ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)
-    return grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})
+    grad_input, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)
+    return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})
 
 
 def blocks_backward(
     transformer: GPT2Model, grad: Tensor, states: Sequence[Tensor]
-) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd], by name
-    """Return the gradients of the first block's input and, by name, of all blocks; ``grad`` is the last output's."""
-    of_blocks: dict[int, Tensors] = {}
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x the same -> [batch, seq, embd], and by name
+    """Return the gradients of the first block's input and, by name, of all blocks; ``grad`` is that of their output."""
+    block_grads: dict[int, Tensors] = {}
     # Go back from block to block, each with the state that it took. (3 lines)
     for layer in reversed(range(len(transformer.h))):
-        grad, of_blocks[layer] = block_backward(transformer.h[layer], grad, states[layer])
-    return grad, named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})
+        grad, block_grads[layer] = block_backward(transformer.h[layer], grad, states[layer])
+    return grad, with_prefix({f"h.{layer}": grads for layer, grads in block_grads.items()})
 
 
 def tables_backward(
     transformer: GPT2Model, grad: Tensor, input_ids: Tensor
-) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
+) -> Tensors:  # [batch, seq, embd], int64 [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
     """Return the gradients of wpe and of wte, as the embeddings use it; ``grad`` is that of their sum, so of both."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
@@ -109,19 +111,19 @@ def tables_backward(
 
 def gpt2_loss_and_gradients(
     transformer: GPT2Model, input_ids: Tensor, labels: Tensor
-) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
+) -> tuple[Tensor, Tensors]:  # 2 x int64 [batch, seq] -> [], and by name
     """Return the loss of step 16 and the gradient of every weight, by its name in step 11's model.
 
     The head is ``wte``, as in a published GPT-2; a head with weights of its own would need a gradient of its own. So
-    ``wte`` is used twice, and its gradient is the sum of two. Both ids and labels are int64.
+    ``wte`` is used twice, and its gradient is the sum of two.
     """
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]
     # Go back from the loss to the embeddings; wte gets a gradient from both of its uses. (7 lines)
     grad = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
-    grad, of_head = head_backward(transformer, grad, states[-1])
-    grad, of_blocks = blocks_backward(transformer, grad, states)
-    of_tables = tables_backward(transformer, grad, input_ids)
-    grads = of_tables | of_blocks | of_head
-    grads["wte.weight"] = of_tables["wte.weight"] + of_head["wte.weight"]  # [vocab, embd]
-    return cross_entropy(logits, labels), named({"transformer": grads})
+    grad, head_grads = head_backward(transformer, grad, states[-1])
+    grad, block_grads = blocks_backward(transformer, grad, states)
+    table_grads = tables_backward(transformer, grad, input_ids)
+    grad_wte = table_grads["wte.weight"] + head_grads["wte.weight"]  # [vocab, embd]
+    grads = table_grads | block_grads | head_grads | {"wte.weight": grad_wte}
+    return cross_entropy(logits, labels), with_prefix({"transformer": grads})

@@ -9,7 +9,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from solutions.gradients import Tensors, named, norm_backward, projection_backward
+from solutions.gradients import Tensors, norm_backward, projection_backward, with_prefix
 from solutions.solution_03 import LayerNorm
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_06 import check_length, position_ids
@@ -48,13 +48,13 @@ def block_backward(
 ) -> tuple[Tensor, Tensors]:  # 2 x [batch, seq, embd] -> [batch, seq, embd], and by name
     """Return the gradients of step 09's input and, by name, of its 12 parameters; ``grad`` is that of its output."""
     middle = pre_norm_residual(hidden_states, block.ln_1, block.attn)
-    # TODO: Go back through the half with mlp, then through the half with attn. (3 lines)
+    # TODO: Go back through the half with mlp, then through the half with attn. (5 lines)
     raise NotImplementedError
 
 
 def residual_stream(
     transformer: GPT2Model, input_ids: Tensor
-) -> list[Tensor]:  # [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
+) -> list[Tensor]:  # int64 [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
     Of the blocks, only these are kept; the backward pass computes the inside of each again (gradient checkpointing).
@@ -70,7 +70,7 @@ def residual_stream(
 def head_backward(
     transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd], and by name
-    """Return the gradients of the last block's output, ln_f, and wte as the head uses it; ``grad`` is the logits'."""
+    """Return the gradients of ln_f, of its input, and of wte as the head uses it; ``grad`` is that of the logits."""
     final = transformer.ln_f(hidden_states)
     # TODO: Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     raise NotImplementedError
@@ -78,16 +78,16 @@ def head_backward(
 
 def blocks_backward(
     transformer: GPT2Model, grad: Tensor, states: Sequence[Tensor]
-) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x [batch, seq, embd] -> [batch, seq, embd], by name
-    """Return the gradients of the first block's input and, by name, of all blocks; ``grad`` is the last output's."""
-    of_blocks: dict[int, Tensors] = {}
+) -> tuple[Tensor, Tensors]:  # [batch, seq, embd], (n_layer + 1) x the same -> [batch, seq, embd], and by name
+    """Return the gradients of the first block's input and, by name, of all blocks; ``grad`` is that of their output."""
+    block_grads: dict[int, Tensors] = {}
     # TODO: Go back from block to block, each with the state that it took. (3 lines)
     raise NotImplementedError
 
 
 def tables_backward(
     transformer: GPT2Model, grad: Tensor, input_ids: Tensor
-) -> Tensors:  # [batch, seq, embd], [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
+) -> Tensors:  # [batch, seq, embd], int64 [batch, seq] -> [vocab, embd] and [n_positions, embd], by name
     """Return the gradients of wpe and of wte, as the embeddings use it; ``grad`` is that of their sum, so of both."""
     config = transformer.config
     positions = F.broadcast_to(position_ids(input_ids.shape[-1], device=input_ids.device), input_ids.shape)
@@ -98,11 +98,11 @@ def tables_backward(
 
 def gpt2_loss_and_gradients(
     transformer: GPT2Model, input_ids: Tensor, labels: Tensor
-) -> tuple[Tensor, Tensors]:  # [batch, seq], [batch, seq] -> [], and by name
+) -> tuple[Tensor, Tensors]:  # 2 x int64 [batch, seq] -> [], and by name
     """Return the loss of step 16 and the gradient of every weight, by its name in step 11's model.
 
     The head is ``wte``, as in a published GPT-2; a head with weights of its own would need a gradient of its own. So
-    ``wte`` is used twice, and its gradient is the sum of two. Both ids and labels are int64.
+    ``wte`` is used twice, and its gradient is the sum of two.
     """
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]

@@ -22,6 +22,8 @@ RENAMED = {
     "Model": "LogitsFunction",
     "Graph": "Compiled",
     "model_with": "model_with_weights",
+    "BLOCK": "BLOCK_SIZE",
+    "named": "with_prefix",
 }
 
 

@@ -10,11 +10,11 @@ SCALED_BACK = f"grad_scores = {BY_SCORES} / {ROOT}"
 BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.T @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
-MERGED = "grad_attn_output, of_c_proj = projection_backward(attention.c_proj, grad, attn_output)"
+MERGED = "grad_attn_output, c_proj_grads = projection_backward(attention.c_proj, grad, attn_output)"
 GRADS = "grads = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)"
 PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grads], axis=-1)"
-INPUT = "grad_input, of_c_attn = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
-RETURN = 'return grad_input, named({"c_attn": of_c_attn, "c_proj": of_c_proj})'
+INPUT = "grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
+RETURN = 'return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})'
 
 MISTAKES = {
     "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights * grad.": {
@@ -170,29 +170,30 @@ MISTAKES = {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
     "The weights' gradients are transposed; they must be [out, in], like the weights.": {
-        RETURN: 'for part in (of_c_attn, of_c_proj):\n        part["weight"] = part["weight"].T\n    ' + RETURN
+        RETURN: 'for part in (c_attn_grads, c_proj_grads):\n        part["weight"] = part["weight"].T\n    ' + RETURN
     },
     "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
-        RETURN: 'of_c_attn["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
+        RETURN: 'c_attn_grads["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
     },
     "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
-        MERGED: f"{MERGED}\n    of_c_proj = {{name: part / int(grad.shape[0]) for name, part in of_c_proj.items()}}",
-        INPUT: f"{INPUT}\n    of_c_attn = {{name: part / int(grad.shape[0]) for name, part in of_c_attn.items()}}",
+        MERGED: MERGED + "\n    c_proj_grads = {name: g / int(grad.shape[0]) for name, g in c_proj_grads.items()}",
+        INPUT: INPUT + "\n    c_attn_grads = {name: g / int(grad.shape[0]) for name, g in c_attn_grads.items()}",
     },
     "The gradients of c_proj are missing from the dictionary: all four are returned.": {
-        RETURN: 'return grad_input, named({"c_attn": of_c_attn})'
+        RETURN: 'return grad_input, with_prefix({"c_attn": c_attn_grads})'
     },
     "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
-        RETURN: 'return grad_input, named({"attn": named({"c_attn": of_c_attn, "c_proj": of_c_proj})})'
+        RETURN: 'grads = with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})\n'
+        '    return grad_input, with_prefix({"attn": grads})'
     },
     "Weight and bias are swapped in the dictionary.": {
-        RETURN: 'of_c_attn = {"weight": of_c_attn["bias"], "bias": of_c_attn["weight"]}\n    ' + RETURN
+        RETURN: 'c_attn_grads = {"weight": c_attn_grads["bias"], "bias": c_attn_grads["weight"]}\n    ' + RETURN
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
-        RETURN: "return grad_input, of_c_attn | of_c_proj"
+        RETURN: "return grad_input, c_attn_grads | c_proj_grads"
     },
     "The dictionary is returned first; the gradient of hidden_states comes first.": {
-        RETURN: 'return named({"c_attn": of_c_attn, "c_proj": of_c_proj}), grad_input'
+        RETURN: 'return with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads}), grad_input'
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
         RETURN: RETURN.replace("grad_input, ", "")
@@ -231,7 +232,7 @@ ALTERNATIVES = {
         MERGED: "grad_attn_output = grad @ attention.c_proj.weight\n"
         "    rows = grad.reshape([-1, grad.shape[-1]])\n"
         "    weight = rows.T @ attn_output.reshape([-1, attn_output.shape[-1]])\n"
-        '    of_c_proj = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
+        '    c_proj_grads = {"weight": weight, "bias": F.sum(rows, axis=0).squeeze(0)}'
     },
     "the heads split and merged by hand": {
         GRADS: "sizes = [*grad_attn_output.shape[:-1], attention.num_heads, attention.head_dim]\n"
@@ -244,12 +245,12 @@ ALTERNATIVES = {
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
-        RETURN: 'by_query, by_key, by_value = F.chunk(of_c_attn["bias"], 3, axis=0)\n'
-        '    of_c_attn["bias"] = F.concat([by_query, 0 * by_key, by_value], axis=0)\n    ' + RETURN
+        RETURN: 'by_query, by_key, by_value = F.chunk(c_attn_grads["bias"], 3, axis=0)\n'
+        '    c_attn_grads["bias"] = F.concat([by_query, 0 * by_key, by_value], axis=0)\n    ' + RETURN
     },
     "names written out": {
-        RETURN: 'names = {"c_proj.weight": of_c_proj["weight"], "c_proj.bias": of_c_proj["bias"]}\n'
-        '    return grad_input, names | {"c_attn.weight": of_c_attn["weight"], "c_attn.bias": of_c_attn["bias"]}'
+        RETURN: 'names = {"c_proj.weight": c_proj_grads["weight"], "c_proj.bias": c_proj_grads["bias"]}\n'
+        '    return grad_input, names | {"c_attn.weight": c_attn_grads["weight"], "c_attn.bias": c_attn_grads["bias"]}'
     },
 }
 

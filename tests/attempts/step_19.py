@@ -1,30 +1,32 @@
 """Step 19, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-MLP_PROJ = "grad_activated, of_c_proj = projection_backward(mlp.c_proj, grad, activated)"
+MLP_PROJ = "grad_activated, c_proj_grads = projection_backward(mlp.c_proj, grad, activated)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
-MLP_FC = "grad_input, of_c_fc = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
-MLP_RETURN = 'return grad_input, named({"c_fc": of_c_fc, "c_proj": of_c_proj})'
-SUBLAYER = "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, normed)"
-NORM = "grad_branch, of_norm = norm_backward(norm, grad_normed, x)"
-RESIDUAL = "return grad + grad_branch, of_norm, of_sublayer"
-SECOND = "grad, of_ln_2, of_mlp = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)"
+MLP_FC = "grad_input, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
+MLP_RETURN = 'return grad_input, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})'
+SUBLAYER = "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, normed)"
+NORM = "grad_branch, norm_grads = norm_backward(norm, grad_normed, x)"
+RESIDUAL = "return grad + grad_branch, norm_grads, sublayer_grads"
+SECOND = "grad, ln_2_grads, mlp_grads = pre_norm_residual_backward(block.ln_2, block.mlp, mlp_backward, grad, middle)"
 FIRST = (
-    "grad, of_ln_1, of_attn = "
-    "pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, hidden_states)"
+    "grad, ln_1_grads, attn_grads = pre_norm_residual_backward(\n"
+    "        block.ln_1, block.attn, attention_backward, grad, hidden_states\n"
+    "    )"
 )
-NAMES = 'named({"ln_1": of_ln_1, "attn": of_attn, "ln_2": of_ln_2, "mlp": of_mlp})'
+NAMES = 'with_prefix({"ln_1": ln_1_grads, "attn": attn_grads, "ln_2": ln_2_grads, "mlp": mlp_grads})'
 TABLE = "grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)"
-FINAL = "grad_input, of_ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)"
-HEAD = 'return grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})'
+FINAL = "grad_input, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)"
+HEAD = 'return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})'
 BACK = "for layer in reversed(range(len(transformer.h))):"
-BLOCK = "grad, of_blocks[layer] = block_backward(transformer.h[layer], grad, states[layer])"
-GATHER = 'named({f"h.{layer}": of_block for layer, of_block in of_blocks.items()})'
+BLOCK = "grad, block_grads[layer] = block_backward(transformer.h[layer], grad, states[layer])"
+GATHER = 'with_prefix({f"h.{layer}": grads for layer, grads in block_grads.items()})'
 BLOCKS = f"return grad, {GATHER}"
 LOSS = "grad = cross_entropy_backward(logits, labels)"
-THROUGH = "grad, of_blocks = blocks_backward(transformer, grad, states)"
-UNION = "grads = of_tables | of_blocks | of_head"
-TIED = 'grads["wte.weight"] = of_tables["wte.weight"] + of_head["wte.weight"]'
-RETURN = 'return cross_entropy(logits, labels), named({"transformer": grads})'
+THROUGH = "grad, block_grads = blocks_backward(transformer, grad, states)"
+TIED = 'grad_wte = table_grads["wte.weight"] + head_grads["wte.weight"]'
+UNION = 'grads = table_grads | block_grads | head_grads | {"wte.weight": grad_wte}'
+SUM = f"{TIED}  # [vocab, embd]\n    {UNION}"
+RETURN = 'return cross_entropy(logits, labels), with_prefix({"transformer": grads})'
 
 MISTAKES = {
     "GELU's derivative is taken at GELU's output; take it at its input, wide.": {
@@ -35,41 +37,41 @@ MISTAKES = {
         MLP_PROJ: MLP_PROJ.replace("grad, activated", "grad, wide")
     },
     "The names c_fc and c_proj are swapped.": {
-        MLP_RETURN: 'return grad_input, named({"c_fc": of_c_proj, "c_proj": of_c_fc})'
+        MLP_RETURN: 'return grad_input, with_prefix({"c_fc": c_proj_grads, "c_proj": c_fc_grads})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
-        MLP_RETURN: "return grad_input, of_c_fc | of_c_proj"
+        MLP_RETURN: "return grad_input, c_fc_grads | c_proj_grads"
     },
     "The residual is forgotten: what it carried past is missing from the gradient of x.": {
-        RESIDUAL: "return grad_branch, of_norm, of_sublayer"
+        RESIDUAL: "return grad_branch, norm_grads, sublayer_grads"
     },
     "The branch is forgotten: the gradient of x is that of the residual alone.": {
-        RESIDUAL: "return grad, of_norm, of_sublayer"
+        RESIDUAL: "return grad, norm_grads, sublayer_grads"
     },
     "The residual carries past the sublayer alone; it also goes past the norm.": {
-        NORM: "grad_branch, of_norm = norm_backward(norm, grad + grad_normed, x)",
-        RESIDUAL: "return grad_branch, of_norm, of_sublayer",
+        NORM: "grad_branch, norm_grads = norm_backward(norm, grad + grad_normed, x)",
+        RESIDUAL: "return grad_branch, norm_grads, sublayer_grads",
     },
     "The backward pass skips the norm: the sublayer's gradient is that of its input, which is norm(x).": {
-        NORM: "_, of_norm = norm_backward(norm, grad_normed, x)\n    grad_branch = grad_normed"
+        NORM: "_, norm_grads = norm_backward(norm, grad_normed, x)\n    grad_branch = grad_normed"
     },
     "The sublayer is given x; it took the normalized x.": {
-        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, x)"
+        SUBLAYER: "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, x)"
     },
     "x is normalized twice for the sublayer.": {
-        SUBLAYER: "grad_normed, of_sublayer = sublayer_backward(sublayer, grad, norm(normed))"
+        SUBLAYER: "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, norm(normed))"
     },
     "The norm is given the normalized x; it took x.": {
-        NORM: "grad_branch, of_norm = norm_backward(norm, grad_normed, normed)"
+        NORM: "grad_branch, norm_grads = norm_backward(norm, grad_normed, normed)"
     },
     "The norm is given the gradient of the sum; it gets the gradient that comes out of the sublayer.": {
-        NORM: "grad_branch, of_norm = norm_backward(norm, grad, x)"
+        NORM: "grad_branch, norm_grads = norm_backward(norm, grad, x)"
     },
     "The branch's gradient is subtracted; both ways add up.": {
-        RESIDUAL: "return grad - grad_branch, of_norm, of_sublayer"
+        RESIDUAL: "return grad - grad_branch, norm_grads, sublayer_grads"
     },
     "The gradients of the norm and of the sublayer are swapped; the norm's come first.": {
-        RESIDUAL: "return grad + grad_branch, of_sublayer, of_norm"
+        RESIDUAL: "return grad + grad_branch, sublayer_grads, norm_grads"
     },
     "The half with mlp is given the block's input; it took middle.": {
         SECOND: SECOND.replace("middle", "hidden_states")
@@ -78,30 +80,32 @@ MISTAKES = {
         FIRST: FIRST.replace("hidden_states", "middle")
     },
     "The half with attention gets the gradient that came into the block; it gets what the half with mlp gives back.": {
-        SECOND: SECOND.replace("grad, of_ln_2", "_, of_ln_2")
+        SECOND: SECOND.replace("grad, ln_2_grads", "_, ln_2_grads")
     },
     "The halves come in forward order; the one with mlp ran last, so it comes first.": {
         SECOND: FIRST,
         f"    {FIRST}\n    return": f"    {SECOND}\n    return",
     },
     "ln_1 and ln_2 are swapped among the names.": {
-        NAMES: NAMES.replace(": of_ln_1", ": other").replace(": of_ln_2", ": of_ln_1").replace(": other", ": of_ln_2")
+        NAMES: NAMES.replace(": ln_1_grads", ": other")
+        .replace(": ln_2_grads", ": ln_1_grads")
+        .replace(": other", ": ln_2_grads")
     },
     "The parts' names are missing, so weight and bias of ln_2 hide those of ln_1: use named.": {
-        NAMES: "of_ln_1 | of_attn | of_ln_2 | of_mlp"
+        NAMES: "ln_1_grads | attn_grads | ln_2_grads | mlp_grads"
     },
-    "The gradients of the norms are left out.": {NAMES: 'named({"attn": of_attn, "mlp": of_mlp})'},
+    "The gradients of the norms are left out.": {NAMES: 'with_prefix({"attn": attn_grads, "mlp": mlp_grads})'},
     "The head is given what went into ln_f; it took what ln_f returned: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
     "The backward pass skips ln_f.": {
-        FINAL: "_, of_ln_f = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
+        FINAL: "_, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
     },
     "ln_f is given what it returned; it took what the last block returned.": {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
     "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": grad_wte}'},
-    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, named({"ln_f": of_ln_f})'},
+    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, with_prefix({"ln_f": ln_f_grads})'},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -115,7 +119,7 @@ MISTAKES = {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
     "Every block gets the gradient that came in; each gets what the block after it gives back.": {
-        BLOCK: BLOCK.replace("grad, of_blocks", "grad_input, of_blocks"),
+        BLOCK: BLOCK.replace("grad, block_grads", "grad_input, block_grads"),
         BLOCKS: BLOCKS.replace("grad,", "grad_input,"),
     },
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
@@ -127,35 +131,31 @@ MISTAKES = {
         GATHER: GATHER.replace('f"h.{layer}"', "str(layer)")
     },
     "The blocks are numbered from 1; the first one is h.0.": {
-        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer + 1]")
+        BLOCK: BLOCK.replace("block_grads[layer]", "block_grads[layer + 1]")
     },
     "The blocks are numbered from the end; h.0 is the first one.": {
-        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[len(transformer.h) - 1 - layer]")
+        BLOCK: BLOCK.replace("block_grads[layer]", "block_grads[len(transformer.h) - 1 - layer]")
     },
     "The states are taken out of the caller's list, and a tuple of them has no pop; read them: states[layer].": {
         BACK: f"states.pop()\n    {BACK}",
         BLOCK: BLOCK.replace("states[layer]", "states.pop()"),
     },
     "Of the block's number only the last digit is in the names, so block 10 hides block 0: h.10, h.11.": {
-        BLOCK: BLOCK.replace("of_blocks[layer]", "of_blocks[layer % 10]")
+        BLOCK: BLOCK.replace("block_grads[layer]", "block_grads[layer % 10]")
     },
-    "The gradient of wte is the head's alone; add the embeddings'.": {
-        TIED: 'grads["wte.weight"] = of_head["wte.weight"]'
-    },
-    "The gradient of wte is the embeddings' alone; add the head's.": {
-        TIED: 'grads["wte.weight"] = of_tables["wte.weight"]'
-    },
+    "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'grad_wte = head_grads["wte.weight"]'},
+    "The gradient of wte is the embeddings' alone; add the head's.": {TIED: 'grad_wte = table_grads["wte.weight"]'},
     "The gradient of wte is the mean of both; it must be their sum.": {
-        TIED: 'grads["wte.weight"] = (of_tables["wte.weight"] + of_head["wte.weight"]) / 2'
+        TIED: 'grad_wte = (table_grads["wte.weight"] + head_grads["wte.weight"]) / 2'
     },
     "There is a gradient of lm_head.weight, which is the same matrix as wte: add it to wte's gradient instead.": {
-        RETURN: RETURN + ' | {"lm_head.weight": of_head["wte.weight"]}'
+        RETURN: RETURN + ' | {"lm_head.weight": head_grads["wte.weight"]}'
     },
     "The names lack transformer in front, which a checkpoint has.": {
         RETURN: "return cross_entropy(logits, labels), grads"
     },
     "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
-        THROUGH: THROUGH.replace("grad, of_blocks", "_, of_blocks")
+        THROUGH: THROUGH.replace("grad, block_grads", "_, block_grads")
     },
     "The gradients are those of guessing each token itself: cross_entropy_backward shifts the labels, so leave them.": {
         LOSS: LOSS.replace("labels)", "F.concat([labels[:, :1], labels[:, :-1]], axis=1))")
@@ -180,29 +180,30 @@ MISTAKES = {
 ALTERNATIVES = {
     "linear_backward itself": {
         MLP_PROJ: "grad_activated, weight, bias = linear_backward(grad, activated, mlp.c_proj.weight)\n"
-        '    of_c_proj = {"weight": weight, "bias": bias}'
+        '    c_proj_grads = {"weight": weight, "bias": bias}'
     },
     "the mlp in another order of names": {
-        MLP_RETURN: 'return grad_input, named({"c_proj": of_c_proj, "c_fc": of_c_fc})'
+        MLP_RETURN: 'return grad_input, with_prefix({"c_proj": c_proj_grads, "c_fc": c_fc_grads})'
     },
     "names written out": {
-        MLP_RETURN: 'weights = {"c_fc.weight": of_c_fc["weight"], "c_proj.weight": of_c_proj["weight"]}\n'
-        '    return grad_input, weights | {"c_fc.bias": of_c_fc["bias"], "c_proj.bias": of_c_proj["bias"]}'
+        MLP_RETURN: 'weights = {"c_fc.weight": c_fc_grads["weight"], "c_proj.weight": c_proj_grads["weight"]}\n'
+        '    return grad_input, weights | {"c_fc.bias": c_fc_grads["bias"], "c_proj.bias": c_proj_grads["bias"]}'
     },
-    "the branch first": {RESIDUAL: "return grad_branch + grad, of_norm, of_sublayer"},
+    "the branch first": {RESIDUAL: "return grad_branch + grad, norm_grads, sublayer_grads"},
     "an addition in place, which makes a new tensor": {
-        RESIDUAL: "grad += grad_branch\n    return grad, of_norm, of_sublayer"
+        RESIDUAL: "grad += grad_branch\n    return grad, norm_grads, sublayer_grads"
     },
     "layer_norm_backward itself": {
         NORM: "from solutions.solution_17 import layer_norm_backward\n\n"
         "    grad_branch, weight, bias = layer_norm_backward(grad_normed, x, norm.weight, norm.eps)\n"
-        '    of_norm = {"weight": weight, "bias": bias}'
+        '    norm_grads = {"weight": weight, "bias": bias}'
     },
     "middle written out": {SECOND: "middle = hidden_states + block.attn(block.ln_1(hidden_states))\n    " + SECOND},
     "a block's gradients in a dict that grows": {
         f"return grad, {NAMES}": "gradients = {}\n"
-        '    for name, part in {"ln_1": of_ln_1, "attn": of_attn, "ln_2": of_ln_2, "mlp": of_mlp}.items():\n'
-        "        gradients.update(named({name: part}))\n    return grad, gradients"
+        '    parts = {"ln_1": ln_1_grads, "attn": attn_grads, "ln_2": ln_2_grads, "mlp": mlp_grads}\n'
+        "    for name, part in parts.items():\n"
+        "        gradients.update(with_prefix({name: part}))\n    return grad, gradients"
     },
     "the rows of the table transposed": {
         TABLE: "grad_final = grad @ transformer.wte.weight\n"
@@ -212,21 +213,23 @@ ALTERNATIVES = {
     "the blocks and their states in pairs": {
         BACK: "pairs = list(zip(transformer.h, states))\n"
         "    for layer, (block, state) in reversed(list(enumerate(pairs))):",
-        BLOCK: "grad, of_blocks[layer] = block_backward(block, grad, state)",
+        BLOCK: "grad, block_grads[layer] = block_backward(block, grad, state)",
     },
     "counting down": {BACK: "for layer in range(len(transformer.h) - 1, -1, -1):"},
     "update": {
-        BLOCK: "grad, of_block = block_backward(transformer.h[layer], grad, states[layer])\n"
-        "        of_blocks.update({layer: of_block})"
+        BLOCK: "grad, grads = block_backward(transformer.h[layer], grad, states[layer])\n"
+        "        block_grads.update({layer: grads})"
     },
-    "the sum in place": {TIED: 'grads["wte.weight"] += of_tables["wte.weight"]'},
-    "the sum by a name of its own": {
-        UNION: 'grad_wte = of_head["wte.weight"] + of_tables["wte.weight"]',
-        TIED: 'grads = of_head | of_blocks | of_tables | {"wte.weight": grad_wte}',
+    "the sum in place": {
+        SUM: 'grads = table_grads | block_grads | head_grads\n    grads["wte.weight"] += table_grads["wte.weight"]'
+    },
+    "the sum written over the head's": {
+        SUM: "grads = table_grads | block_grads | head_grads\n"
+        '    grads["wte.weight"] = table_grads["wte.weight"] + head_grads["wte.weight"]'
     },
     "the sum before the union": {
-        UNION: 'of_head["wte.weight"] += of_tables.pop("wte.weight")',
-        TIED: "grads = of_head | of_blocks | of_tables",
+        TIED: 'head_grads["wte.weight"] += table_grads.pop("wte.weight")',
+        UNION: "grads = head_grads | block_grads | table_grads",
     },
     "the loss first": {
         LOSS: "loss = cross_entropy(logits, labels)\n    " + LOSS,
@@ -240,10 +243,10 @@ ALTERNATIVES = {
 
 #: What people bring along from PyTorch; the check shows the line to write instead.
 HABITS = {
-    "the gradient added in place": {RESIDUAL: "grad.add_(grad_branch)\n    return grad, of_norm, of_sublayer"},
-    "add_ in the return": {RESIDUAL: "return grad.add_(grad_branch), of_norm, of_sublayer"},
-    "torch.add": {RESIDUAL: "return torch.add(grad, grad_branch), of_norm, of_sublayer"},
-    "a clone of the gradient": {RESIDUAL: "return grad.clone() + grad_branch, of_norm, of_sublayer"},
+    "the gradient added in place": {RESIDUAL: "grad.add_(grad_branch)\n    return grad, norm_grads, sublayer_grads"},
+    "add_ in the return": {RESIDUAL: "return grad.add_(grad_branch), norm_grads, sublayer_grads"},
+    "torch.add": {RESIDUAL: "return torch.add(grad, grad_branch), norm_grads, sublayer_grads"},
+    "a clone of the gradient": {RESIDUAL: "return grad.clone() + grad_branch, norm_grads, sublayer_grads"},
     "zero_grad": {LOSS: "transformer.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
@@ -254,6 +257,6 @@ HABITS = {
     },
     "named_parameters": {
         RETURN: "grads = {name: grads[name] for name, _ in transformer.named_parameters()}\n"
-        '    return cross_entropy(logits, labels), named({"transformer": grads})'
+        '    return cross_entropy(logits, labels), with_prefix({"transformer": grads})'
     },
 }
