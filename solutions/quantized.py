@@ -1,4 +1,4 @@
-"""What is made of step 22: the weights of a whole model in blocks, and the model that multiplies by them."""
+"""Quantized models, built on step 22: the weights of a whole model in blocks, and a model that multiplies by them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from solutions.checkpoint import Weights, check_weights, empty_model
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_22 import (
-    BLOCK,
+    BLOCK_SIZE,
     Q4_0,
     Q8_0,
     QuantizedLinear,
@@ -30,8 +30,8 @@ def quantize_weights(weights: Weights, block_format: str) -> Weights:
     quantize = {"Q8_0": quantize_q8_0, "Q4_0": quantize_q4_0}[block_format]
     quantized = dict(weights)
     for name, weight in weights.items():
-        if weight.ndim == 2 and weight.shape[1] % BLOCK == 0 and not name.endswith("wpe.weight"):
-            quantized[name] = quantize(weight.reshape(len(weight), -1, BLOCK))
+        if weight.ndim == 2 and weight.shape[1] % BLOCK_SIZE == 0 and not name.endswith("wpe.weight"):
+            quantized[name] = quantize(weight.reshape(len(weight), -1, BLOCK_SIZE))
     return quantized
 
 
@@ -44,7 +44,7 @@ def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks ->
 
 
 def replace_linear(module: Module[..., Any], weights: Weights, prefix: str = "") -> None:
-    """Replace the linear layers inside a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
+    """Replace the linear layers of a module whose weights are 4-bit blocks; ``prefix`` begins their names."""
     for name, child in module.children:
         if isinstance(child, Linear):
             weight = weights[f"{prefix}{name}.weight"]

@@ -10,12 +10,12 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
-BLOCK = 32  # weights that share a scale
+BLOCK_SIZE = 32  # weights that share a scale
 OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes. ``scale`` is its ``d``, with an axis to broadcast; the rest, its ``qs``.
-Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])  # two steps in a byte
+Q8_0 = np.dtype([("scale", np.float16, (1,)), ("quants", np.int8, (BLOCK_SIZE,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("packed", np.uint8, (BLOCK_SIZE // 2,))])  # two quants in a byte
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -29,48 +29,48 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
 
 
 def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
-    """Round to 8 bits: -127 to 127 steps of the scale.
+    """Round to 8 bits: each weight becomes a quant from -127 to 127, which counts in the scale of its block.
 
-    A weight halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
+    A weight halfway between two quants goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q8_0)
-    # Round each block to steps of its own scale, of which its largest magnitude is 127. (5 lines)
+    # Round each block in a scale of its own, by which its largest magnitude becomes 127. (5 lines)
     scales = np.abs(weights).max(axis=-1, keepdims=True) / 127  # [..., 1]
-    steps = roundf(weights * inverse(scales))  # [..., 32]
-    blocks["scale"] = scales
-    blocks["steps"] = steps
+    quants = roundf(weights * inverse(scales))  # [..., 32]
+    blocks["scale"] = scales  # rounded to 16 bits; the quants are counted in all 32, as in llama.cpp
+    blocks["quants"] = quants
     return blocks
 
 
 def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> float32 [..., 32]
     """Return the weights that blocks of 8 bits stand for."""
-    # Turn steps into weights again. (1 line)
-    return blocks["scale"].astype(np.float32) * blocks["steps"]
+    # Turn the quants into weights again. (1 line)
+    return blocks["scale"].astype(np.float32) * blocks["quants"]
 
 
 def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
-    """Round to 4 bits: -8 to 7 steps of the scale, stored as 0 to 15.
+    """Round to 4 bits: each weight becomes a quant from -8 to 7, stored as 0 to 15.
 
-    The scale has a sign, so that the first weight of the largest magnitude is step -8. A weight halfway between two
-    steps goes to the higher one. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
+    The scale has a sign, so that the first weight of the largest magnitude is quant -8. A weight halfway between two
+    quants goes to the higher one. The first 16 quants are the low halves of the 16 bytes, the last 16 the high halves.
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q4_0)
-    half = BLOCK // 2
-    # Round each block to steps of its own scale, and pack two into each byte. (6 lines)
+    half = BLOCK_SIZE // 2
+    # Round each block in a scale of its own, and pack two quants into each byte. (6 lines)
     index = np.abs(weights).argmax(axis=-1, keepdims=True)  # [..., 1]
     scales = np.take_along_axis(weights, index, axis=-1) / -8  # [..., 1]
-    steps = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
+    quants = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
     blocks["scale"] = scales
-    blocks["packed"] = steps[..., :half] | (steps[..., half:] << 4)
+    blocks["packed"] = quants[..., :half] | (quants[..., half:] << 4)
     return blocks
 
 
 def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> float32 [..., 32]
     """Return the weights that blocks of 4 bits stand for."""
-    # Unpack the steps, and turn them into weights again. (2 lines)
-    steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)
-    return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)
+    # Unpack the quants, and turn them into weights again. (2 lines)
+    quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)
+    return blocks["scale"].astype(np.float32) * (quants.astype(np.int8) - 8)
 
 
 class QuantizedLinear(Module[[Tensor], Tensor]):
@@ -78,9 +78,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     In a compiled graph, MAX also rounds the inputs to 8 bits, in blocks of their own, so it multiplies integers.
 
-    Args:
-        blocks: the weights, ``[out, in / 32]`` of ``Q4_0``.
-        bias: ``[out]``, or 0 for none, as in MAX's ``Linear``.
+    ``blocks`` are the weights, ``[out, in / 32]`` of ``Q4_0``; ``bias`` is ``[out]``, or 0 for none, as in ``Linear``.
     """
 
     def __init__(self, blocks: np.ndarray, bias: Tensor | Literal[0]) -> None:

@@ -7,12 +7,12 @@ import numpy as np
 from solutions.checkpoint import HEAD, Weights
 from solutions.llama_config import LlamaConfig
 from solutions.quantized import dequantize as dequantize_others
-from solutions.solution_22 import BLOCK
+from solutions.solution_22 import BLOCK_SIZE
 
 EMBEDDINGS = "model.embed_tokens.weight"
 
 #: The 20-byte blocks of llama.cpp's Q4_1, its ``d``, ``m`` and ``qs``; the extra axes let the first two broadcast.
-Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])
+Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK_SIZE // 2,))])
 
 #: What llama.cpp calls the layers of a model, and their names in Hugging Face's ``LlamaForCausalLM``.
 LAYERS = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "output": "lm_head"}
@@ -34,12 +34,12 @@ BLOCK_LAYERS = {
 def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> float32 [..., 32]
     """Return the weights that blocks stand for: the minimum of the block plus 0 to 15 times its scale.
 
-    As in Q4_0, the first 16 steps are the low halves of the 16 bytes, and the last 16 the high halves.
+    As in Q4_0, the first 16 quants are the low halves of the 16 bytes, and the last 16 the high halves.
     """
     # Put all low halves before all high ones; multiply by the scale and add the minimum, as float32. (3 lines)
-    steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)
+    quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)
     scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)  # [..., 1]
-    return scale * steps + minimum
+    return scale * quants + minimum
 
 
 def dequantize(weight: np.ndarray) -> np.ndarray:  # [out, in / 32] of blocks -> [out, in]; others as they are

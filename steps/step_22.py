@@ -10,12 +10,12 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
-BLOCK = 32  # weights that share a scale
+BLOCK_SIZE = 32  # weights that share a scale
 OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes. ``scale`` is its ``d``, with an axis to broadcast; the rest, its ``qs``.
-Q8_0 = np.dtype([("scale", np.float16, (1,)), ("steps", np.int8, (BLOCK,))])
-Q4_0 = np.dtype([("scale", np.float16, (1,)), ("packed", np.uint8, (BLOCK // 2,))])  # two steps in a byte
+Q8_0 = np.dtype([("scale", np.float16, (1,)), ("quants", np.int8, (BLOCK_SIZE,))])
+Q4_0 = np.dtype([("scale", np.float16, (1,)), ("packed", np.uint8, (BLOCK_SIZE // 2,))])  # two quants in a byte
 
 
 def inverse(scales: np.ndarray) -> np.ndarray:  # [..., 1] -> [..., 1]
@@ -29,37 +29,37 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
 
 
 def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
-    """Round to 8 bits: -127 to 127 steps of the scale.
+    """Round to 8 bits: each weight becomes a quant from -127 to 127, which counts in the scale of its block.
 
-    A weight halfway between two steps goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
+    A weight halfway between two quants goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q8_0)
-    # TODO: Round each block to steps of its own scale, of which its largest magnitude is 127. (5 lines)
+    # TODO: Round each block in a scale of its own, by which its largest magnitude becomes 127. (5 lines)
     raise NotImplementedError
 
 
 def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> float32 [..., 32]
     """Return the weights that blocks of 8 bits stand for."""
-    # TODO: Turn steps into weights again. (1 line)
+    # TODO: Turn the quants into weights again. (1 line)
     raise NotImplementedError
 
 
 def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
-    """Round to 4 bits: -8 to 7 steps of the scale, stored as 0 to 15.
+    """Round to 4 bits: each weight becomes a quant from -8 to 7, stored as 0 to 15.
 
-    The scale has a sign, so that the first weight of the largest magnitude is step -8. A weight halfway between two
-    steps goes to the higher one. The first 16 steps are the low halves of the 16 bytes, the last 16 the high halves.
+    The scale has a sign, so that the first weight of the largest magnitude is quant -8. A weight halfway between two
+    quants goes to the higher one. The first 16 quants are the low halves of the 16 bytes, the last 16 the high halves.
     Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q4_0)
-    half = BLOCK // 2
-    # TODO: Round each block to steps of its own scale, and pack two into each byte. (6 lines)
+    half = BLOCK_SIZE // 2
+    # TODO: Round each block in a scale of its own, and pack two quants into each byte. (6 lines)
     raise NotImplementedError
 
 
 def dequantize_q4_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_0 -> float32 [..., 32]
     """Return the weights that blocks of 4 bits stand for."""
-    # TODO: Unpack the steps, and turn them into weights again. (2 lines)
+    # TODO: Unpack the quants, and turn them into weights again. (2 lines)
     raise NotImplementedError
 
 
@@ -68,9 +68,7 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
 
     In a compiled graph, MAX also rounds the inputs to 8 bits, in blocks of their own, so it multiplies integers.
 
-    Args:
-        blocks: the weights, ``[out, in / 32]`` of ``Q4_0``.
-        bias: ``[out]``, or 0 for none, as in MAX's ``Linear``.
+    ``blocks`` are the weights, ``[out, in / 32]`` of ``Q4_0``; ``bias`` is ``[out]``, or 0 for none, as in ``Linear``.
     """
 
     def __init__(self, blocks: np.ndarray, bias: Tensor | Literal[0]) -> None:

@@ -58,7 +58,7 @@ def weights(config):
 
 
 def become(numbers, step, format, what="the blocks"):
-    """Refuse unless numbers become llama.cpp's blocks; the scales are compared first, then the steps."""
+    """Refuse unless numbers become llama.cpp's blocks; the scales are compared first, then the quants."""
     numbers = numbers.copy()
     numbers.setflags(write=False)  # a function that changes what it is given is told so
     result, right = function_of(step, "quantize", format)(numbers), in_blocks(step, numbers, format)[..., 0]
@@ -79,10 +79,10 @@ def become(numbers, step, format, what="the blocks"):
 
 
 def halfway(largest):
-    """Two blocks of numbers halfway between two steps, -7.5 to 7.5, and the number that is ``largest`` steps."""
-    steps = np.resize(np.arange(-7.5, 8), 32)
-    steps[0] = largest
-    return np.float32([steps * 2**-9, steps * -(2**-11)])
+    """Two blocks of numbers halfway between two quants, -7.5 to 7.5, and the number that is ``largest`` quants."""
+    quants = np.resize(np.arange(-7.5, 8), 32)
+    quants[0] = largest
+    return np.float32([quants * 2**-9, quants * -(2**-11)])
 
 
 def saved_weights(name):
@@ -114,19 +114,19 @@ def zeros_are_no_error(step, format):
 
 @about("quantize_q8_0")
 def test_blocks_of_8_bits(step, reference):
-    """Each block becomes llama.cpp's 34 bytes: two of the scale, its largest magnitude / 127, then the steps."""
+    """Each block becomes llama.cpp's 34 bytes: two of the scale, its largest magnitude / 127, then the quants."""
     some_blocks(step, "Q8_0", reference)
 
 
 @about("quantize_q8_0")
 def test_halves_of_8_bits(step):
-    """A number halfway between two steps, as some float16 weights are, goes away from 0: -2.5 to -3, 2.5 to 3."""
-    become(halfway(127), step, "Q8_0", "numbers halfway between two steps")
+    """A number halfway between two quants, as some float16 weights are, goes away from 0: -2.5 to -3, 2.5 to 3."""
+    become(halfway(127), step, "Q8_0", "numbers halfway between two quants")
 
 
 @about("quantize_q8_0")
 def test_zeros_in_8_bits(step):
-    """A block of zeros has the scale 0, and all its steps are 0: there is no 0 / 0."""
+    """A block of zeros has the scale 0, and all its quants are 0: there is no 0 / 0."""
     zeros_are_no_error(step, "Q8_0")
 
 
@@ -153,7 +153,7 @@ def test_saved_weights_in_8_bits(step):
 
 @about("dequantize_q8_0")
 def test_numbers_of_8_bits(step):
-    """Each step from -128 to 127, with its sign, is multiplied by the scale of its block, in float32."""
+    """Each quant from -128 to 127, with its sign, is multiplied by the scale of its block, in float32."""
     stand_for(step, "Q8_0")
 
 
@@ -165,13 +165,13 @@ def test_blocks_of_4_bits(step, reference):
 
 @about("quantize_q4_0")
 def test_halves_of_4_bits(step):
-    """A number halfway between two steps, as some float16 weights are, goes up: -2.5 to -2, 2.5 to 3, 7.5 to 7."""
-    become(halfway(-8), step, "Q4_0", "numbers halfway between two steps")
+    """A number halfway between two quants, as some float16 weights are, goes up: -2.5 to -2, 2.5 to 3, 7.5 to 7."""
+    become(halfway(-8), step, "Q4_0", "numbers halfway between two quants")
 
 
 @about("quantize_q4_0")
 def test_zeros_in_4_bits(step):
-    """A block of zeros has the scale 0, and all its steps are 0, kept as 8: there is no 0 / 0."""
+    """A block of zeros has the scale 0, and all its quants are 0, kept as 8: there is no 0 / 0."""
     zeros_are_no_error(step, "Q4_0")
 
 

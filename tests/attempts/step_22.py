@@ -1,14 +1,14 @@
 """Step 22, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 SCALE_8 = "scales = np.abs(weights).max(axis=-1, keepdims=True) / 127"
-ROUNDED_8 = "steps = roundf(weights * inverse(scales))"
-READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["steps"]'
+ROUNDED_8 = "quants = roundf(weights * inverse(scales))"
+READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["quants"]'
 INDEX = "index = np.abs(weights).argmax(axis=-1, keepdims=True)"
 SCALE_4 = "scales = np.take_along_axis(weights, index, axis=-1) / -8"
-ROUNDED_4 = "steps = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
-PACKED = 'blocks["packed"] = steps[..., :half] | (steps[..., half:] << 4)'
-UNPACKED = 'steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
-READ_4 = 'return blocks["scale"].astype(np.float32) * (steps.astype(np.int8) - 8)'
+ROUNDED_4 = "quants = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
+PACKED = 'blocks["packed"] = quants[..., :half] | (quants[..., half:] << 4)'
+UNPACKED = 'quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
+READ_4 = 'return blocks["scale"].astype(np.float32) * (quants.astype(np.int8) - 8)'
 PRODUCT = "product = F.qmatmul(QuantizationEncoding.Q4_0, None, x, self.weight)"
 BIASED = "return product[..., : self.out_dim] + self.bias"
 
@@ -24,36 +24,36 @@ MISTAKES = {
         SCALE_8: SCALE_8.replace("127", "128"),
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
-    "The magnitude is divided by 255, the steps on both sides together; each side has 127.": {
+    "The magnitude is divided by 255, the quants on both sides together; each side has 127.": {
         SCALE_8: SCALE_8.replace("127", "255"),
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
-    "A number halfway between two steps goes to the even one in Q8_0; llama.cpp rounds it away from 0.": {
+    "A number halfway between two quants goes to the even one in Q8_0; llama.cpp rounds it away from 0.": {
         ROUNDED_8: ROUNDED_8.replace("roundf", "np.rint")
     },
-    "A number halfway between two steps goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
-        ROUNDED_8: "steps = np.floor(weights * inverse(scales) + 0.5)"
+    "A number halfway between two quants goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
+        ROUNDED_8: "quants = np.floor(weights * inverse(scales) + 0.5)"
     },
-    "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
-        ROUNDED_8: "steps = roundf(np.divide(weights, scales, out=np.zeros_like(weights), where=scales != 0))"
+    "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some quants are not llama.cpp's.": {
+        ROUNDED_8: "quants = roundf(np.divide(weights, scales, out=np.zeros_like(weights), where=scales != 0))"
     },
     "The numbers of Q8_0 are multiplied by 127 / magnitude; llama.cpp's inverse(scales) rounds differently.": {
         SCALE_8: "largest = np.abs(weights).max(axis=-1, keepdims=True)\n    scales = largest / 127",
-        ROUNDED_8: "steps = roundf(weights * (127 / np.where(largest == 0, 1, largest)))",
+        ROUNDED_8: "quants = roundf(weights * (127 / np.where(largest == 0, 1, largest)))",
     },
     "A block of zeros is divided by its scale, 0, in Q8_0: use inverse.": {
-        ROUNDED_8: "steps = roundf(weights * (1 / scales))"
+        ROUNDED_8: "quants = roundf(weights * (1 / scales))"
     },
-    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "steps = roundf(weights * scales)"},
-    "The steps of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
-        ROUNDED_8: "steps = roundf(weights * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
+    "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "quants = roundf(weights * scales)"},
+    "The quants of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
+        ROUNDED_8: "quants = roundf(weights * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
     },
-    "Q8_0 is cut off toward 0; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
-    "Q8_0 is rounded down; round to the nearest step.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
-    "128 is added to the steps of Q8_0, which are kept as int8.": {
+    "Q8_0 is cut off toward 0; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
+    "Q8_0 is rounded down; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
+    "128 is added to the quants of Q8_0, which are kept as int8.": {
         ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
-    "A scale of Q8_0 below the smallest normal float16 is made 0, and its steps with it; float16 has numbers there.": {
+    "A scale of Q8_0 below the smallest normal float16 is made 0, and its quants with it; float16 has numbers there.": {
         SCALE_8: f"{SCALE_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)"
     },
     "A scale of Q8_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
@@ -63,20 +63,18 @@ MISTAKES = {
         SCALE_8: "kept = globals().setdefault('kept', {})\n"
         f"    scales = kept.setdefault(weights.shape, {SCALE_8.removeprefix('scales = ')})"
     },
-    "The scales of Q8_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
+    "The scales of Q8_0 are float16 before the quants are counted in them; leave them float32, and let blocks round.": {
         SCALE_8: f"{SCALE_8}\n    scales = scales.astype(np.float16)"
     },
     "Q8_0 divides by a scale that may be 0, and takes halves to the even number: roundf(weights * inverse(scales)).": {
-        ROUNDED_8: "steps = np.round(weights / scales)"
+        ROUNDED_8: "quants = np.round(weights / scales)"
     },
     "Q8_0 divides by the scale and takes halves to the even number: roundf(weights * inverse(scales)).": {
-        ROUNDED_8: "steps = np.round(weights / np.where(scales == 0, 1, scales))"
+        ROUNDED_8: "quants = np.round(weights / np.where(scales == 0, 1, scales))"
     },
-    'The blocks of Q8_0 have no scale: set blocks["scale"].': {
-        '    blocks["scale"] = scales\n    blocks["steps"] = steps\n': '    blocks["steps"] = steps\n'
-    },
-    "The steps of Q8_0 are viewed as uint8, without a sign; they are int8.": {
-        READ_8: READ_8.replace('blocks["steps"]', 'blocks["steps"].view(np.uint8)')
+    'The blocks of Q8_0 have no scale: set blocks["scale"].': {'blocks["scale"] = scales  #': "#"},
+    "The quants of Q8_0 are viewed as uint8, without a sign; they are int8.": {
+        READ_8: READ_8.replace('blocks["quants"]', 'blocks["quants"].view(np.uint8)')
     },
     "The numbers of Q8_0 are float16, which has three digits; make the scales float32.": {
         READ_8: READ_8.replace(".astype(np.float32)", "")
@@ -84,8 +82,8 @@ MISTAKES = {
     "The numbers of Q8_0 are computed in float16, which has three digits; make the scales float32 first.": {
         READ_8: READ_8.replace(".astype(np.float32)", "").replace("return ", "return (") + ").astype(np.float32)"
     },
-    "The steps of Q8_0 are divided by the scale; multiply.": {
-        READ_8: 'return blocks["steps"] / blocks["scale"].astype(np.float32)'
+    "The quants of Q8_0 are divided by the scale; multiply.": {
+        READ_8: 'return blocks["quants"] / blocks["scale"].astype(np.float32)'
     },
     "The largest number makes the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
         INDEX: "index = weights.argmax(axis=-1, keepdims=True)"
@@ -100,24 +98,24 @@ MISTAKES = {
     "The scale of Q4_0 has lost its sign: the number itself is divided by -8.": {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 8"
     },
-    "The sign of Q4_0's scale is the other one: divide by -8, so that the largest number is step -8.": {
+    "The sign of Q4_0's scale is the other one: divide by -8, so that the largest number is quant -8.": {
         SCALE_4: SCALE_4.replace("-8", "8")
     },
-    "Q4_0 is divided by 7; there is one step more below 0, and the largest number is -8 steps.": {
+    "Q4_0 is divided by 7; there is one quant more below 0, and the largest number is quant -8.": {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 7"
     },
-    "Q4_0 is divided by -7; the largest number is -8 steps.": {SCALE_4: SCALE_4.replace("-8", "-7")},
-    "A number halfway between two steps goes to the even one in Q4_0; llama.cpp rounds it up.": {
-        ROUNDED_4: "steps = (np.rint(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
+    "Q4_0 is divided by -7; the largest number is quant -8.": {SCALE_4: SCALE_4.replace("-8", "-7")},
+    "A number halfway between two quants goes to the even one in Q4_0; llama.cpp rounds it up.": {
+        ROUNDED_4: "quants = (np.rint(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "A number halfway between two steps goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
+    "A number halfway between two quants goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
         ROUNDED_4: "quotients = weights * inverse(scales)\n"
-        "    steps = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
+        "    quants = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "roundf takes halves away from 0, and Q4_0's go up: add 8.5, then np.floor.": {
-        ROUNDED_4: "steps = (roundf(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "quants = (roundf(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some steps are not llama.cpp's.": {
+    "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some quants are not llama.cpp's.": {
         ROUNDED_4: ROUNDED_4.replace("* inverse(scales)", "/ np.where(scales == 0, 1, scales)")
     },
     "Q4_0 is rounded in float64, where a number just below the middle stays there; llama.cpp adds 8.5 in float32.": {
@@ -126,52 +124,52 @@ MISTAKES = {
     "A block of zeros is divided by its scale, 0, in Q4_0: use inverse.": {
         ROUNDED_4: ROUNDED_4.replace("inverse(scales)", "(1 / scales)")
     },
-    "The steps of Q4_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
+    "The quants of Q4_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
         ROUNDED_4: ROUNDED_4.replace("scales)", "scales.astype(np.float16).astype(np.float32))")
     },
-    "Q4_0 is rounded down; round to the nearest step: add 8.5 before np.floor.": {
+    "Q4_0 is rounded down; round to the nearest quant: add 8.5 before np.floor.": {
         ROUNDED_4: ROUNDED_4.replace("8.5", "8")
     },
-    "Nothing keeps Q4_0 at 15, and a step of 16 spills into the other half of its byte: clip.": {
+    "Nothing keeps Q4_0 at 15, and a quant of 16 spills into the other half of its byte: clip.": {
         ROUNDED_4: ROUNDED_4.replace(".clip(0, 15)", "")
     },
-    "Q4_0 loses its lowest step: it goes from 0 to 15.": {ROUNDED_4: ROUNDED_4.replace("(0, 15)", "(1, 15)")},
-    "Q4_0 has the ends of its steps, -8 and 7, after 8 is added: they are 0 and 15 then.": {
+    "Q4_0 loses its lowest quant: it goes from 0 to 15.": {ROUNDED_4: ROUNDED_4.replace("(0, 15)", "(1, 15)")},
+    "Q4_0 has the ends of its quants, -8 and 7, after 8 is added: they are 0 and 15 then.": {
         ROUNDED_4: ROUNDED_4.replace("(0, 15)", "(-8, 7)")
     },
-    "7 is added to the steps of Q4_0; -8 must become 0.": {ROUNDED_4: ROUNDED_4.replace("8.5", "7.5")},
-    "Nothing is added to the steps of Q4_0, and a negative step has no place in half a byte: add 8.": {
-        ROUNDED_4: "steps = np.floor(weights * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
+    "7 is added to the quants of Q4_0; -8 must become 0.": {ROUNDED_4: ROUNDED_4.replace("8.5", "7.5")},
+    "Nothing is added to the quants of Q4_0, and a negative quant has no place in half a byte: add 8.": {
+        ROUNDED_4: "quants = np.floor(weights * inverse(scales) + 0.5).clip(-8, 7).astype(np.int8).view(np.uint8)"
     },
     "The halves are swapped: the first 16 are low, the last 16 high.": {
-        PACKED: 'blocks["packed"] = steps[..., half:] | steps[..., :half] << 4'
+        PACKED: 'blocks["packed"] = quants[..., half:] | quants[..., :half] << 4'
     },
     "A byte has two neighbors; it must have number 0 and number 16, 1 and 17, and so on.": {
-        PACKED: 'blocks["packed"] = steps[..., ::2] | steps[..., 1::2] << 4'
+        PACKED: 'blocks["packed"] = quants[..., ::2] | quants[..., 1::2] << 4'
     },
     "The second half is not shifted, so it falls on the first: << 4.": {PACKED: PACKED.replace(" << 4", "")},
     "The second half is shifted by 8, out of the byte; half a byte has 4 bits.": {
         PACKED: PACKED.replace("<< 4", "<< 8")
     },
     "The sum is shifted, not the second half alone: << comes before |, but after +.": {
-        PACKED: 'blocks["packed"] = steps[..., :half] + steps[..., half:] << 4'
+        PACKED: 'blocks["packed"] = quants[..., :half] + quants[..., half:] << 4'
     },
     "The halves are joined by &, which keeps what both have; | keeps both.": {PACKED: PACKED.replace("|", "&")},
-    "The steps of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["packed"] = steps'},
-    "A scale of Q4_0 below the smallest normal float16 is made 0, and its steps with it; float16 has numbers there.": {
+    "The quants of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["packed"] = quants'},
+    "A scale of Q4_0 below the smallest normal float16 is made 0, and its quants with it; float16 has numbers there.": {
         SCALE_4: f"{SCALE_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)"
     },
     "A scale of Q4_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
         f"{ROUNDED_4}  #": f"{ROUNDED_4}\n    scales = np.where(np.abs(scales) < 2.0**-14, 0, scales)  #"
     },
-    "The scales of Q4_0 are float16 before the steps are counted in them; leave them float32, and let blocks round.": {
+    "The scales of Q4_0 are float16 before the quants are counted in them; leave them float32, and let blocks round.": {
         SCALE_4: f"{SCALE_4}\n    scales = scales.astype(np.float16)"
     },
     "Q4_0 takes halves to the even number, and llama.cpp up: multiply by inverse(scales), add 8.5, then np.floor.": {
-        ROUNDED_4: "steps = np.round(weights * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
+        ROUNDED_4: "quants = np.round(weights * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
     },
     "Q4_0 divides by a scale that may be 0, and takes halves to the even number: multiply by inverse(scales), add 8.5, "
-    "then np.floor.": {ROUNDED_4: "steps = (np.round(weights / scales).clip(-8, 7) + 8).astype(np.uint8)"},
+    "then np.floor.": {ROUNDED_4: "quants = (np.round(weights / scales).clip(-8, 7) + 8).astype(np.uint8)"},
     "The scale of a block of zeros is 0.0 in Q4_0; llama.cpp divides 0 by -8, which is -0.0, and their bytes differ.": {
         SCALE_4: f"{SCALE_4} + 0.0"
     },
@@ -179,10 +177,11 @@ MISTAKES = {
         f'    blocks["scale"] = scales\n    {PACKED}': f"    {PACKED}"
     },
     "The high half comes first; the low one must.": {
-        UNPACKED: 'steps = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
+        UNPACKED: 'quants = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
     },
     "The halves of a byte are neighbors; all low ones come first.": {
-        UNPACKED: 'steps = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1).reshape(*blocks.shape, 32)'
+        UNPACKED: 'quants = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)\n'
+        "    quants = quants.reshape(*blocks.shape, 32)"
     },
     "The low half still has the high one above it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "The high half is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
@@ -190,17 +189,17 @@ MISTAKES = {
     "The halves are joined along the first axis; join along the last.": {
         UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
     },
-    "The steps of Q4_0 are counted from 0; subtract 8.": {
-        READ_4: READ_4.replace("(steps.astype(np.int8) - 8)", "steps.astype(np.int8)")
+    "The quants of Q4_0 are counted from 0; subtract 8.": {
+        READ_4: READ_4.replace("(quants.astype(np.int8) - 8)", "quants.astype(np.int8)")
     },
-    "The steps of Q4_0 are uint8 when 8 is subtracted, so -1 becomes 255: astype(np.int8) first.": {
-        READ_4: READ_4.replace("steps.astype(np.int8) - 8", "steps - 8")
+    "The quants of Q4_0 are uint8 when 8 is subtracted, so -1 becomes 255: astype(np.int8) first.": {
+        READ_4: READ_4.replace("quants.astype(np.int8) - 8", "quants - 8")
     },
-    "7 is subtracted from the steps of Q4_0; subtract 8, which was added.": {READ_4: READ_4.replace("- 8", "- 7")},
+    "7 is subtracted from the quants of Q4_0; subtract 8, which was added.": {READ_4: READ_4.replace("- 8", "- 7")},
     "The numbers of Q4_0 are computed in float16, which has three digits; make the scales float32 first.": {
         READ_4: READ_4.replace(".astype(np.float32)", "").replace("return ", "return (") + ").astype(np.float32)"
     },
-    "The scale of Q4_0 is added to the steps; multiply.": {READ_4: READ_4.replace("* (", "+ (")},
+    "The scale of Q4_0 is added to the quants; multiply.": {READ_4: READ_4.replace("* (", "+ (")},
     "The bias is missing: add it to the product.": {BIASED: BIASED.replace(" + self.bias", "")},
     "The bias is subtracted; add it.": {BIASED: BIASED.replace("+ self.bias", "- self.bias")},
     "The outputs of the padding are still there; keep the first out_dim.": {
@@ -216,38 +215,38 @@ ALTERNATIVES = {
     "the place by itself": {INDEX: "index = np.argmax(np.abs(weights), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
         ROUNDED_8: "quotients = weights * inverse(scales)\n"
-        "    steps = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"
+        "    quants = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"
     },
     "halves away from 0 by the sign": {
         ROUNDED_8: "quotients = weights * inverse(scales)\n"
-        "    steps = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))"
+        "    quants = np.trunc(quotients.astype(np.float64) + np.copysign(0.5, quotients))"
     },
     "halves away from 0 by np.where": {
         ROUNDED_8: "quotients = weights * inverse(scales)\n"
-        "    steps = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))"
+        "    quants = np.where(quotients < 0, np.ceil(quotients - 0.5), np.floor(quotients + 0.5))"
     },
     "halves away from 0 as llama.cpp's package has it": {
         ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    whole = np.trunc(quotients)\n"
-        "    steps = whole + np.trunc(2 * (quotients - whole))",
+        "    quants = whole + np.trunc(2 * (quotients - whole))",
     },
     "the inverse by hand": {
-        ROUNDED_8: "steps = roundf(weights * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales)))"
+        ROUNDED_8: "quants = roundf(weights * np.where(scales == 0, 0, 1 / np.where(scales == 0, 1, scales)))"
     },
     "as whole numbers first": {ROUNDED_8: ROUNDED_8.replace("= ", "= (") + ").astype(np.int8)"},
     "truncated, since nothing is negative": {
-        ROUNDED_4: "steps = np.minimum((weights * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
+        ROUNDED_4: "quants = np.minimum((weights * inverse(scales) + np.float32(8.5)).astype(np.uint8), 15)"
     },
-    "a sum of halves": {PACKED: 'blocks["packed"] = steps[..., :half] + 16 * steps[..., half:]'},
+    "a sum of halves": {PACKED: 'blocks["packed"] = quants[..., :half] + 16 * quants[..., half:]'},
     "halves by np.split": {
-        PACKED: "low, high = np.split(steps, 2, axis=-1)\n"
+        PACKED: "low, high = np.split(quants, 2, axis=-1)\n"
         '    blocks["packed"] = np.bitwise_or(low, np.left_shift(high, 4))'
     },
     "a remainder and a quotient": {UNPACKED: UNPACKED.replace("& 15", "% 16").replace(">> 4", "// 16")},
-    "divmod": {UNPACKED: 'steps = np.concatenate(np.divmod(blocks["packed"], 16)[::-1], axis=-1)'},
-    "the steps of Q4_0 as float32 first": {READ_4: READ_4.replace("steps.astype(np.int8)", "steps.astype(np.float32)")},
+    "divmod": {UNPACKED: 'quants = np.concatenate(np.divmod(blocks["packed"], 16)[::-1], axis=-1)'},
+    "the quants of Q4_0 as float32 first": {READ_4: READ_4.replace("np.int8", "np.float32")},
     "the scale multiplied first": {
-        READ_4: 'scales = blocks["scale"].astype(np.float32)\n    return scales * steps - 8 * scales'
+        READ_4: 'scales = blocks["scale"].astype(np.float32)\n    return scales * quants - 8 * scales'
     },
     "in one line": {
         f"{PRODUCT}\n        {BIASED}": BIASED.replace("product[", PRODUCT.removeprefix("product = ") + "[")

@@ -1,8 +1,8 @@
 """Step 26, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-UNPACKED = 'steps = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
+UNPACKED = 'quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
 SCALES = 'scale, minimum = blocks["scale"].astype(np.float32), blocks["minimum"].astype(np.float32)'
-FORMULA = "return scale * steps + minimum"
+FORMULA = "return scale * quants + minimum"
 PAIRS = "pairs = weight.reshape(heads, -1, 2, *weight.shape[1:])"
 HALVES = "halves = pairs.swapaxes(1, 2)"
 JOINED = "return halves.reshape(weight.shape)"
@@ -17,32 +17,32 @@ TIED = "return {HEAD: converted[EMBEDDINGS]} | converted"
 
 MISTAKES = {
     "Low and high halves alternate; all low halves come first, then all high ones.": {
-        UNPACKED: 'steps = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)\n'
-        "    steps = steps.reshape(*blocks.shape, BLOCK)"
+        UNPACKED: 'quants = np.stack([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)\n'
+        "    quants = quants.reshape(*blocks.shape, BLOCK_SIZE)"
     },
     "The high halves come first; the low ones must.": {
-        UNPACKED: 'steps = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
+        UNPACKED: 'quants = np.concatenate([blocks["packed"] >> 4, blocks["packed"] & 15], axis=-1)'
     },
-    "8 is subtracted from the steps, as in Q4_0; in Q4_1 the minimum says where they begin.": {
-        FORMULA: "return scale * (steps.astype(np.int8) - 8) + minimum"
+    "8 is subtracted from the quants, as in Q4_0; in Q4_1 the minimum says where they begin.": {
+        FORMULA: "return scale * (quants.astype(np.int8) - 8) + minimum"
     },
-    "The minimum is subtracted; step 0 is the minimum, so add it.": {FORMULA: "return scale * steps - minimum"},
-    "The minimum is left out; step 0 stands for it.": {FORMULA: "return scale * steps"},
-    "The minimum is multiplied by the scale, too; add it as it is.": {FORMULA: "return scale * (steps + minimum)"},
-    "Scale and minimum are swapped.": {FORMULA: "return minimum * steps + scale"},
-    "The steps are counted down from the minimum; they count up.": {FORMULA: "return minimum - scale * steps"},
-    "The minimum is added to the steps, and the scale is left out.": {FORMULA: "return steps + minimum"},
+    "The minimum is subtracted; quant 0 is the minimum, so add it.": {FORMULA: "return scale * quants - minimum"},
+    "The minimum is left out; quant 0 stands for it.": {FORMULA: "return scale * quants"},
+    "The minimum is multiplied by the scale, too; add it as it is.": {FORMULA: "return scale * (quants + minimum)"},
+    "Scale and minimum are swapped.": {FORMULA: "return minimum * quants + scale"},
+    "The quants are counted down from the minimum; they count up.": {FORMULA: "return minimum - scale * quants"},
+    "The minimum is added to the quants, and the scale is left out.": {FORMULA: "return quants + minimum"},
     "The numbers are computed in float16, which rounds them: convert scale and minimum to float32 first.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',
-        FORMULA: "return (scale * steps.astype(np.float16) + minimum).astype(np.float32)",
+        FORMULA: "return (scale * quants.astype(np.float16) + minimum).astype(np.float32)",
     },
     "The product is rounded to float16: convert the scale to float32 before you multiply.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"].astype(np.float32)',
-        FORMULA: "return (scale * steps.astype(np.float16)).astype(np.float32) + minimum",
+        FORMULA: "return (scale * quants.astype(np.float16)).astype(np.float32) + minimum",
     },
     "The numbers are float16; return float32.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',
-        FORMULA: "return scale * steps.astype(np.float16) + minimum",
+        FORMULA: "return scale * quants.astype(np.float16) + minimum",
     },
     "The numbers are float64; return float32.": {
         SCALES: SCALES.replace("np.float32", "np.float64"),
@@ -50,7 +50,7 @@ MISTAKES = {
     "The high half of a byte is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
     "The low half of a byte still has the high one with it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "Only the low halves are read; a block has 32 numbers.": {
-        UNPACKED: 'steps = np.concatenate([blocks["packed"] & 15] * 2, axis=-1)'
+        UNPACKED: 'quants = np.concatenate([blocks["packed"] & 15] * 2, axis=-1)'
     },
     "The halves are joined along the blocks, not along the numbers: axis=-1.": {
         UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
@@ -135,11 +135,12 @@ MISTAKES = {
 
 ALTERNATIVES = {
     "a remainder and a quotient": {UNPACKED: UNPACKED.replace("& 15", "% 16").replace(">> 4", "// 16")},
-    "the minimum first": {FORMULA: "return minimum + scale * steps"},
-    "the steps as float32": {FORMULA: "return minimum + scale * steps.astype(np.float32)"},
+    "the minimum first": {FORMULA: "return minimum + scale * quants"},
+    "the quants as float32": {FORMULA: "return minimum + scale * quants.astype(np.float32)"},
     "filled by halves": {
-        UNPACKED: 'steps = np.empty((*blocks.shape, BLOCK), np.float32)\n    steps[..., :16] = blocks["packed"] & 15\n'
-        '    steps[..., 16:] = blocks["packed"] >> 4'
+        UNPACKED: "quants = np.empty((*blocks.shape, BLOCK_SIZE), np.float32)\n"
+        '    quants[..., :16] = blocks["packed"] & 15\n'
+        '    quants[..., 16:] = blocks["packed"] >> 4'
     },
     "slices of even and odd rows": {
         HALVES: "halves = np.concatenate([pairs[:, :, 0], pairs[:, :, 1]], axis=1)",

@@ -1,9 +1,9 @@
-"""Figures of step 22: a row in blocks and their bytes, the steps of a block, and what is read for a token."""
+"""Figures of step 22: a row in blocks and their bytes, the quants of a block, and what is read for a token."""
 
 import numpy as np
 
 from solutions.solution_01 import GPT2Config
-from solutions.solution_22 import BLOCK, Q4_0, Q8_0
+from solutions.solution_22 import BLOCK_SIZE, Q4_0, Q8_0
 from tools.book_maker.drawing.svg import MINUS, Drawing, number
 from tools.book_maker.values.arithmetic import parameters, quantized_bytes
 
@@ -11,32 +11,32 @@ WEIGHTS = (0.9, -0.31, 0.05, 2.2, 1.1, 0.0, 0.62, -0.77)  # the block of the cha
 
 
 def blocks(draw: Drawing) -> None:
-    """A row is cut into blocks of 32 weights; a block is kept as a scale and 32 steps, of a byte or half a byte."""
+    """A row is cut into blocks of 32 weights; a block is kept as a scale and 32 quants, of a byte or half a byte."""
     wide, block, scale = 486, 162, 62
     draw.text(-10, 41, "a row", "end")
     for at in range(3):
-        draw.box(at * block + 2, 24, block - 4, 34, f"{BLOCK} weights", "accent" if at == 1 else "plain")
-    halves = (("steps 16 to 31, high", "query"), ("steps 0 to 15, low", "value"))
+        draw.box(at * block + 2, 24, block - 4, 34, f"{BLOCK_SIZE} weights", "accent" if at == 1 else "plain")
+    halves = (("quants 16 to 31, high", "query"), ("quants 0 to 15, low", "value"))
     for y, format, dtype, room in ((112, "Q8_0", Q8_0, wide - scale), (216, "Q4_0", Q4_0, (wide - scale) / 2)):
         draw.text(-10, y + 17, format, "end", mono=True)
         draw.box(0, y, scale, 34, "scale", "key")
         draw.text(scale / 2, y + 48, "2 bytes")
         draw.text(scale + room / 2, y + 48, f"{dtype.itemsize - 2} bytes")
         if format == "Q8_0":
-            draw.box(scale, y, room, 34, "steps 0 to 31", "query")
+            draw.box(scale, y, room, 34, "quants 0 to 31", "query")
             continue
         for at, (words, kind) in enumerate(halves):
             draw.box(scale, y + 17 * at, room, 17, words, kind, size="small", round=0)
     draw.line((block + 2, 58), (0, 110), kind="muted", dashed=True)
     draw.line((2 * block - 2, 58), (wide, 110), kind="muted", dashed=True)
-    draw.text(wide / 2, 184, "or, with two steps in each byte:")
+    draw.text(wide / 2, 184, "or, with two quants in each byte:")
 
 
-def steps(draw: Drawing) -> None:
-    """Draw eight weights, the steps of Q4_0, and where each weight moves."""
+def quants(draw: Drawing) -> None:
+    """Draw eight weights, the quants of Q4_0, and where each weight moves."""
     draw.title = (
-        "Eight weights move to the nearest of sixteen steps; "
-        f"the largest, 2.2, is step {MINUS}8, since the scale is negative"
+        "Eight weights move to the nearest of sixteen quants; "
+        f"the largest, 2.2, is quant {MINUS}8, since the scale is negative"
     )
     scale, wide, top, bottom = max(WEIGHTS, key=abs) / -8, 560, 58, 140
     moved = np.rint(np.array(WEIGHTS) / scale).clip(-8, 7) * scale
@@ -44,13 +44,13 @@ def steps(draw: Drawing) -> None:
     def place(value: float) -> float:
         return (value - 7 * scale) / (-8 * scale - 7 * scale) * wide
 
-    for y, words, aside in ((top, "weights", -46), (bottom, "steps of Q4_0", 44)):
+    for y, words, aside in ((top, "weights", -46), (bottom, "quants of Q4_0", 44)):
         draw.text(0, y + aside, words, "start")
         draw.line((-14, y), (wide + 14, y))
-    for step in range(-8, 8):
-        x = place(step * scale)
+    for quant in range(-8, 8):
+        x = place(quant * scale)
         draw.line((x, bottom - 5), (x, bottom + 5))
-        draw.text(x, bottom + 20, number(step, ".0f"), mono=True)
+        draw.text(x, bottom + 20, number(quant, ".0f"), mono=True)
     for weight, nearest in zip(WEIGHTS, moved, strict=True):
         draw.arrow((place(weight), top + 6), (place(float(nearest)), bottom - 7), kind="accent")
         draw.circle(place(weight), top, 5, kind="query")
