@@ -16,7 +16,7 @@ comptime Numbers = Span[Float32, MutUntrackedOrigin]  # float32 numbers that lie
 comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
 comptime QUERIES = 16  # B_r, rows of a tile, which share the keys and values that were read
-comptime KEYS = 32  # B_c, columns of a tile, whose keys and values stay in the processor's cache
+comptime KEYS = 32  # B_c, keys of a block, which stay in the processor's cache with their values
 comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score
 
 
@@ -76,7 +76,7 @@ def largest(numbers: Numbers) -> Float32:  # [n] -> one number
     return found
 
 
-def online_softmax(scores: Numbers, mut row_max: Float32, mut row_sum: Float32) -> Float32:  # [keys] -> number
+def online_softmax(scores: Numbers, mut row_max: Float32, mut row_sum: Float32) -> Float32:  # [keys] -> one number
     """Exponentiate the next scores of a row, in place; return the factor that rescales what was added up before.
 
     ``row_max`` is the largest score so far, ``row_sum`` the sum of exp(score - row_max); both are updated.
@@ -130,13 +130,13 @@ def attend_tile(
 
 
 def causal_attention(
-    q: Rows, k: Rows, v: Rows, starts: Starts, n_head: Int, seq: Int, output: Numbers
+    queries: Rows, keys: Rows, values: Rows, starts: Starts, n_head: Int, seq: Int, output: Numbers
 ):  # [batch * head * seq, d], 2 x [batch * head * total, d], [batch] -> [batch * seq * head * d]
     """Let each of the last ``seq`` of ``total`` tokens look at the keys from its sequence's start up to its own.
 
-    Every tile of every head is a task; a core takes one after the other.
+    Before ``starts[i]``, sequence ``i`` has only padding. Every tile of every head is a task for a core.
     """
-    var total = len(k) // max(len(starts) * n_head, 1)
+    var total = len(keys) // max(len(starts) * n_head, 1)
     var tiles = ceildiv(seq, QUERIES)  # of a head
 
     def task(i: Int) {imm}:
@@ -145,12 +145,12 @@ def causal_attention(
         var head = matrix % n_head
         var first = i % tiles * QUERIES
         var end = min(first + QUERIES, seq)
-        var queries = q[matrix * seq + first : matrix * seq + end]
-        var keys = k[matrix * total : (matrix + 1) * total]
-        var values = v[matrix * total : (matrix + 1) * total]
+        var tile_queries = queries[matrix * seq + first : matrix * seq + end]
+        var head_keys = keys[matrix * total : (matrix + 1) * total]
+        var head_values = values[matrix * total : (matrix + 1) * total]
         var position = total - seq + first
         var row = (sequence * seq + first) * n_head + head  # of [batch * seq * head, d]
-        var outputs = Rows(output[row * q.d :], q.d, n_head * q.d)
-        attend_tile(queries, keys, values, position, Int(starts[sequence]), outputs)
+        var outputs = Rows(output[row * queries.d :], queries.d, n_head * queries.d)
+        attend_tile(tile_queries, head_keys, head_values, position, Int(starts[sequence]), outputs)
 
     sync_parallelize(task, len(starts) * n_head * tiles)
