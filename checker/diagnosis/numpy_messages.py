@@ -25,16 +25,16 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"no attribute 'pow'": "A power is x**2.",
     r"no attribute '(to|float|double|long)'": "NumPy's word for it is astype: x.astype(np.float32).",
     r"read-only": (
-        "This changes the array that came in, which belongs to the caller. Make a new one: x = x * 2, not x *= 2; "
+        "This changes the caller's array. Make a new one: x = x * 2, not x *= 2; "
         "np.where(condition, 0, x), not x[condition] = 0."
     ),
-    r"same number of dimensions|match exactly": "What is joined needs the same axes: x[:, None] makes a column.",
+    r"same number of dimensions|match exactly": "Joined arrays need equally many axes: x[:, None] makes a column.",
     r"must be 1-dimensional": "rng.choice takes the probabilities of one row: draw row by row.",
     r"Probabilities are not|probabilities do not": "They must be 0 or more, and add up to 1: take the softmax first.",
     r"truth value of an": (
         "An array has many truth values: .all() or .any() makes one of them, and `x is None` asks whether there is one."
     ),
-    r"of an empty sequence": "There is no element to find: ask for .all(), or for .size, before.",
+    r"of an empty sequence": "The array is empty: test .size first, or use .any().",
     r"both or neither of x and y": "np.where takes all three: np.where(condition, there, elsewhere).",
 }
 

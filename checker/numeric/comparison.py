@@ -68,14 +68,14 @@ class Comparison:
         if not every:
             return ""
         if not self.actual.any():
-            return "Everything is zero."
+            return "Your result is all zeros."
         if law := self._law(actual, expected, every):
             return law
         for order in permutations(every):
             turned = expected.transpose(order).reshape(expected.shape)
             if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
                 named = ", ".join(self.axes[axis] for axis in order)
-                return f"The numbers are right but lie in the order ({named}): one transpose too few or too many."
+                return f"The numbers are right, but in the order ({named}): one transpose too few or too many."
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
             return OTHER_ORDER
         groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))

@@ -23,11 +23,11 @@ def sentence(wrong):
 
 
 SAID = {
-    "Everything is zero.": np.zeros_like(RIGHT),
+    "Your result is all zeros.": np.zeros_like(RIGHT),
     "yours is -1 times Hugging Face's": -RIGHT,
     "yours is 0.5 times Hugging Face's": RIGHT / 2,
     "Everything is off by one amount: +0.25.": RIGHT + np.float32(0.25),
-    "lie in the order (batch, channel, token)": RIGHT.transpose(0, 2, 1).reshape(RIGHT.shape),
+    "but in the order (batch, channel, token)": RIGHT.transpose(0, 2, 1).reshape(RIGHT.shape),
     "Each token is off by its own factor: yours is 1 to 3 times": RIGHT * np.arange(1, 4, dtype=np.float32)[:, None],
     "Only the first channel is right, and later ones are further off.": RIGHT + 0.5 * np.arange(5, dtype=np.float32),
     "their order is not: look at the reshapes": np.roll(RIGHT.reshape(-1), 1).reshape(RIGHT.shape),
