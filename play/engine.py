@@ -20,10 +20,11 @@ from play.beginning import check_bfloat16
 from play.export.program import stream_text
 from play.kernels.modules import compile_with_kernels
 from play.tokens import encode, load_tokenizer
+from solutions.arrays import LogitsFunction
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config
 from solutions.quantized import quantize_weights, quantized_model
 from solutions.solution_11 import MaxGPT2LMHeadModel, compile_model
-from solutions.solution_12 import LogitsFunction, Sampling
+from solutions.solution_12 import Sampling
 from solutions.solution_13 import convert_checkpoint, load_pretrained
 from solutions.solution_14 import compile_cached
 

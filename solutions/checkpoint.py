@@ -16,22 +16,23 @@ from max.experimental.nn import Module
 from max.experimental.tensor import default_device, default_dtype
 from safetensors import SafetensorError, deserialize
 
-from solutions.solution_01 import PUBLISHED, GPT2Config
+from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
 
 Weights = dict[str, np.ndarray]  # by name
 WTE, HEAD = "transformer.wte.weight", "lm_head.weight"  # in the model
 CONV1D = (".c_attn.weight", ".c_proj.weight", ".c_fc.weight")  # stored as [in, out]; Linear wants [out, in]
 MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # the causal mask and its number, saved as if they were weights
+OPENAI = ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl")  # the published sizes, under openai-community on the hub
 
 #: What config.json says of the computation: for each setting Hugging Face's default, and other names for the same.
-COMPUTED = {
+SUPPORTED = {
     "activation_function": ("gelu_new", "gelu_pytorch_tanh", "gelu_python_tanh", "gelu_fast", "gelu_accurate"),
     "scale_attn_weights": (True,),
     "scale_attn_by_inverse_layer_idx": (False,),
 }
 
-#: NumPy's name of each dtype that is read. NumPy has no bfloat16, so it is read as the integers of the same bytes.
+#: NumPy's name of each dtype that is read: bfloat16 as integers, since NumPy has none; the last three for buffers.
 DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8", "U8": "u1", "BOOL": "?"}
 
 
@@ -41,7 +42,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
         return Path(name_or_folder)
     from huggingface_hub import snapshot_download  # only a download needs it
 
-    name = f"openai-community/{name_or_folder}" if name_or_folder in PUBLISHED else str(name_or_folder)
+    name = f"openai-community/{name_or_folder}" if name_or_folder in OPENAI else str(name_or_folder)
     try:
         return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors"]))
     except Exception as error:  # of the hub, of the network or of the disk: it has many, with no base of their own
@@ -61,7 +62,7 @@ def read_config(folder: Path) -> GPT2Config:
         raise ValueError(f"{folder}/config.json holds no settings")
     if values.get("model_type") != "gpt2":
         raise ValueError(f"{folder} holds a {values.get('model_type')} model, not a gpt2")
-    for name, allowed in COMPUTED.items():
+    for name, allowed in SUPPORTED.items():
         if values.get(name, allowed[0]) not in allowed:
             raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {allowed[0]}")
     sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
@@ -89,7 +90,7 @@ def checkpoint_files(folder: Path) -> list[Path]:
 
 
 def as_float32(entry: Mapping[str, Any]) -> np.ndarray:
-    """Return a tensor that safetensors gave as dtype, shape and bytes."""
+    """Return as float32 a tensor that safetensors gave as dtype, shape and bytes."""
     array = np.frombuffer(entry["data"], DTYPES[entry["dtype"]]).reshape(entry["shape"])
     if entry["dtype"] == "BF16":  # the upper half of a float32
         return (array.astype(np.uint32) << 16).view(np.float32)

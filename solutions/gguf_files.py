@@ -25,7 +25,7 @@ FORMAT_OF_DTYPE = {
 }
 DTYPE_OF_FORMAT = {form: dtype for dtype, form in FORMAT_OF_DTYPE.items()}
 
-#: The name that each size of a model, and the epsilon, has in GGUF, after ``gpt2.``.
+#: GGUF's name, after ``gpt2.``, of each field of ``GPT2Config`` but ``vocab_size``, which is the length of a table.
 SIZES = {
     "n_positions": "context_length",
     "n_embd": "embedding_length",
@@ -52,10 +52,10 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
         tokenizer: Hugging Face's ``tokenizer.json``, without which llama.cpp does not know how to read or write text.
     """
     writer = gguf.GGUFWriter(file, "gpt2")
-    sizes = asdict(config) | {"n_inner": config.inner_dim}
-    for size, name in SIZES.items():
-        add = writer.add_float32 if size == "layer_norm_epsilon" else writer.add_uint32
-        add(f"gpt2.{name}", sizes[size])
+    values = asdict(config) | {"n_inner": config.inner_dim}
+    for field, key in SIZES.items():
+        add = writer.add_float32 if field == "layer_norm_epsilon" else writer.add_uint32
+        add(f"gpt2.{key}", values[field])
     add_tokenizer(writer, tokenizer)
     names = gguf_names(config)
     for name, weight in weights.items():
@@ -89,15 +89,15 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     """
     try:
         reader = gguf.GGUFReader(file)
-        fields = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
+        values = {name: field.contents() for name, field in reader.fields.items() if name.startswith("gpt2.")}
         tensors = {tensor.name: read_tensor(tensor) for tensor in reader.tensors}
-        sizes = {size: fields[f"gpt2.{name}"] for size, name in SIZES.items()}
+        sizes = {field: values[f"gpt2.{key}"] for field, key in SIZES.items()}
         config = GPT2Config(vocab_size=len(tensors["token_embd.weight"]), **sizes)
     except (OSError, ValueError, IndexError, KeyError, NotImplementedError) as error:
         raise ValueError(f"{file} is missing, cut short, or no GPT-2 that gguf can read: {error}") from error
     ours = {theirs: name for name, theirs in gguf_names(config).items()}
     weights = {ours.get(name, name): tensor for name, tensor in tensors.items()}
-    return config, {HEAD: weights[WTE]} | weights
+    return config, {HEAD: weights[WTE]} | weights  # WTE is there: its rows are the vocabulary
 
 
 def read_tensor(tensor: gguf.ReaderTensor, dtypes: Mapping[Any, np.dtype] = DTYPE_OF_FORMAT) -> np.ndarray:

@@ -17,4 +17,4 @@ def causal_mask(sequence_length: DimLike, *, dtype: DType, device: Device) -> Te
     """
     # Fill a square with -inf, and clear all that a row may look at. (2 lines)
     mask = Tensor.full([sequence_length, sequence_length], float("-inf"), dtype=dtype, device=device)
-    return F.band_part(mask, num_lower=None, num_upper=0, exclude=True)
+    return F.band_part(mask, num_lower=None, num_upper=0, exclude=True)  # exclude: keep what is outside the band

@@ -12,8 +12,8 @@ from solutions.solution_01 import GPT2Config
 class GPT2MLP(Module[[Tensor], Tensor]):
     """Widen every token, apply GELU to it, and bring it back to its width.
 
-    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4:
-    enough to change the text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
+    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4: enough to change the
+    text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
     """
 
     def __init__(self, config: GPT2Config) -> None:
@@ -24,6 +24,6 @@ class GPT2MLP(Module[[Tensor], Tensor]):
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., embd] -> [..., embd]
         """Apply two linear layers with a GELU between them."""
         # Apply c_fc, GELU in its tanh form, and c_proj. (3 lines)
-        hidden_states = self.c_fc(hidden_states)  # [..., inner]
-        hidden_states = F.gelu(hidden_states, approximate="tanh")
-        return self.c_proj(hidden_states)
+        wide = self.c_fc(hidden_states)  # [..., inner]
+        activated = F.gelu(wide, approximate="tanh")
+        return self.c_proj(activated)

@@ -50,7 +50,7 @@ class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
         """Return how much every query takes from every key; total is seq, unless earlier tokens are cached."""
         # Scale the scores, mask them, and turn them into weights. (2 lines)
         scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps the last two axes
-        return F.softmax(scores + mask)
+        return F.softmax(scores + mask, axis=-1)
 
     def _attn(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor

@@ -13,10 +13,7 @@ from solutions.solution_09 import GPT2Block
 
 
 class GPT2Model(Module[[Tensor], Tensor]):
-    """Embed the tokens and their positions, pass them through every block, and normalize.
-
-    Source: ``GPT2Model`` in Hugging Face's transformers; the names are those of its checkpoint.
-    """
+    """Hugging Face's ``GPT2Model``: embed the tokens and their positions, run every block, and normalize."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config

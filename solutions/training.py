@@ -11,7 +11,7 @@ from max import tree
 from max.driver import Buffer
 from max.experimental.tensor import Tensor
 
-from solutions.checkpoint import Weights, empty_model
+from solutions.checkpoint import HEAD, WTE, Weights, empty_model
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
 from solutions.solution_11 import MaxGPT2LMHeadModel
@@ -47,7 +47,7 @@ def initial_weights(config: GPT2Config, seed: int) -> Weights:
             weights[name] = np.zeros(shape, np.float32)
         elif len(shape) == 1:
             weights[name] = np.ones(shape, np.float32)
-        elif name != "lm_head.weight":
+        elif name != HEAD:
             std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02
             weights[name] = (std * rng.standard_normal(shape)).astype(np.float32)
     return weights
@@ -83,15 +83,14 @@ def accumulate_batches(state: TrainingState, batches: Iterable[Batch], accumulat
 
 
 def check_finite(step: int, name: str, number: float) -> None:
-    """Refuse the loss or the norm of a step, by a FloatingPointError, if it is NaN or infinite."""
+    """Raise FloatingPointError if the loss or the norm of a step is NaN or infinite."""
     if not math.isfinite(number):
         raise FloatingPointError(f"the {name} of step {step} is {number}")
 
 
 def model_with_weights(config: GPT2Config, weights: Tensors) -> MaxGPT2LMHeadModel:
     """Return a model that computes with these very tensors; the head has the weights of ``wte``."""
-    head = {"lm_head.weight": weights["transformer.wte.weight"]}
-    return tree.update(empty_model(config), weights | head, leaf=Tensor)
+    return tree.update(empty_model(config), weights | {HEAD: weights[WTE]}, leaf=Tensor)
 
 
 def scalar(number: float) -> Tensor:  # -> []

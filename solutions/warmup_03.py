@@ -9,7 +9,7 @@ from solutions.warmup_02 import project, scaled_scores
 
 
 def causal_mask(sequence_length: int) -> np.ndarray:  # -> [seq, seq] of bool
-    """Return a matrix that is True at [i, j] if token i may attend to token j, that is, if j <= i.
+    """Return a matrix that is True at ``[i, j]`` if token ``i`` may attend to token ``j``: if ``j <= i``.
 
     Step 02's mask of this name says the same in numbers to add to the scores: 0 for True, -inf for False.
     """
@@ -22,8 +22,8 @@ def attention_weights(
 ) -> np.ndarray:  # [..., query, d_k], [..., key, d_k], [query, key] of bool -> [..., query, key]
     """Return how much every query takes from every key: the softmax of the scaled scores that the mask allows.
 
-    The mask is True where a query may attend to a key; None allows everything. Raise TypeError if its dtype is not
-    bool: a mask of 0 and -inf would be read backward.
+    The mask is True where a query may attend to a key, at least once in each row; None allows everything.
+    Raise TypeError if its dtype is not bool: a mask of 0 and -inf would be read backward.
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"the mask has dtype {mask.dtype}; it must be bool, True where a query may attend")

@@ -17,14 +17,14 @@ class GPT2Embeddings(Module[[Tensor], Tensor]):
         # TODO: Make the table, the parameter weight: one row for every token of the vocabulary. (1 line)
         raise NotImplementedError
 
-    def forward(self, input_ids: Tensor) -> Tensor:  # int64 [batch, seq] -> [batch, seq, embd]
+    def forward(self, input_ids: Tensor) -> Tensor:  # int64 [...] -> [..., embd]
         """Return the rows of the given tokens."""
         # TODO: Gather the row of every token. (1 line)
         raise NotImplementedError
 
 
-def check_token_ids(token_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [...]
+def check_token_ids(input_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [...]
     """Raise ValueError if an id has no row in the table; MAX would count a negative one from the table's end."""
-    outside = token_ids[(token_ids < 0) | (token_ids >= config.vocab_size)]
+    outside = input_ids[(input_ids < 0) | (input_ids >= config.vocab_size)]
     if outside.size:
         raise ValueError(f"token id {outside[0]} is not in the vocabulary of vocab_size = {config.vocab_size} tokens")

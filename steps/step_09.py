@@ -13,10 +13,7 @@ from solutions.solution_08 import pre_norm_residual
 
 
 class GPT2Block(Module[[Tensor], Tensor]):
-    """One block: the tokens look at each other, then each thinks by itself.
-
-    Source: ``GPT2Block`` in Hugging Face's transformers; the names are those of its checkpoint.
-    """
+    """Hugging Face's ``GPT2Block``: the tokens look at each other, then each thinks by itself."""
 
     def __init__(self, config: GPT2Config) -> None:
         # TODO: Make ln_1, attn, ln_2 and mlp; the epsilon of the norms comes from the configuration. (4 lines)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from max.driver import Device
 from max.dtype import DType
 from max.experimental.nn import Linear, Module
 from max.experimental.tensor import Tensor, TensorType
 
+from solutions.arrays import LogitsFunction
 from solutions.solution_01 import GPT2Config
 from solutions.solution_05 import check_token_ids
 from solutions.solution_06 import check_length
@@ -20,7 +19,7 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
     """GPT-2 with its head. A logit scores one token as the next; softmax makes probabilities of all logits.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
-    The published checkpoints have no weights for the head: it gets those of the token embeddings.
+    Published checkpoints have no weights for the head; ``convert_checkpoint`` gives it those of the token embeddings.
     """
 
     def __init__(self, config: GPT2Config) -> None:
@@ -34,15 +33,13 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
         raise NotImplementedError
 
 
-def compile_model(
-    model: MaxGPT2LMHeadModel, device: Device
-) -> Callable[[np.ndarray], np.ndarray]:  # int64 [batch, seq] -> [batch, seq, vocab]
+def compile_model(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
     """Move the model to the device and compile it there: one graph for any batch and length, which takes arrays."""
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
 
     def run(input_ids: np.ndarray) -> np.ndarray:
-        """Raise ValueError if there are too many tokens, or unknown ids: the graph itself checks neither."""
+        """Return the logits; raise ValueError if there are too many tokens or unknown ids: the graph checks neither."""
         check_length(input_ids.shape[-1], model.config)
         check_token_ids(input_ids, model.config)
         ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the end of a text is not contiguous

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator, default_rng
 
-LogitsFunction = Callable[[np.ndarray], np.ndarray]  # int64 [batch, seq] -> [batch, seq, vocab] or [batch, 1, vocab]
+from solutions.arrays import LogitsFunction  # int64 [batch, seq] -> [batch, seq, vocab] or [batch, 1, vocab]
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
@@ -38,7 +37,7 @@ class Sampling:
     top_k: int | None = None  # None: all tokens
 
     def __post_init__(self) -> None:
-        """Raise ValueError if the settings leave no token to choose."""
+        """Raise ValueError if a setting is out of its range."""
         if not 0 <= self.temperature < np.inf:
             raise ValueError(f"temperature = {self.temperature} is impossible; give 0, or a finite number above it")
         if self.top_k is not None and self.top_k < 1:
@@ -76,11 +75,13 @@ def generate_tokens(
     n_positions: int,
     rng: Generator | None = None,
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more; raise ValueError if there is nothing to go on from.
+    """Return the prompt and ``max_new_tokens`` more tokens.
 
     The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
+    Raise ValueError if ``n_positions`` is below 1, or if the prompt is empty and a token is to follow.
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")
+    rng = rng or default_rng()
     # TODO: Let every row grow by one token at a time. (5 lines)
     raise NotImplementedError

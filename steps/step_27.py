@@ -9,7 +9,8 @@ import numpy as np
 from numpy.random import Generator
 from tokenizers import Tokenizer
 
-from solutions.solution_12 import LogitsFunction, Sampling, generate_next_token
+from solutions.arrays import LogitsFunction
+from solutions.solution_12 import Sampling, generate_next_token
 
 START, END = "<|im_start|>", "<|im_end|>"  # control tokens; the given tokenizer never makes one from text
 SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"

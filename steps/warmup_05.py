@@ -20,19 +20,19 @@ def fuse(
 def project_fused(
     x: np.ndarray, W_qkv: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # [..., seq, embd], [embd, 3 * embd] -> 3 x [..., seq, embd]
-    """Return query, key and value of every token by one multiplication: warm-up 02's project needs three."""
+    """Return query, key and value of every token by one multiplication: warm-up 02's ``project`` needs three."""
     # TODO: Multiply once, then cut the channels into three equal parts. (2 lines)
     raise NotImplementedError
 
 
 def multi_head_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, n_head: int, mask: np.ndarray | None = None
-) -> np.ndarray:  # [batch, seq, embd], [embd, 3 * embd], [embd, embd], number, [seq, seq] of bool -> [batch, seq, embd]
-    """Let n_head heads attend side by side, each with its own slice of the channels, and mix their outputs with W_o.
+) -> np.ndarray:  # [..., seq, embd], [embd, 3 * embd], [embd, embd], [seq, seq] of bool -> [..., seq, embd]
+    """Let ``n_head`` heads attend side by side, each to its own slice of the channels; mix their outputs with ``W_o``.
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
-    multiplications; step 07 has them. Raise ValueError, naming both numbers, if n_head does not divide the width of x.
-    Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
+    multiplications; step 07 has them. Raise ValueError, naming both numbers, if ``n_head`` does not divide the width of
+    ``x``. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
     """
     # TODO: Let every head attend by itself, then mix what all of them gathered. (4 lines)
     raise NotImplementedError

@@ -58,7 +58,7 @@ def most_frequent(id_lists: list[list[int]]) -> Pair | None:
     raise NotImplementedError
 
 
-def learn(text: str, n_merges: int) -> dict[Pair, int]:
+def train(text: str, n_merges: int) -> dict[Pair, int]:
     """Learn merges from a text: return the new id of each pair, from 256 on, in the order of learning.
 
     No merge joins two words. Learning ends early when no word has a pair left.

@@ -31,7 +31,7 @@ class Cache:
         return self.keys.shape[-2]
 
 
-def new_cache(batch_size: int, n_head: int, capacity: int, head_dim: int) -> Cache:
+def empty_cache(batch_size: int, n_head: int, capacity: int, head_dim: int) -> Cache:
     """Return a cache that holds no token yet, with buffers for ``capacity`` of them."""
     shape = (batch_size, n_head, capacity, head_dim)
     return Cache(np.zeros(shape), np.zeros(shape))
@@ -62,7 +62,7 @@ def append(cache: Cache, key: np.ndarray, value: np.ndarray) -> None:  # 2 x [ba
 def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, past + seq] of bool
     """Return where new tokens may look: at all ``past`` tokens before them, at themselves, and at none after them.
 
-    Step 02's causal_mask says the same in numbers to add, for a ``past`` of 0.
+    Step 02's ``causal_mask`` says the same in numbers to add, for a ``past`` of 0.
     """
     # TODO: Of the square mask of all tokens, old and new, keep the rows of the new ones. (1 line)
     raise NotImplementedError
@@ -85,16 +85,16 @@ def attend_to_cache(query: np.ndarray, cache: Cache) -> np.ndarray:  # [batch, h
 def cached_attention(
     x: np.ndarray, W_qkv: np.ndarray, W_o: np.ndarray, cache: Cache
 ) -> np.ndarray:  # [batch, seq, embd], [embd, 3 * embd], [embd, embd] -> [batch, seq, embd]
-    """Run warm-up 05's causal multi_head_attention for new tokens alone, and append their keys and values to the cache.
+    """Run warm-up 05's causal ``multi_head_attention`` for new tokens alone, and cache their keys and values.
 
     Raise ValueError, and leave the cache as it was, if they do not fit.
     """
-    # TODO: Project, split all three into heads, append, attend, merge the heads, multiply by W_o. (4 lines)
+    # TODO: Attend as warm-up 05 does, but to the cache, once it has the new keys and values. (4 lines)
     raise NotImplementedError
 
 
 def multiplications(sequence_length: int, past: int, n_embd: int) -> int:
-    """Return how many multiplications of two numbers the matmuls of cached_attention take for one row of a batch.
+    """Return how many multiplications of two numbers the matmuls of ``cached_attention`` take for one row of a batch.
 
     Hidden scores count, since they are computed before the mask hides them. Without a cache, all tokens are new in
     every call, and none is past.

@@ -13,17 +13,17 @@ from solutions.warmup_01 import softmax
 def softmax_cross_entropy(logits: np.ndarray, labels: np.ndarray) -> float:  # [..., classes], [...] of int -> a number
     """Return the loss: the mean of -log p over all rows, where p is what a row's softmax gives to its label."""
     shifted = logits - logits.max(axis=-1, keepdims=True)
-    logs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
-    return -float(np.take_along_axis(logs, labels[..., None], axis=-1).mean())
+    log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+    return -float(np.take_along_axis(log_probs, labels[..., None], axis=-1).mean())
 
 
 def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float = 1e-5) -> np.ndarray:  # [...] -> [...]
-    """Return the gradient of f at x: how fast f grows with every single number of x, the others held still.
+    """Return the gradient of ``f`` at ``x``: how fast ``f`` grows with each number of ``x``, the others held still.
 
-    It needs two calls of f for every number of x, so it is for small arrays: to check a gradient, not to train.
+    It needs two calls of ``f`` for every number of ``x``, so it is for small arrays: to check a gradient, not to train.
 
     Args:
-        f: takes an array of the shape of x and returns one number.
+        f: takes an array of the shape of ``x`` and returns one number.
         x: any shape, in double precision.
         h: how far each number is moved, up and down.
     """
@@ -34,10 +34,10 @@ def finite_difference(f: Callable[[np.ndarray], float], x: np.ndarray, h: float 
 def softmax_cross_entropy_backward(
     logits: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:  # [..., classes], [...] of int -> [..., classes]
-    """Return the gradient of softmax_cross_entropy with respect to the logits: p - y, over the number of rows.
+    """Return the gradient of ``softmax_cross_entropy`` with respect to the logits: ``p - y``, over the number of rows.
 
-    p is the softmax of a row; y is 1 at the row's label and 0 elsewhere. The loss is a mean over all
-    rows, whatever their axes, so every row's gradient is divided by their number.
+    ``p`` is the softmax of a row; ``y`` is 1 at the row's label and 0 elsewhere. The loss is a mean over all rows,
+    whatever their axes, so every row's gradient is divided by their number.
     """
     # TODO: Build y from the labels, subtract it from the probabilities, divide by the number of rows. (2 lines)
     raise NotImplementedError
@@ -46,20 +46,20 @@ def softmax_cross_entropy_backward(
 def matmul_backward(
     grad: np.ndarray, left: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # [..., n, m], [..., n, k], [..., k, m] -> [..., n, k], [..., k, m]
-    """Return the gradients of left and of right, where grad is the gradient of left @ right.
+    """Return the gradients of ``left`` and ``right``, where ``grad`` is the gradient of ``left @ right``.
 
-    Each is grad times the other factor, on the side and with the axes swapped so that the shapes fit.
-    left and right have the same axes in front.
+    Each is ``grad`` times the other factor, on the side and with the axes swapped so that the shapes fit. ``left`` and
+    ``right`` have the same axes in front.
     """
-    # TODO: Multiply grad by right, and left by grad, each time with the last two axes of the factor swapped. (1 line)
+    # TODO: Find both: grad times the other factor, turned so that the shapes fit. (1 line)
     raise NotImplementedError
 
 
 def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:  # 2 x [..., key] -> [..., key]
-    """Return the gradient of the scores, where grad is the gradient of weights = softmax(scores).
+    """Return the gradient of the scores, where ``grad`` is the gradient of ``weights = softmax(scores)``.
 
-    A weight can only grow at the cost of the others in its row. So a score receives its weight times how
-    far its grad lies above the row's mean, which is taken with the weights themselves.
+    A weight can only grow at the cost of the others in its row. So a score receives its weight times how far its
+    ``grad`` lies above the row's mean, which is taken with the weights themselves.
     """
     # TODO: Sum weights times grad over each row; return weights times what grad has beyond that. (2 lines)
     raise NotImplementedError
@@ -68,14 +68,14 @@ def softmax_backward(grad: np.ndarray, weights: np.ndarray) -> np.ndarray:  # 2 
 def causal_attention_backward(
     grad: np.ndarray, query: np.ndarray, key: np.ndarray, value: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # -> 2 x [..., seq, d_k], [..., seq, d_v]
-    """Return the gradients of query, key and value, where grad is the gradient of what attention gathered.
+    """Return the gradients of query, key and value, where ``grad`` is the gradient of what attention gathered.
 
-    Going forward, the scores query @ key^T / sqrt(d_k) became weights, and weights @ value was gathered.
-    The gradient comes back through the same three, the last one first. The mask needs no line here:
-    its weights are 0, and softmax_backward multiplies by the weights.
+    Going forward, the scores ``query @ key^T / sqrt(d_k)`` became weights, and ``weights @ value`` was gathered. The
+    gradient comes back through the same three, the last one first. The mask needs no line here: its weights are 0, and
+    ``softmax_backward`` multiplies by the weights.
 
     Args:
-        grad: the gradient of weights @ value, [..., seq, d_v].
+        grad: the gradient of ``weights @ value``, [..., seq, d_v].
         query: [..., seq, d_k].
         key: [..., seq, d_k].
         value: [..., seq, d_v].

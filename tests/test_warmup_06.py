@@ -287,11 +287,11 @@ def ids_of_merges(pairs):
 
 
 def learned(step, cases):
-    """Refuse unless ``learn`` learns the right merges, in the right order; return what it has learned."""
+    """Refuse unless ``train`` learns the right merges, in the right order; return what it has learned."""
     answers, refused = [], []
     for text, n_merges, right in cases:
-        merges = step.learn(text, n_merges)
-        call = f"learn({text!r}, {n_merges})" if len(text) < 60 else f"learn(text, {n_merges})"
+        merges = step.train(text, n_merges)
+        call = f"train({text!r}, {n_merges})" if len(text) < 60 else f"train(text, {n_merges})"
         require(merges is not None, f"{call} is None: is there a `return`?")
         require(isinstance(merges, dict), f"{call} is a {type(merges).__name__}, and must be a dict.")
         answers.append(list(merges.items()))
@@ -307,15 +307,15 @@ def learned(step, cases):
     return answers
 
 
-@about("learn")
+@about("train")
 def test_a_small_text(step):
     """From "low low lower lowest", it learns the seven merges of the chapter, as ids 256 to 262."""
-    calls_are_apart(step.learn, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
+    calls_are_apart(step.train, ("ab ab", 1), ("cd cd", 1), ids_of_merges([("a", "b")]))
     right = ids_of_merges(LEARNED)
     learned(step, [(SMALL, n, dict(list(right.items())[:n])) for n in (1, 2, 3, 5, 6, 7)])
 
 
-@about("learn")
+@about("train")
 def test_learning_ends(step):
     """Asked for no merges, it learns none, and it stops early when no word has a pair left."""
     learned(
@@ -329,7 +329,7 @@ def test_learning_ends(step):
     )
 
 
-@about("learn")
+@about("train")
 def test_no_merge_joins_words(step):
     """No merge joins two words, however often they follow each other."""
     learned(
@@ -341,13 +341,13 @@ def test_no_merge_joins_words(step):
     )
 
 
-@about("learn")
+@about("train")
 def test_learned_by_hugging_face(step, reference):
     """From a chapter of Moby Dick, it learns the same pairs as Hugging Face's trainer, in the same order."""
     text, pairs = reference["learned_text"].tobytes().decode(), [tuple(pair) for pair in reference["learned"].tolist()]
     right = {pair: new_id for new_id, pair in enumerate(pairs, start=256)}
     ((*merges,),) = learned(step, [(text, len(pairs), right)])
-    equal([pair for pair, _ in merges], reference["learned"], "the pairs that learn has learned")
+    equal([pair for pair, _ in merges], reference["learned"], "the pairs that train has learned")
 
 
 def word_merges(*pairs):
@@ -512,18 +512,18 @@ def drawn_text(draw, letters):
 
 
 @pytest.mark.drawn
-@about("learn")
+@about("train")
 def test_other_learning(step, answer, draw):
     """From a random text, it learns what the solution learns."""
     text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
-    learned(step, [(text, n_merges, answer.learn(text, n_merges))])
+    learned(step, [(text, n_merges, answer.train(text, n_merges))])
 
 
 @pytest.mark.drawn
 @about("encode_word")
 def test_other_texts(step, answer, draw):
     """A random text gets the solution's ids, with merges learned from another."""
-    merges = Merges(answer.learn(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
+    merges = Merges(answer.train(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
     text = drawn_text(draw, AWKWARD)
     right = answer.encode(text, merges)
     all_right([("encode(text, merges)", lambda: step.encode(text, merges.anew()), right)], merges)

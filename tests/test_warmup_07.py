@@ -49,6 +49,11 @@ def cache_with(step, buffers, length, free=FREE):
     return step.Cache(*filled, length)
 
 
+def empty_cache(step, *shape):
+    """Make a cache without a token: [batch, head, capacity, head_dim]."""
+    return step.Cache(np.zeros(shape), np.zeros(shape))
+
+
 def is_filled(cache, buffers, length, after):
     """Refuse unless a cache holds the first ``length`` tokens of ``buffers``, and has all of its slots."""
     for name, buffer in zip(("keys", "values"), buffers, strict=True):
@@ -222,7 +227,7 @@ def test_more_queries_than_tokens(step, buffers):
 
 def shown(step, x, W_qkv, W_o, n_head, split, capacity=CAPACITY):
     """Yield what cached_attention returns for each piece of a text: where the piece begins and ends, and the output."""
-    cache, past = step.new_cache(len(x), n_head, capacity, x.shape[-1] // n_head), 0
+    cache, past = empty_cache(step, len(x), n_head, capacity, x.shape[-1] // n_head), 0
     for new in split:
         yield past, past + new, step.cached_attention(x[:, past : past + new], W_qkv, W_o, cache)
         past += new
@@ -260,7 +265,7 @@ def test_in_any_pieces(step, x, W_qkv, W_o):
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
     for split in SPLITS:
         is_whole(step, x, W_qkv, W_o, HEADS, split, whole)
-    caches = [step.new_cache(BATCH, HEADS, CAPACITY, HEAD_DIM) for _ in range(2)]  # filled in turn
+    caches = [empty_cache(step, BATCH, HEADS, CAPACITY, HEAD_DIM) for _ in range(2)]  # filled in turn
     for past, total in ((0, 3), (3, LENGTH)):
         for cache, order in zip(caches, (1, -1), strict=True):
             output = step.cached_attention(x[::order, past:total], W_qkv, W_o, cache)
@@ -300,7 +305,7 @@ def test_what_is_cached(step, x, W_qkv, W_o):
 def test_a_refused_call_does_no_harm(step, x, W_qkv, W_o):
     """Tokens that do not fit are refused, and a later call that fits still works."""
     whole = naive.multi_head_attention(x, W_qkv, W_o, HEADS, naive.looks_back(LENGTH))
-    cache = step.new_cache(BATCH, HEADS, 6, HEAD_DIM)
+    cache = empty_cache(step, BATCH, HEADS, 6, HEAD_DIM)
     step.cached_attention(x[:, :4], W_qkv, W_o, cache)
     error_of("cached_attention of 3 behind 4 of 6", lambda: step.cached_attention(x[:, 4:], W_qkv, W_o, cache))
     output = step.cached_attention(x[:, 4:6], W_qkv, W_o, cache)

@@ -16,6 +16,7 @@ from checker.course.steps import Step
 RENAMED = {
     "lookback_mask": "causal_mask",
     "byte_pairs": "count_pairs",
+    "learn": "train",
     "heads_backward": "attn_backward",
     "on_arrays": "run_on_arrays",
     "CachedGraph": "CachedFunction",

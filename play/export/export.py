@@ -27,8 +27,8 @@ SECTIONS = {
     "caching": "The KV cache",
     "program": "The program",
 }
-#: Methods that the course needs and the file does not, by their module.
-UNUSED = {"solution_01": ("published",)}
+#: Constants and methods that the course needs and the file does not, by their module.
+UNUSED = {"solution_01": ("PUBLISHED", "published")}
 
 
 def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:

@@ -1,7 +1,7 @@
 """Make one file of modules that import each other: a pure function of their sources.
 
 A module keeps its text, but for its imports, which are gathered at the top, the comments of blanks, its docstring, and
-methods that nothing in the file calls.
+constants and methods that nothing in the file uses.
 A module may begin a section, which has a heading. No name is changed, so each has to mean one thing in all modules.
 """
 
@@ -29,7 +29,7 @@ class Source:
     names: tuple[str, ...]
     text: str
     heading: str = ""  # of the section that begins with it
-    unused: Collection[str] = ()  # names of methods
+    unused: Collection[str] = ()  # names of constants and methods
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,11 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     """Return what the file has of a module."""
     lines = {number: line for number, line in enumerate(source.text.split("\n"), 1) if not COMMENT.match(line)}
     behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
-    for statement in [*behind, *methods(tree, source.unused)]:
+    behind += named(tree, source.unused)
+    for statement in behind:
         first = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
+        while lines.get(first - 1, "").startswith("#:"):  # what is said of it
+            first -= 1
         for number in range(first, (statement.end_lineno or 0) + 1):
             lines.pop(number, None)
     if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
@@ -138,10 +141,12 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     return f"# --- {source.heading} ---\n" + "\n" * blank_lines + text
 
 
-def methods(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
-    """Return the methods of these names."""
-    classes = (each for each in tree.body if isinstance(each, ast.ClassDef))
-    return [part for each in classes for part in each.body if getattr(part, "name", "") in names]
+def named(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
+    """Return the constants and methods of these names."""
+    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
+    methods = [part for each in classes for part in each.body if getattr(part, "name", "") in names]
+    constants = [each for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) in names]
+    return methods + constants
 
 
 def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> bool:

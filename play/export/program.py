@@ -1,7 +1,7 @@
-"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2.
+"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2-medium.
 
 It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
-It writes one text; what has a cache takes a batch of prompts, too, the shorter ones behind PADDING.
+It writes one text. The function that compile_cached returns also takes a batch, with PADDING before shorter prompts.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from numpy.random import Generator, default_rng
 from tokenizers import Tokenizer
 from tokenizers.decoders import DecodeStream
 
+from solutions.arrays import LogitsFunction
 from solutions.checkpoint import checkpoint_folder
 from solutions.solution_05 import check_token_ids
 from solutions.solution_11 import compile_model
-from solutions.solution_12 import LogitsFunction, Sampling, generate_tokens
+from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.solution_14 import compile_cached
+
+END_OF_TEXT = "<|endoftext|>"
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
@@ -42,11 +45,11 @@ def stream_text(
     *,
     n_positions: int,
     rng: Generator,
-) -> Iterator[str]:
-    """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes."""
-    end = tokenizer.token_to_id("<|endoftext|>")  # None if the tokenizer has no such token
+) -> Iterator[str]:  # int64 [1, seq]
+    """Yield the text that follows the tokens of a prompt, in pieces of whole characters, as it comes."""
+    end = tokenizer.token_to_id(END_OF_TEXT)  # None if the tokenizer has no such token
     decoder = DecodeStream(skip_special_tokens=True)
-    for _ in range(max_new_tokens):
+    for _ in range(max_new_tokens):  # one at a time, so that the text streams
         input_ids = generate_tokens(model, input_ids, 1, sampling, n_positions=n_positions, rng=rng)
         if input_ids[0, -1] == end:
             break
@@ -74,7 +77,7 @@ def main() -> None:
         device = Accelerator() if options.device == "gpu" else CPU()
         folder = checkpoint_folder(options.model)
         tokenizer = read_tokenizer(folder)
-        input_ids = np.array([tokenizer.encode(options.prompt or "<|endoftext|>").ids], dtype=np.int64)
+        input_ids = np.array([tokenizer.encode(options.prompt or END_OF_TEXT).ids], dtype=np.int64)
         model = load_pretrained(folder)
         check_token_ids(input_ids, model.config)
     except ValueError as error:

@@ -9,8 +9,8 @@ from max.driver import CPU
 
 from play.engine import compile_whole
 from play.widgets.packing import Answer
+from solutions.arrays import LogitsFunction
 from solutions.solution_11 import MaxGPT2LMHeadModel
-from solutions.solution_12 import LogitsFunction
 from solutions.solution_14 import compile_cached
 
 PROMPTS = (16, 64, 128)  # tokens of a prompt that can be asked for

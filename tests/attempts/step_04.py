@@ -1,23 +1,17 @@
 """Step 04, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-GELU = 'F.gelu(hidden_states, approximate="tanh")'
-FC = "        hidden_states = self.c_fc(hidden_states)  # [..., inner]\n"
-FORMULA = "0.5 * hidden_states * (1 + F.tanh(0.7978845608028654 * (hidden_states + 0.044715 * hidden_states**3)))"
-PROJ = "return self.c_proj(hidden_states)"
+FC = "        wide = self.c_fc(hidden_states)  # [..., inner]\n"
+GELU = 'F.gelu(wide, approximate="tanh")'
+FORMULA = "0.5 * wide * (1 + F.tanh(0.7978845608028654 * (wide + 0.044715 * wide**3)))"
+PROJ = "return self.c_proj(activated)"
 
 MISTAKES = {
-    'The GELU is the exact one; GPT-2 uses its tanh approximation: approximate="tanh".': {
-        GELU: "F.gelu(hidden_states)"
-    },
-    "The GELU is the sigmoid approximation; GPT-2 uses the tanh one.": {
-        GELU: 'F.gelu(hidden_states, approximate="quick")'
-    },
-    "There is no activation: two linear layers in a row are one linear layer.": {
-        f"        hidden_states = {GELU}\n": ""
-    },
-    "The activation is ReLU; GPT-2's is GELU.": {GELU: "F.relu(hidden_states)"},
-    "The activation is SiLU; GPT-2's is GELU.": {GELU: "F.silu(hidden_states)"},
-    "The activation is tanh alone; GELU multiplies by the input.": {GELU: "F.tanh(hidden_states)"},
+    'The GELU is the exact one; GPT-2 uses its tanh approximation: approximate="tanh".': {GELU: "F.gelu(wide)"},
+    "The GELU is the sigmoid approximation; GPT-2 uses the tanh one.": {GELU: 'F.gelu(wide, approximate="quick")'},
+    "There is no activation: two linear layers in a row are one linear layer.": {GELU: "wide"},
+    "The activation is ReLU; GPT-2's is GELU.": {GELU: "F.relu(wide)"},
+    "The activation is SiLU; GPT-2's is GELU.": {GELU: "F.silu(wide)"},
+    "The activation is tanh alone; GELU multiplies by the input.": {GELU: "F.tanh(wide)"},
     "The GELU is written out with the square of x in place of its cube.": {GELU: FORMULA.replace("**3", "**2")},
     "The GELU is written out with 2/pi in place of its square root.": {
         GELU: FORMULA.replace("0.7978845608028654", "0.6366197723675814")
@@ -32,21 +26,20 @@ MISTAKES = {
     },
     "Three axes are assumed, but [seq, embd] has two; Linear takes any number of axes in front.": {
         FC: "        batch, seq, width = hidden_states.shape\n"
-        "        hidden_states = self.c_fc(hidden_states.reshape([batch * seq, width]))\n",
-        PROJ: "return self.c_proj(hidden_states).reshape([batch, seq, width])",
+        "        wide = self.c_fc(hidden_states.reshape([batch * seq, width]))\n",
+        PROJ: "return self.c_proj(activated).reshape([batch, seq, width])",
     },
     "The activation is applied twice.": {GELU: f'F.gelu({GELU}, approximate="tanh")'},
     "The activation comes after c_proj; it belongs between the two layers.": {
-        f"        hidden_states = {GELU}\n": "",
-        PROJ: 'return F.gelu(self.c_proj(hidden_states), approximate="tanh")',
+        GELU: "wide",
+        PROJ: 'return F.gelu(self.c_proj(activated), approximate="tanh")',
     },
     "The activation comes before c_fc; it belongs between the two layers.": {
-        f"        hidden_states = {GELU}\n": "",
-        FC: '        hidden_states = self.c_fc(F.gelu(hidden_states, approximate="tanh"))\n',
+        GELU: "wide",
+        FC: '        wide = self.c_fc(F.gelu(hidden_states, approximate="tanh"))\n',
     },
     "The input is added to the output; the residual connection comes in step 08.": {
-        FC: "        residual = hidden_states\n" + FC,
-        PROJ: "return residual + self.c_proj(hidden_states)",
+        PROJ: "return hidden_states + self.c_proj(activated)",
     },
     "The inner width is always 4 * n_embd; it must be config.inner_dim.": {
         "Linear(config.n_embd, config.inner_dim)": "Linear(config.n_embd, 4 * config.n_embd)",
@@ -67,13 +60,12 @@ MISTAKES = {
 ALTERNATIVES = {
     "one line": {
         FC: "",
-        f"        hidden_states = {GELU}\n": "",
+        f"        activated = {GELU}\n": "",
         PROJ: "return self.c_proj(F.gelu(self.c_fc(hidden_states), 'tanh'))",
     },
     "the formula": {GELU: FORMULA},
     "the formula by products": {
-        GELU: "hidden_states * 0.5 * (F.tanh((hidden_states * hidden_states * 0.044715 + 1) * hidden_states * "
-        "0.7978845608028654) + 1)"
+        GELU: "wide * 0.5 * (F.tanh((wide * wide * 0.044715 + 1) * wide * 0.7978845608028654) + 1)"
     },
     "the source tutorial's signature": {
         "self, config: GPT2Config": "self, intermediate_size: int, config: GPT2Config",
@@ -86,34 +78,34 @@ ALTERNATIVES = {
 }
 
 #: What people bring along from PyTorch or Python; the check shows the line to write instead.
-BY_FORMULA = """hidden_states
-        h = hidden_states
+BY_FORMULA = """wide
+        h = wide
         inner = 0.7978845608028654 * (h + 0.044715 * h**3)
-        hidden_states = 0.5 * h * (1 + F.tanh(inner))"""
+        activated = 0.5 * h * (1 + F.tanh(inner))"""
 
 HABITS = {
     "nn.Linear": {"self.c_fc = Linear(": "self.c_fc = nn.Linear("},
     "gelu_new": {
-        'hidden_states = F.gelu(hidden_states, approximate="tanh")': "hidden_states = F.gelu_new(hidden_states)",
+        GELU: "F.gelu_new(wide)",
     },
     "approximate=True": {'approximate="tanh"': "approximate=True"},
     "gelu as a method": {
-        'F.gelu(hidden_states, approximate="tanh")': 'hidden_states.gelu(approximate="tanh")',
+        GELU: 'wide.gelu(approximate="tanh")',
     },
-    "nn.functional": {"F.gelu(hidden_states": "nn.functional.gelu(hidden_states"},
+    "nn.functional": {"F.gelu(wide": "nn.functional.gelu(wide"},
     "torch.tanh": {
-        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("F.tanh(", "torch.tanh("),
+        GELU: BY_FORMULA.replace("F.tanh(", "torch.tanh("),
     },
     "tanh as a method": {
-        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("F.tanh(inner)", "inner.tanh()"),
+        GELU: BY_FORMULA.replace("F.tanh(inner)", "inner.tanh()"),
     },
     "pow as a method": {
-        'F.gelu(hidden_states, approximate="tanh")': BY_FORMULA.replace("h**3", "h.pow(3)"),
+        GELU: BY_FORMULA.replace("h**3", "h.pow(3)"),
     },
     "F.linear": {
-        "return self.c_proj(hidden_states)": ("return F.linear(hidden_states, self.c_proj.weight, self.c_proj.bias)")
+        PROJ: "return F.linear(activated, self.c_proj.weight, self.c_proj.bias)",
     },
-    "F.dropout": {"return self.c_proj(hidden_states)": "return F.dropout(self.c_proj(hidden_states), 0.1)"},
+    "F.dropout": {PROJ: "return F.dropout(self.c_proj(activated), 0.1)"},
     "Linear by PyTorch's words": {
         "Linear(config.n_embd, config.inner_dim)": "Linear(in_features=config.n_embd, out_features=config.inner_dim)",
     },

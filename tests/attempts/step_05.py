@@ -11,9 +11,9 @@ AS_WTE = {
 }
 
 MISTAKES = {
-    "Negative ids are let through; they would count from the end of the table.": {"(token_ids < 0) | ": ""},
+    "Negative ids are let through; they would count from the end of the table.": {"(input_ids < 0) | ": ""},
     "An empty array has no largest id, so max() itself fails; ask whether any id is outside.": {
-        "if outside.size:": "if token_ids.max() >= config.vocab_size or token_ids.min() < 0:"
+        "if outside.size:": "if input_ids.max() >= config.vocab_size or input_ids.min() < 0:"
     },
     "The table has its sides swapped: vocab_size rows of n_embd numbers.": {
         TABLE: "self.weight = Tensor.zeros([config.n_embd, config.vocab_size])"

@@ -13,7 +13,7 @@ QKV = f"query, key, value = {SPLIT_QKV}  # 3 x [..., seq, embd]"
 OF_HEADS = "return self._split_heads(query), self._split_heads(key), self._split_heads(value)"
 SCALE = " / math.sqrt(self.head_dim)"
 SCORES = f"        scores = query @ key.T{SCALE}  # [..., seq, total]; .T swaps the last two axes\n"
-SOFTMAX = "return F.softmax(scores + mask)"
+SOFTMAX = "return F.softmax(scores + mask, axis=-1)"
 OWN_MASK = "causal_mask(query.shape[-2], dtype=query.dtype, device=query.device)"
 WEIGHTS = "self._attention_weights(query, key, mask)"
 WEIGHTED = f"return {WEIGHTS} @ value"
@@ -49,7 +49,7 @@ TWO_METHODS = """\
         \"""Return how much every query takes from every key; total is seq, unless earlier tokens are cached.\"""
         # Scale the scores, mask them, and turn them into weights. (2 lines)
         scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps the last two axes
-        return F.softmax(scores + mask)
+        return F.softmax(scores + mask, axis=-1)
 
 """
 
@@ -271,7 +271,7 @@ ALTERNATIVES = {
         SCALE: " + mask",
         SOFTMAX: "return F.softmax(scores / math.sqrt(self.head_dim))",
     },
-    "softmax with its axis": {SOFTMAX: "return F.softmax(scores + mask, axis=-1)"},
+    "softmax without its axis": {SOFTMAX: "return F.softmax(scores + mask)"},
     "softmax by hand": {
         SOFTMAX: "scores = scores + mask\n        weights = F.exp(scores - F.max(scores, axis=-1))\n"
         "        return weights / F.sum(weights, axis=-1)"

@@ -6,8 +6,8 @@ KTH = "kth_largest = np.partition(logits, -top_k, axis=-1)[:, -top_k, None]"
 SORTED = "kth_largest = np.sort(logits, axis=-1)[:, -top_k, None]"
 CUT = "return np.where(logits < kth_largest, -np.inf, logits)"
 LARGEST = "logits.max(axis=-1, keepdims=True)"
-SHIFT = f"logits = logits - {LARGEST}"
-EXPS = "exps = np.exp(logits / temperature)"
+SHIFT = f"shifted = logits - {LARGEST}"
+EXPS = "exps = np.exp(shifted / temperature)"
 TAIL = "return exps / exps.sum(axis=-1, keepdims=True)"
 ARGMAX = "return logits.argmax(axis=-1)"
 DRAW = "np.array([rng.choice(len(row), p=row) for row in self.probabilities(logits)], dtype=np.int64)"
@@ -20,18 +20,20 @@ APPEND = "input_ids = np.concatenate([input_ids, next_ids[:, None]], axis=1)"
 TEXT = "return input_ids"
 
 MISTAKES = {
-    "The temperature changes nothing: divide the logits by it, before the softmax.": {EXPS: "exps = np.exp(logits)"},
+    "The temperature changes nothing: divide the logits by it, before the softmax.": {EXPS: "exps = np.exp(shifted)"},
     "The logits are multiplied by the temperature; divide them.": {EXPS: EXPS.replace(" / ", " * ")},
     "The logits are divided first, and a tiny temperature makes them infinite: subtract each row's maximum, then "
-    "divide.": {SHIFT: f"logits = logits / temperature\n    {SHIFT}", EXPS: "exps = np.exp(logits)"},
+    "divide.": {SHIFT: f"logits = logits / temperature\n    {SHIFT}", EXPS: "exps = np.exp(shifted)"},
     "The logits stay in float32, in which a tiny temperature is 0; leave the line that makes them float64.": {
         "logits = logits.astype(np.float64)": "pass"
     },
     "The temperature is applied after the softmax; divide the logits by it, before.": {
-        EXPS: "exps = np.exp(logits)",
+        EXPS: "exps = np.exp(shifted)",
         TAIL: f"{TAIL} / temperature",
     },
-    "The softmax overflows: subtract each row's largest logit before taking the exponential.": {SHIFT: "pass"},
+    "The softmax overflows: subtract each row's largest logit before taking the exponential.": {
+        SHIFT: "shifted = logits"
+    },
     "The softmax divides 0 by 0 if all logits lie far below 0: subtract each row's largest, even if it is negative.": {
         LARGEST: "np.maximum(logits.max(axis=-1, keepdims=True), 0)"
     },
@@ -50,7 +52,7 @@ MISTAKES = {
     "The smallest logit of every row is subtracted, so that exp overflows; subtract the largest.": {
         LARGEST: "logits.min(axis=-1, keepdims=True)"
     },
-    "A softmax takes powers of e, by np.exp; these are powers of 2.": {EXPS: "exps = 2.0 ** (logits / temperature)"},
+    "A softmax takes powers of e, by np.exp; these are powers of 2.": {EXPS: "exps = 2.0 ** (shifted / temperature)"},
     "The softmax runs over the rows; it runs over the tokens, the last axis.": {
         TAIL: "return exps / exps.sum(axis=0, keepdims=True)"
     },
@@ -232,15 +234,15 @@ ALTERNATIVES = {
     "float32 probabilities": {TAIL: "return (exps / exps.sum(axis=-1, keepdims=True)).astype(np.float32)"},
     "a finite mask": {"-np.inf, logits": "-1e9, logits"},
     "a log-softmax": {
-        f"{EXPS}\n    {TAIL}": "logits = logits / temperature\n    "
-        "log_sum = np.log(np.exp(logits).sum(axis=-1, keepdims=True))\n"
-        "    return np.exp(logits - log_sum)"
+        f"{EXPS}\n    {TAIL}": "scaled = shifted / temperature\n    "
+        "log_sum = np.log(np.exp(scaled).sum(axis=-1, keepdims=True))\n"
+        "    return np.exp(scaled - log_sum)"
     },
     "the k-th largest as a column by [:, -top_k][:, None]": {
         KTH: SORTED.replace("[:, -top_k, None]", "[:, -top_k][:, None]")
     },
     "no cut where k is the whole vocabulary": {SIZE: UNLESS_ALL},
-    "in place, on the softmax's own copy": {SHIFT: f"logits -= {LARGEST}"},
+    "in place, on the softmax's own copy": {SHIFT: f"logits -= {LARGEST}", EXPS: EXPS.replace("shifted", "logits")},
     "exponential numbers raced": {
         DRAW: "(self.probabilities(logits) / rng.exponential(size=logits.shape)).argmax(axis=-1)"
     },
@@ -283,7 +285,7 @@ ALTERNATIVES = {
 HABITS = {
     "max with a dim": {LARGEST: "logits.max(dim=-1, keepdim=True)"},
     "sum with a dim": {"exps.sum(axis=-1, keepdims=True)": "exps.sum(dim=-1, keepdim=True)"},
-    "exp as a method": {EXPS: "exps = (logits / temperature).exp()"},
+    "exp as a method": {EXPS: "exps = (shifted / temperature).exp()"},
     "torch.exp": {"exps = np.exp(": "exps = torch.exp("},
     "masked_fill": {
         "np.where(logits < kth_largest, -np.inf, logits)": "logits.masked_fill(logits < kth_largest, -np.inf)",
@@ -296,6 +298,6 @@ HABITS = {
     "np.cat": {APPEND: "input_ids = np.cat([input_ids, next_ids[:, None]], dim=1)"},
     "unsqueeze": {APPEND: "input_ids = np.concatenate([input_ids, next_ids.unsqueeze(1)], axis=1)"},
     "dividing in place": {
-        EXPS: "logits.div_(temperature)\n    exps = np.exp(logits)",
+        EXPS: "shifted.div_(temperature)\n    exps = np.exp(shifted)",
     },
 }

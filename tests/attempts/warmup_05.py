@@ -136,7 +136,7 @@ ALTERNATIVES = {
         "    return tuple(np.moveaxis(joined, -2, 0))"
     },
     "head by head": {
-        f"{SPLIT}\n    {WEIGH}  # [batch, head, seq, seq]\n    {MERGE}": "heads = zip(*(np.moveaxis(split_heads(part, "
+        f"{SPLIT}\n    {WEIGH}  # [..., head, seq, seq]\n    {MERGE}": "heads = zip(*(np.moveaxis(split_heads(part, "
         "n_head), -3, 0) for part in project_fused(x, W_qkv)))\n"
         "    found = [context_vectors(attention_weights(query, key, mask), value) for query, key, value in heads]\n"
         "    merged = np.concatenate(found, axis=-1)"

@@ -137,7 +137,7 @@ MISTAKES = {
     "One merge too many is learned.": {NEW_IDS: "range(256, 257 + n_merges)"},
     "256 merges are learned, whatever n_merges is.": {NEW_IDS: "range(256, 512)"},
     "n_merges is taken as the largest id; it is the number of merges.": {NEW_IDS: "range(256, n_merges)"},
-    "A default is made once, so it keeps the merges of earlier calls: make the dict inside learn.": {
+    "A default is made once, so it keeps the merges of earlier calls: make the dict inside train.": {
         "n_merges: int) -> dict[Pair, int]:": "n_merges: int, merges: dict[Pair, int] = {}) -> dict[Pair, int]:",
         "    merges: dict[Pair, int] = {}\n": "",
     },

@@ -34,7 +34,7 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
         f"GPT2MultiHeadAttention._attention_weights, line {course.line_of('s07', 'def _attention_weights')}\n",
         "  -     scores = my_scores(query, key) / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps",
         "  +     scores = query @ key.T / math.sqrt(self.head_dim)  # [..., seq, total]; .T swaps",
-        "        return F.softmax(scores + mask)\n",  # equal lines have no mark
+        "        return F.softmax(scores + mask, axis=-1)\n",  # equal lines have no mark
         "1 of 7 blanks is written differently.",
     ):
         assert words in shown

@@ -67,7 +67,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
         ("s03", {LAST_LINE: "x = x + 0 * int(x.shape[0])\n        " + LAST_LINE}, "this size is a symbol"),
         (
             "s07",
-            {"F.softmax(scores + mask)": "F.softmax((scores + mask).T, axis=-2).T"},
+            {"F.softmax(scores + mask, axis=-1)": "F.softmax((scores + mask).T, axis=-2).T"},
             "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front",
         ),
         (

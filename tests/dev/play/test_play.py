@@ -166,7 +166,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     assert "generate: steps/step_07.py: ValueError: Matmul: Matrix multiplication input lhs (shape [batch, 4" in wrong
     assert f"line {course.line_of('s07', 'query @ key')}: scores = query @ key" in wrong
     assert "`./run s07` checks this step" in wrong
-    course.write("s07", edits={"F.softmax(scores + mask)": "F.softmax(scores + mask, axis=-2)"})
+    course.write("s07", edits={"scores + mask, axis=-1": "scores + mask, axis=-2"})
     assert "your steps do not run together. TypeError: MAX compiles no softmax over" in mine(status=2).stderr
     course.write("s07")
     course.write("s12", edits={"sampling.choose(logits": "sampling.choose(-logits"})  # the model's graph stays as it is

@@ -18,7 +18,7 @@ from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained
 from solutions.warmup_04 import head_dim
 from solutions.warmup_06 import decode
-from solutions.warmup_07 import new_cache, next_positions
+from solutions.warmup_07 import empty_cache, next_positions
 
 TEXT = np.zeros((1, 1), np.int64)
 TINY = GPT2Config(vocab_size=37, n_positions=13, n_embd=4, n_head=2)
@@ -44,7 +44,7 @@ IMPOSSIBLE = {
     "id 256 is not .* 0 to 255$": lambda: decode([0, 256], {}),
     "n_embd = 768 .* n_head = 7 heads": lambda: head_dim(768, 7),
     "n_embd = 20 .* n_head = 0 heads": lambda: head_dim(20, 0),
-    "12 tokens .* 11 slots": lambda: next_positions(new_cache(1, 1, 11, 2), 12),
+    "12 tokens .* 11 slots": lambda: next_positions(empty_cache(1, 1, 11, 2), 12),
     "a sequence of 14 tokens .* n_positions = 13$": lambda: check_length(14, TINY),
     "a sequence of 15 tokens .* n_positions = 13$": lambda: compiled(np.zeros((1, 15), np.int64)),
     "token id 37 is not .* vocab_size = 37 ": lambda: compiled(np.full((1, 2), 37)),

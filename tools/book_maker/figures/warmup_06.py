@@ -1,6 +1,6 @@
 """Figure of warm-up 06: the merges of one word as a tree."""
 
-from solutions.warmup_06 import encode_word, learn, vocabulary
+from solutions.warmup_06 import encode_word, train, vocabulary
 from tools.book_maker.drawing.svg import Drawing, Point, text_width
 
 LOWEST = "low low lower lowest"  # the text that merges are learned from on paper; the check of warm-up 06 has it too
@@ -11,7 +11,7 @@ CELL, HIGH, STEP = 76, 32, 62  # the room of a byte; the height of a box, and of
 def tree(draw: Drawing) -> None:
     """Draw how the bytes of a word are merged, from the bottom up, with the id of each piece."""
     draw.title = f"The bytes of {WORD!r} at the bottom are merged in pairs until one piece is left at the top"
-    merges = learn(LOWEST, n_merges=100)
+    merges = train(LOWEST, n_merges=100)
     parts = {new_id: pair for pair, new_id in merges.items()}
     pieces = vocabulary(merges)
     (root,) = encode_word(WORD, merges)

@@ -32,8 +32,8 @@ def test_a_file_may_lack_a_function_or_what_init_sets_or_a_type():
     source = find_step("07").solution_file.read_text()
     (form,) = other_forms(find_step("07"), source.replace("self.head_dim", "self.attn_head_size")).values()
     assert form.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
-    source = find_step("12").solution_file.read_text().replace("LogitsFunction", "Model")
-    assert other_forms(find_step("12"), source) == {"LogitsFunction": " = Callable[[np.ndarray], np.ndarray]"}
+    source = find_step("w06").solution_file.read_text().replace("Pair", "Couple")
+    assert other_forms(find_step("w06"), source) == {"Pair": " = tuple[int, int]"}
 
 
 @pytest.mark.slow

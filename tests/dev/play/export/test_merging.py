@@ -95,7 +95,8 @@ def test_what_does_not_fit_into_one_file_is_refused(eight, sentence):
         merged(eight)
 
 
-def test_a_method_that_is_not_used_stays_behind_with_its_decorators():
+def test_what_is_not_used_stays_behind_with_its_decorators_and_comments():
     text = "class Whale:\n    def swim(self): ...\n\n    @property\n    @staticmethod\n    def name(): ...\n"
-    whale = Source("steps/step_07.py", ("solutions.solution_07",), text, unused=("name",))
+    text = f"#: The names of all whales,\n#: by their size.\nNAMES = {{\n}}\n\n\n{text}"
+    whale = Source("steps/step_07.py", ("solutions.solution_07",), text, unused=("NAMES", "name"))
     assert merge([whale], are_same).endswith("\n\nclass Whale:\n    def swim(self): ...\n")
