@@ -11,7 +11,8 @@ from max.experimental.tensor import default_dtype
 from max.graph import SymbolicDim
 
 from checker.course.steps import SMALL_MODEL
-from solutions.solution_01 import GPT2Config
+from solutions.checkpoint import OPENAI
+from solutions.solution_01 import PUBLISHED, GPT2Config
 from solutions.solution_06 import check_length
 from solutions.solution_11 import compile_model
 from solutions.solution_12 import Sampling, generate_tokens
@@ -55,6 +56,10 @@ IMPOSSIBLE = {
 def test_what_is_impossible_is_refused_by_name(message):
     with pytest.raises(ValueError, match=f"^{message}"):
         IMPOSSIBLE[message]()
+
+
+def test_the_published_sizes_have_the_same_names_on_the_hub():
+    assert (*PUBLISHED,) == OPENAI
 
 
 def test_a_tiny_temperature_and_no_rows_at_all():
