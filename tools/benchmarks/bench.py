@@ -1,4 +1,4 @@
-"""Time this course's models beside Hugging Face's: the same weights and prompts, in turns.
+"""Time this course's models beside Hugging Face's, and a Llama beside llama.cpp: the same weights, in turns.
 
 Outputs are compared with those of Hugging Face's model in float32, and a way that computes something else is not timed.
 """
@@ -16,7 +16,7 @@ from checker.numeric.tolerance import TF32_TOLERANCE
 from play.smollm2 import SMOLLM2, smollm2
 from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
-from tools.benchmarks.turns import COURSE, HUGGING_FACE, Answer, Way, compare, reference
+from tools.benchmarks.turns import COURSE, HUGGING_FACE, LLAMA_CPP, Answer, Way, compare, reference
 from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
 
 MOST_TOKENS = 1024  # of all sequences of a prompt together: their logits fill 206 MB
@@ -35,7 +35,7 @@ GPU_WAYS = (
     Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=TF32_TOLERANCE),
     Way("Hugging Face, bfloat16", HUGGING_FACE, BFLOAT16, GPU, tolerance=0.05),
 )
-LLAMA_WAYS = WAYS[:3]
+LLAMA_WAYS = (*WAYS[:3], Way("llama.cpp, 4 bits", LLAMA_CPP, "Q4_1", tolerance=0.05))
 HEADS = {  # of the table of each part, and how its figures are printed
     "forward": ("milliseconds, by sequences x tokens", ".1f"),
     "generation": ("tokens per second, by sequences", ".1f"),

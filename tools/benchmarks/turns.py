@@ -22,7 +22,7 @@ from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks.harness import say, take_turns
 from tools.benchmarks.workers import DONE, JOB, OUTPUTS, SCORES, TEXT, Workload
 
-COURSE, HUGGING_FACE = "course", "hugging_face"  # the libraries: modules of ``peers``
+COURSE, HUGGING_FACE, LLAMA_CPP = "course", "hugging_face", "llama_cpp"  # the libraries: modules of ``peers``
 LONGEST_LOG = 3000  # characters of what a process said before it ended
 
 
