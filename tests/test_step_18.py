@@ -156,7 +156,7 @@ def test_softmax(step, reference):
 
 @about("softmax_backward")
 def test_slopes_of_the_softmax(step):
-    """Each number of it is a slope: finite differences of the softmax agree, with more keys than queries too."""
+    """Each number in it is a slope: finite differences of the softmax agree, even with more keys than queries."""
     moved, right = 1e-4, np.zeros(LOGITS.shape)
     for place in np.ndindex(*LOGITS.shape):
         up, down = LOGITS.astype(np.float64), LOGITS.astype(np.float64)
@@ -169,7 +169,7 @@ def test_slopes_of_the_softmax(step):
 
 @about("softmax_backward")
 def test_a_constant_changes_nothing(step):
-    """Every row of it sums to zero, and a number added to a whole row of grad changes nothing."""
+    """Every row of it sums to zero, and adding a number to a whole row of grad changes nothing."""
     shift = np.array([[3, -20, 0, 100]], np.float32)[..., None]
     before, after = np.split(array(run(step.softmax_backward, *twice((GRAD, GRAD + shift), WEIGHTS))), 2)
     equal(after, before, ROWS, what="softmax_backward(grad + c, weights)", whose=BEFORE)
@@ -195,7 +195,7 @@ def recorded_heads(step, reference):
 
 @about("attn_backward")
 def test_value(step, reference):
-    """The gradient of value is PyTorch's: a value hears from every query that took from it."""
+    """The gradient of value matches PyTorch's: a value gets some from every query that attended to it."""
     right = [reference[f"{name}.gradient"] for name in ("query", "key", "value")]
     inputs = [reference[name] for name in OF_HEADS]
     *_, gradient = keeps_nothing(
@@ -206,14 +206,14 @@ def test_value(step, reference):
 
 @about("attn_backward")
 def test_query(recorded_heads, reference):
-    """The gradient of query is PyTorch's: a query hears from every key, through the score."""
+    """The gradient of query matches PyTorch's: a query gets some from every key, through their score."""
     gradient = recorded_heads()["query"]
     equal(gradient, reference["query.gradient"], what="the gradient of query", whose="PyTorch's")
 
 
 @about("attn_backward")
 def test_key(recorded_heads, reference):
-    """The gradient of key is PyTorch's: a key hears from every query, through the score."""
+    """The gradient of key matches PyTorch's: a key gets some from every query, through their score."""
     gradient = recorded_heads()["key"]
     equal(gradient, reference["key.gradient"], what="the gradient of key", whose="PyTorch's")
 
@@ -228,7 +228,7 @@ def test_the_first_query(recorded_heads):
 
 @about("attn_backward")
 def test_each_head_alone(step, reference):
-    """What arrives at one head stays in it: the gradients of the other heads do not change."""
+    """A gradient that arrives at one head stays there: the gradients of the other heads do not change."""
     inputs = [reference[name] for name in OF_HEADS]
     changed = [np.concatenate([part[:, :-1], -2 * part[:, -1:]], axis=1) for part in inputs]
     gradients = attn_backward(step, *map(np.concatenate, zip(inputs, changed, strict=True)))
@@ -245,14 +245,14 @@ def recorded_attention(step, attention, reference):
 
 @about("attention_backward")
 def test_names_and_shapes(recorded_attention):
-    """It returns the gradient of hidden_states, and four by name, each of the shape of its weight."""
+    """It returns the gradient of hidden_states, and four by name, each with the shape of its parameter."""
     gradient, _ = recorded_attention()
     require(bool(np.isfinite(array(gradient)).all()), "The gradient of hidden_states is not finite.", array(gradient))
 
 
 @about("attention_backward")
 def test_input(step, attention, reference):
-    """The gradient of hidden_states is what PyTorch's autograd gives."""
+    """The gradient of hidden_states matches PyTorch's."""
     grad, hidden_states, right = (reference[name] for name in ("grad", "hidden_states", "hidden_states.gradient"))
     gradient = keeps_nothing(
         lambda *given: attention_backward(step, attention, *given)[0], grad, hidden_states, right=lambda *_: right
@@ -262,7 +262,7 @@ def test_input(step, attention, reference):
 
 @about("attention_backward")
 def test_projections(recorded_attention, reference):
-    """The gradients of all four weights are what PyTorch's autograd gives: [out, in], summed over all tokens."""
+    """The gradients of all four parameters match PyTorch's: [out, in], summed over all tokens."""
     _, gradients = recorded_attention()
     for name in reversed(NAMES):
         of = f"the gradient of {name}"
@@ -271,7 +271,7 @@ def test_projections(recorded_attention, reference):
 
 @about("attention_backward")
 def test_the_bias_of_the_keys(recorded_attention):
-    """The keys' part of c_attn.bias gets none: it adds a constant to all scores of a query; softmax ignores it."""
+    """The keys' part of c_attn.bias gets no gradient: it shifts all scores of a query, which softmax ignores."""
     _, gradients = recorded_attention()
     by_query, by_key, by_value = np.abs(array(gradients["c_attn.bias"])).reshape(3, WIDTH).max(axis=-1)
     largest = max(by_query, by_value)
@@ -283,7 +283,7 @@ def test_the_bias_of_the_keys(recorded_attention):
 
 @about("attention_backward")
 def test_finite_differences(step, attention, reference, slopes):
-    """Each number of it is a slope of step 07's own forward pass: finite differences agree."""
+    """Each number in it is a slope of step 07's own forward pass: finite differences agree."""
     grad, hidden_states = (reference[name][:1] for name in ("grad", "hidden_states"))
     gradient, _ = attention_backward(step, attention, grad, hidden_states)
     coarse = 1e-3  # float32 has no digits left for less
@@ -292,7 +292,7 @@ def test_finite_differences(step, attention, reference, slopes):
 
 @about("attention_backward")
 def test_no_gradient_reaches_a_later_token(step, attention, reference):
-    """Another grad at one token changes the gradients of that token and of earlier ones, and of no later one."""
+    """Changing grad at one token changes the gradients of that token and of earlier ones, but of no later one."""
     tokens = (0, 3)
     grads, hidden_states = (
         np.repeat(reference[name][:1], 1 + len(tokens), axis=0) for name in ("grad", "hidden_states")
@@ -324,7 +324,7 @@ def test_each_head_moves_its_own_rows(step, config, reference):
 
 @about("attention_backward")
 def test_linear_in_grad(step, attention, reference):
-    """A grad three times as large gives a gradient three times as large."""
+    """Tripling grad triples the gradients."""
     grads, hidden_states = twice((reference["grad"], 3 * reference["grad"]), reference["hidden_states"])
     once, thrice = np.split(array(attention_backward(step, attention, grads, hidden_states)[0]), 2)
     equal(thrice, 3 * once, TOKENS, what="the gradient of hidden_states for 3 * grad", whose="three times the other is")
@@ -332,7 +332,7 @@ def test_linear_in_grad(step, attention, reference):
 
 @about("attention_backward")
 def test_any_batch_and_length(step, attention, reference):
-    """Other batches and lengths are right too, a single token as well."""
+    """Other batch sizes and lengths work, and so does a single token."""
     for case in ("long_", "single_"):
         grad, hidden_states = reference[f"{case}grad"], reference[f"{case}hidden_states"]
         gradient, gradients = attention_backward(step, attention, grad, hidden_states)
@@ -360,7 +360,7 @@ def test_gpt2_small_size(step, reference):
 @pytest.mark.drawn
 @about("attn_backward")
 def test_other_heads(step, answer, draw):
-    """Random sizes, queries, keys and values are right too."""
+    """Random sizes, queries, keys and values work, too."""
     shape = [draw.whole(name, low, high) for name, low, high in (("batch", 1, 3), ("head", 1, 4), ("seq", 2, 9))]
     shape.append(draw.whole("head_dim", 2, 8))
     grad, query, key, value = (draw.array(*shape) for _ in range(4))
@@ -374,7 +374,7 @@ def test_other_heads(step, answer, draw):
 @pytest.mark.drawn
 @about("attention_backward")
 def test_other_numbers(step, answer, draw):
-    """A random configuration, weights and input are right too."""
+    """A random configuration, weights and input work, too."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(GPT2MultiHeadAttention, config, weights={})))
     attention = build(GPT2MultiHeadAttention, config, weights=weights)

@@ -154,7 +154,7 @@ def loss_and_gradients(step, model, input_ids, labels):
 
 @about("mlp_backward")
 def test_mlp(step, model, reference):
-    """The gradients of its input and of its four parameters are PyTorch's, in the layout [out, in]."""
+    """The gradients of the input and of the four parameters match PyTorch's, in the layout [out, in]."""
     mlp = model.transformer.h[0].mlp
     taken, grad = reference["mlp_input"], reference["mlp_grad"]
     grad_input, gradients = backward(step.mlp_backward, grad, taken, mlp, shapes_of(mlp))
@@ -169,7 +169,7 @@ def test_mlp(step, model, reference):
 
 @about("pre_norm_residual_backward")
 def test_past_the_branch(step, model, reference):
-    """If the sublayer sends nothing back, the gradient of x is grad as it came: the residual carries it past."""
+    """If the sublayer sends back zeros, the gradient of x is grad itself, which bypasses the branch."""
 
     def nothing(sublayer, grad, taken):
         return grad * 0, {"weight": grad}
@@ -178,14 +178,14 @@ def test_past_the_branch(step, model, reference):
     kinds = ("the gradient of x", "gradients of the norm", "gradients of the sublayer")
     result = call(function, norm, "a sublayer", nothing, reference["residual_grad"], reference["residual_input"])
     grad_x, of_norm, of_sublayer = several(function, result, kinds)
-    equal(grad_x, reference["residual_grad"], what="the gradient of x", whose="grad as it came:")
+    equal(grad_x, reference["residual_grad"], what="the gradient of x", whose="grad itself:")
     named("The second value, the norm's gradients,", of_norm, ["weight", "bias"])
     named("The third value, the sublayer's gradients,", of_sublayer, ["weight"])
 
 
 @about("pre_norm_residual_backward")
 def test_the_sublayer_is_given(step, model, reference):
-    """sublayer_backward is given the sublayer, grad, and the normalized x that the sublayer took."""
+    """sublayer_backward gets the sublayer, grad, and the sublayer's input, the normalized x."""
     norm, x = model.transformer.h[1].ln_2, reference["residual_input"]
     asked = []
 
@@ -203,7 +203,7 @@ def test_the_sublayer_is_given(step, model, reference):
 
 @about("pre_norm_residual_backward")
 def test_residual(step, model, reference):
-    """Around the second half of a block, all gradients are PyTorch's: x's, the norm's and the sublayer's."""
+    """Around the second half of a block, all gradients match PyTorch's: x's, the norm's and the sublayer's."""
     block, function = model.transformer.h[1], step.pre_norm_residual_backward
     names = shapes_of(block.mlp)
 
@@ -224,7 +224,7 @@ def test_residual(step, model, reference):
 
 @about("block_backward")
 def test_block(step, model, reference):
-    """The gradients of a block's input and of its twelve parameters are PyTorch's, by name."""
+    """The gradients of a block's input and of its twelve parameters match PyTorch's, by name."""
     block = model.transformer.h[1]
     names = shapes_of(block)
     taken, grad = reference["block_input"], reference["block_grad"]
@@ -240,7 +240,7 @@ def test_block(step, model, reference):
 
 @about("head_backward")
 def test_head(step, model, reference):
-    """The gradients of the last block's output, of ln_f, and of the head's use of wte are PyTorch's."""
+    """The gradients of the last block's output, of ln_f, and of the head's use of wte match PyTorch's."""
     transformer = model.transformer
     grad, taken = reference["logits_gradient"], reference["states"][-1]
     names = ("ln_f.bias", "ln_f.weight", "wte.weight")
@@ -258,7 +258,7 @@ def test_head(step, model, reference):
 
 @about("blocks_backward")
 def test_names_of_twelve_blocks(step, model, reference):
-    """Of twelve blocks, as many as GPT-2 small has, every one has its own names: h.0 to h.11."""
+    """With twelve blocks, as in GPT-2 small, each one's names are its own: h.0 to h.11."""
     block, count = model.transformer.h[0], 12
     config = replace(model.transformer.config, n_layer=count)
     transformer = SimpleNamespace(h=[block] * count, config=config)  # nothing is computed: only the names are read
@@ -269,7 +269,7 @@ def test_names_of_twelve_blocks(step, model, reference):
 
 @about("blocks_backward")
 def test_blocks(step, model, reference):
-    """Through two blocks, the gradient of the first one's input and of all 24 parameters by name are PyTorch's."""
+    """Through two blocks, the gradients of the first one's input and of all 24 parameters match PyTorch's, by name."""
     names = [name for name in shapes_of(model.transformer) if name.startswith("h.")]
     middle = reference["stack_middle"]
     states = tuple(tensor(state) for state in (reference["stack_input"], middle, middle + 1))
@@ -283,13 +283,13 @@ def test_blocks(step, model, reference):
 
 @about("gpt2_loss_and_gradients")
 def test_loss(recorded_batch, reference):
-    """The loss is Hugging Face's, of a batch in which some labels are ignored."""
+    """The loss matches Hugging Face's on a batch in which some labels are ignored."""
     equal(recorded_batch()[0], reference["loss"], what="the loss")
 
 
 @about("gpt2_loss_and_gradients")
 def test_gradients(recorded_batch, reference):
-    """All 28 gradients are PyTorch's, by the names of a checkpoint; they are compared from the loss backward."""
+    """All 28 gradients match PyTorch's, under a checkpoint's names; they are compared from the loss backward."""
     _, gradients = recorded_batch()
     for name, gradient in gradients.items():
         with comparing(name, reference[f"model/{name}/gradient"]) as how:
@@ -307,7 +307,7 @@ def test_tied(recorded_batch, reference):
 
 @about("gpt2_loss_and_gradients")
 def test_directions(recorded_batch, reference):
-    """Move all weights a little, in three directions: the loss changes as fast as the gradients say."""
+    """If all weights move a little, in three directions, the loss changes as fast as the gradients say."""
     _, gradients = recorded_batch()
     arrays = {name: np.from_dlpack(gradient).astype(np.float64) for name, gradient in gradients.items()}
     shapes = {name: reference.weights[name].shape for name in arrays}
@@ -341,7 +341,7 @@ def test_what_is_ignored(step, without_blocks, reference):
 @pytest.mark.drawn
 @about("mlp_backward")
 def test_other_widths(step, draw):
-    """A random width, weights and inputs are right too."""
+    """A random width, weights and inputs work, too."""
     config = GPT2Config(**draw.settings())
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 1, 8), config.n_embd
     shapes = shapes_of(build(GPT2MLP, config, weights={}))
@@ -360,7 +360,7 @@ def test_other_widths(step, draw):
 @pytest.mark.drawn
 @about("gpt2_loss_and_gradients")
 def test_other_numbers(step, draw):
-    """A random configuration with one block, weights, token ids and labels are right too."""
+    """A random configuration with one block, weights, token ids and labels work, too."""
     # Of two channels, a norm makes nearly 1 and -1 whatever they are: what is left of a gradient is rounding.
     config = replace(GPT2Config(**draw.settings(least_width=4)), n_layer=1)
     draw.drawn["n_layer"] = config.n_layer

@@ -120,7 +120,7 @@ def test_blocks_of_8_bits(step, reference):
 
 @about("quantize_q8_0")
 def test_halves_of_8_bits(step):
-    """A number halfway between two quants, as some float16 weights are, goes away from 0: -2.5 to -3, 2.5 to 3."""
+    """A number halfway between two quants, as some float16 weights are, rounds away from 0: -2.5 to -3, 2.5 to 3."""
     become(halfway(127), step, "Q8_0", "numbers halfway between two quants")
 
 
@@ -165,7 +165,7 @@ def test_blocks_of_4_bits(step, reference):
 
 @about("quantize_q4_0")
 def test_halves_of_4_bits(step):
-    """A number halfway between two quants, as some float16 weights are, goes up: -2.5 to -2, 2.5 to 3, 7.5 to 7."""
+    """A number halfway between two quants, as some float16 weights are, rounds up: -2.5 to -2, 2.5 to 3, 7.5 to 7."""
     become(halfway(-8), step, "Q4_0", "numbers halfway between two quants")
 
 
@@ -190,7 +190,7 @@ def test_saved_weights_in_4_bits(step):
 
 @about("dequantize_q4_0")
 def test_numbers_of_4_bits(step):
-    """Each half of a byte, less 8, is multiplied by the scale of its block, the low halves first, in float32."""
+    """Each half of a byte, minus 8, is multiplied by the scale of its block, the low halves first, in float32."""
     stand_for(step, "Q4_0")
 
 
@@ -214,7 +214,7 @@ def stand_for(step, format):
 
 @about("forward")
 def test_product(step):
-    """It is x times the transposed numbers, plus the bias, for inputs of any rank; the padding is left out."""
+    """It is x times the transposed weights, plus the bias, for inputs of any rank; the padding is left out."""
     blocks = in_blocks(step, WEIGHT, "Q4_0")
     layer = step.QuantizedLinear(blocks, tensor(BIAS))
     weight = numbers_in(blocks, "Q4_0")
@@ -249,13 +249,13 @@ def logits_match(step, config, weights, reference, format):
 
 @about("dequantize_q8_0")
 def test_logits_of_8_bits(step, config, weights, reference):
-    """In a model, the logits are Hugging Face's with the weights rounded to 8 bits."""
+    """In a model, the logits match Hugging Face's with the weights rounded to 8 bits."""
     logits_match(step, config, weights, reference, "Q8_0")
 
 
 @about("forward")
 def test_logits_of_4_bits(step, config, weights, reference):
-    """In a model, the logits are Hugging Face's with the weights rounded to 4 bits."""
+    """In a model, the logits match Hugging Face's with the weights rounded to 4 bits."""
     logits_match(step, config, weights, reference, "Q4_0")
 
 
@@ -286,7 +286,7 @@ def test_other_products(step, draw):
 @pytest.mark.compiled
 @about("forward")
 def test_compiled(step):
-    """MAX compiles the product for any sequences and tokens, on the CPU; it also rounds the inputs, to 8 bits."""
+    """On the CPU, MAX compiles the product for any batch and length; it also rounds the inputs, to 8 bits."""
     blocks = in_blocks(step, WEIGHT, "Q4_0")
     graph = compiled(step.QuantizedLinear(blocks, tensor(BIAS)), ["batch", "seq", 96], device="cpu")  # no GPU has it
     multiplied(graph(NARROW), NARROW, blocks, BIAS, "the output", ROUGHLY)

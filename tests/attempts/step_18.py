@@ -17,7 +17,7 @@ INPUT = "grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_q
 RETURN = 'return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})'
 
 MISTAKES = {
-    "The row's sum is missing: a weight that grows takes from the others. Subtract the sum of weights * grad.": {
+    "The row's sum is missing: a weight grows only at the others' expense. Subtract the sum of weights * grad.": {
         SOFTMAX: "return weights * grad"
     },
     "The sum runs over the queries; it must run over the keys, the last axis.": {
@@ -36,7 +36,7 @@ MISTAKES = {
     "The sum is of weights * weights; it must be of weights * grad.": {
         SOFTMAX: SOFTMAX.replace("F.sum(weights * grad", "F.sum(weights * weights")
     },
-    "The difference is not multiplied by the weights, so that hidden scores get a gradient too.": {
+    "The difference is not multiplied by the weights, so hidden scores get a gradient, too.": {
         SOFTMAX: "return grad - F.sum(weights * grad, axis=-1)"
     },
     "Only grad is multiplied by the weights; the row's sum must be too: weights * (grad - sum).": {
@@ -57,15 +57,15 @@ MISTAKES = {
     "The gradient of value leaves the weights out: every query sends its grad times its weight.": {
         BY_VALUE: "grad_value = (weights > 0).cast(grad.dtype).T @ grad"
     },
-    "The scale is missing in the backward pass: the scores were divided by the square root of head_dim, so is their "
-    "gradient.": {SCALED_BACK: f"grad_scores = {BY_SCORES}"},
+    "The scale is missing in the backward pass: the scores were divided by the square root of head_dim; divide "
+    "their gradient, too.": {SCALED_BACK: f"grad_scores = {BY_SCORES}"},
     "The scale is missing for query: it belongs to the scores, so query and key both have it.": {
         BY_QUERY: f"{BY_QUERY} * {ROOT}"
     },
     "The scale is missing for key: it belongs to the scores, so query and key both have it.": {
         BY_KEY: f"{BY_KEY} * {ROOT}"
     },
-    "The scale is there twice: dividing by the square root of head_dim is enough for query and key.": {
+    "The scale is applied twice: dividing the scores' gradient by the square root of head_dim is enough.": {
         SCALED_BACK: SCALED_BACK.replace(ROOT, "head_dim")
     },
     "The gradient of the scores is multiplied by the square root of head_dim; divide by it, as in the forward pass.": {
@@ -114,13 +114,13 @@ MISTAKES = {
     "The gradient of query comes last; the order is query, key, value.": {
         ALL_THREE: "return grad_key, grad_value, grad_query"
     },
-    "The backward pass skips c_proj: the heads get the gradient of what c_proj took.": {
+    "The backward pass skips c_proj: the heads need the gradient of c_proj's input.": {
         GRADS: GRADS.replace("grad_attn_output", "grad")
     },
-    "The gradient of c_proj is made with hidden_states; c_proj took the merged heads.": {
+    "The gradient of c_proj is made with hidden_states; its input was the merged heads.": {
         MERGED: MERGED.replace("grad, attn_output", "grad, hidden_states")
     },
-    "The gradient of c_proj is made with heads that are not merged; it took the merged ones.": {
+    "The gradient of c_proj is made with unmerged heads; its input was the merged ones.": {
         MERGED: MERGED.replace("grad, attn_output", "grad, (weights @ value).reshape(attn_output.shape)")
     },
     "projection_backward is given the input of c_proj first; grad comes first.": {
@@ -132,7 +132,7 @@ MISTAKES = {
     "attn_backward is given grad after value; it comes first.": {
         GRADS: "grads = attn_backward(query, key, value, attention._split_heads(grad_attn_output), weights)"
     },
-    "attn_backward is given grad as it came; split it into heads first.": {
+    "attn_backward is given grad unsplit; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output")
     },
     "The gradients of the heads are merged without being transposed back: _merge_heads does both.": {
@@ -153,29 +153,29 @@ MISTAKES = {
     "The parts are joined in the order key, value, query; c_attn makes query, key, value.": {
         PARTS: PARTS.replace("in grads", "in (grads[1], grads[2], grads[0])")
     },
-    "The parts are added, or joined along the tokens; join them side by side, along the last axis: axis=-1.": {
+    "The parts are joined along another axis; join them side by side, along the last: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
-    "The heads are joined before they are merged, so that the channels of query, key and value alternate.": {
+    "The heads are joined before they are merged, so the channels of query, key and value alternate.": {
         PARTS: "grad_qkv = F.concat(list(grads), axis=-1).transpose(-3, -2)\n"
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
-    "The gradient of c_attn is made with the merged heads; c_attn took hidden_states.": {
+    "The gradient of c_attn is made with the merged heads; its input was hidden_states.": {
         INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, attn_output")
     },
     "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
         RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grads[0]),")
     },
-    "The gradient of the residual connection is added; that is for the block to do, in step 19.": {
+    "The gradient of the residual connection is added; the block does that, in step 19.": {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
     },
     "The weights' gradients are transposed; they must be [out, in], like the weights.": {
         RETURN: 'for part in (c_attn_grads, c_proj_grads):\n        part["weight"] = part["weight"].T\n    ' + RETURN
     },
-    "The gradient of c_attn.bias is summed over the batch only; every token has used it, so sum over all tokens.": {
+    "The gradient of c_attn.bias is summed over the batch only; every token used it, so sum over all tokens.": {
         RETURN: 'c_attn_grads["bias"] = F.sum(grad_qkv, axis=0)\n    ' + RETURN
     },
-    "The gradients are divided by the batch size; they add up, and the loss has divided already.": {
+    "The gradients are divided by the batch size; add them up, since the loss has already divided.": {
         MERGED: MERGED + "\n    c_proj_grads = {name: g / int(grad.shape[0]) for name, g in c_proj_grads.items()}",
         INPUT: INPUT + "\n    c_attn_grads = {name: g / int(grad.shape[0]) for name, g in c_attn_grads.items()}",
     },

@@ -33,7 +33,7 @@ MISTAKES = {
         MLP_GELU: "grad_wide = gelu_backward(grad_activated, activated)"
     },
     "The backward pass skips GELU.": {MLP_GELU: "grad_wide = grad_activated"},
-    "c_proj is given what GELU took; it took what GELU returned: activated.": {
+    "c_proj is given GELU's input; its own input was GELU's output: activated.": {
         MLP_PROJ: MLP_PROJ.replace("grad, activated", "grad, wide")
     },
     "The names c_fc and c_proj are swapped.": {
@@ -42,44 +42,44 @@ MISTAKES = {
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
         MLP_RETURN: "return grad_input, c_fc_grads | c_proj_grads"
     },
-    "The residual is forgotten: what it carried past is missing from the gradient of x.": {
+    "The residual is forgotten: the gradient that bypasses the branch is missing from that of x.": {
         RESIDUAL: "return grad_branch, norm_grads, sublayer_grads"
     },
     "The branch is forgotten: the gradient of x is that of the residual alone.": {
         RESIDUAL: "return grad, norm_grads, sublayer_grads"
     },
-    "The residual carries past the sublayer alone; it also goes past the norm.": {
+    "The residual bypasses only the sublayer; it must bypass the norm, too.": {
         NORM: "grad_branch, norm_grads = norm_backward(norm, grad + grad_normed, x)",
         RESIDUAL: "return grad_branch, norm_grads, sublayer_grads",
     },
     "The backward pass skips the norm: the sublayer's gradient is that of its input, which is norm(x).": {
         NORM: "_, norm_grads = norm_backward(norm, grad_normed, x)\n    grad_branch = grad_normed"
     },
-    "The sublayer is given x; it took the normalized x.": {
+    "The sublayer is given x; its input was the normalized x.": {
         SUBLAYER: "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, x)"
     },
     "x is normalized twice for the sublayer.": {
         SUBLAYER: "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, norm(normed))"
     },
-    "The norm is given the normalized x; it took x.": {
+    "The norm is given the normalized x; its input was x.": {
         NORM: "grad_branch, norm_grads = norm_backward(norm, grad_normed, normed)"
     },
-    "The norm is given the gradient of the sum; it gets the gradient that comes out of the sublayer.": {
+    "The norm is given the gradient of the sum; give it the gradient that comes out of the sublayer.": {
         NORM: "grad_branch, norm_grads = norm_backward(norm, grad, x)"
     },
-    "The branch's gradient is subtracted; both ways add up.": {
+    "The branch's gradient is subtracted; the two paths add up.": {
         RESIDUAL: "return grad - grad_branch, norm_grads, sublayer_grads"
     },
     "The gradients of the norm and of the sublayer are swapped; the norm's come first.": {
         RESIDUAL: "return grad + grad_branch, sublayer_grads, norm_grads"
     },
-    "The half with mlp is given the block's input; it took middle.": {
+    "The half with mlp is given the block's input; its input was middle.": {
         SECOND: SECOND.replace("middle", "hidden_states")
     },
-    "The half with attention is given middle; it took the block's input.": {
+    "The half with attention is given middle; its input was the block's input.": {
         FIRST: FIRST.replace("hidden_states", "middle")
     },
-    "The half with attention gets the gradient that came into the block; it gets what the half with mlp gives back.": {
+    "The half with attention gets the gradient that came into the block; give it the one from the half with mlp.": {
         SECOND: SECOND.replace("grad, ln_2_grads", "_, ln_2_grads")
     },
     "The halves come in forward order; the one with mlp ran last, so it comes first.": {
@@ -95,13 +95,13 @@ MISTAKES = {
         NAMES: "ln_1_grads | attn_grads | ln_2_grads | mlp_grads"
     },
     "The gradients of the norms are left out.": {NAMES: 'with_prefix({"attn": attn_grads, "mlp": mlp_grads})'},
-    "The head is given what went into ln_f; it took what ln_f returned: final.": {
+    "The head is given ln_f's input; its own input was ln_f's output: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
     },
     "The backward pass skips ln_f.": {
         FINAL: "_, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
     },
-    "ln_f is given what it returned; it took what the last block returned.": {
+    "ln_f is given its output; its input was the last block's output.": {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
     "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": grad_wte}'},
@@ -112,13 +112,13 @@ MISTAKES = {
     "The blocks come in forward order; the last one ran last, so it comes first.": {
         BACK: "for layer in range(len(transformer.h)):"
     },
-    "The states are off by one: each block is given what it returned, and needs what it took.": {
+    "The states are off by one: each block is given its output, and needs its input.": {
         BLOCK: BLOCK.replace("states[layer]", "states[layer + 1]")
     },
-    "All blocks are given the first state; each needs the one that it took itself.": {
+    "All blocks are given the first state; each needs its own input.": {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
-    "Every block gets the gradient that came in; each gets what the block after it gives back.": {
+    "Every block gets the gradient that came in; each must get the one from the block after it.": {
         BLOCK: BLOCK.replace("grad, block_grads", "grad_input, block_grads"),
         BLOCKS: BLOCKS.replace("grad,", "grad_input,"),
     },
@@ -140,7 +140,7 @@ MISTAKES = {
         BACK: f"states.pop()\n    {BACK}",
         BLOCK: BLOCK.replace("states[layer]", "states.pop()"),
     },
-    "Of the block's number only the last digit is in the names, so block 10 hides block 0: h.10, h.11.": {
+    "The names have only the last digit of a block's number, so block 10 hides block 0: h.10, h.11.": {
         BLOCK: BLOCK.replace("block_grads[layer]", "block_grads[layer % 10]")
     },
     "The gradient of wte is the head's alone; add the embeddings'.": {TIED: 'grad_wte = head_grads["wte.weight"]'},
@@ -151,25 +151,25 @@ MISTAKES = {
     "There is a gradient of lm_head.weight, which is the same matrix as wte: add it to wte's gradient instead.": {
         RETURN: RETURN + ' | {"lm_head.weight": head_grads["wte.weight"]}'
     },
-    "The names lack transformer in front, which a checkpoint has.": {
+    "The names lack the prefix transformer, which a checkpoint has.": {
         RETURN: "return cross_entropy(logits, labels), grads"
     },
-    "The embeddings get the gradient that went into the blocks; they get the one that blocks_backward gives back.": {
+    "The embeddings get the gradient that went into the blocks; give them the one that comes out.": {
         THROUGH: THROUGH.replace("grad, block_grads", "_, block_grads")
     },
-    "The gradients are those of guessing each token itself: cross_entropy_backward shifts the labels, so leave them.": {
+    "The gradients are those of guessing the token itself: leave shifting to cross_entropy_backward.": {
         LOSS: LOSS.replace("labels)", "F.concat([labels[:, :1], labels[:, :-1]], axis=1))")
     },
     "The labels are shifted twice: cross_entropy and cross_entropy_backward do it.": {
         LOSS: "labels = F.pad(labels, [0, 0, 0, 1], value=-100)[:, 1:]\n    " + LOSS
     },
-    "The head is given the first state; it took the last one.": {
+    "The head is given the first state; its input was the last one.": {
         "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[0])"
     },
     "The gradient and the loss are those of the input ids; they must be those of the labels.": {
         LOSS: "labels = input_ids\n    " + LOSS
     },
-    "The gradients are negative; a step goes against them, so they stay as they are.": {
+    "The gradients are negated; going against them is the optimizer's job.": {
         LOSS: LOSS.replace("cross_entropy_backward(", "-cross_entropy_backward(")
     },
     "The logits are returned; the loss comes first.": {

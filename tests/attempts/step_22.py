@@ -13,10 +13,10 @@ PRODUCT = "product = F.qmatmul(QuantizationEncoding.Q4_0, None, x, self.weight)"
 BIASED = "return product[..., : self.out_dim] + self.bias"
 
 MISTAKES = {
-    "The scale of Q8_0 is the largest number over 127; take the largest magnitude, since -9 counts more than 5.": {
+    "The scale of Q8_0 is the largest number over 127; take the largest magnitude: -9 counts more than 5.": {
         SCALE_8: SCALE_8.replace("np.abs(weights)", "weights")
     },
-    "The smallest magnitude makes the scale; take the largest.": {SCALE_8: SCALE_8.replace("max", "min")},
+    "The smallest magnitude sets the scale; take the largest.": {SCALE_8: SCALE_8.replace("max", "min")},
     "Each row has one scale; each block must have its own.": {
         SCALE_8: f"{SCALE_8}\n    scales = np.broadcast_to(scales.max(axis=0), scales.shape)"
     },
@@ -28,10 +28,10 @@ MISTAKES = {
         SCALE_8: SCALE_8.replace("127", "255"),
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
-    "A number halfway between two quants goes to the even one in Q8_0; llama.cpp rounds it away from 0.": {
+    "A number halfway between two quants rounds to even in Q8_0; llama.cpp rounds it away from 0.": {
         ROUNDED_8: ROUNDED_8.replace("roundf", "np.rint")
     },
-    "A number halfway between two quants goes up in Q8_0; llama.cpp rounds it away from 0, so -2.5 becomes -3.": {
+    "A number halfway between two quants rounds up in Q8_0; llama.cpp rounds it away from 0: -2.5 becomes -3.": {
         ROUNDED_8: "quants = np.floor(weights * inverse(scales) + 0.5)"
     },
     "Each number of Q8_0 is divided by the scale; multiply by inverse(scales), or some quants are not llama.cpp's.": {
@@ -45,31 +45,31 @@ MISTAKES = {
         ROUNDED_8: "quants = roundf(weights * (1 / scales))"
     },
     "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "quants = roundf(weights * scales)"},
-    "The quants of Q8_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
+    "The quants of Q8_0 are computed from rounded scales; llama.cpp computes them from the float32 ones.": {
         ROUNDED_8: "quants = roundf(weights * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
     },
-    "Q8_0 is cut off toward 0; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
+    "Q8_0 is truncated toward 0; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
     "Q8_0 is rounded down; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
     "128 is added to the quants of Q8_0, which are kept as int8.": {
         ROUNDED_8: ROUNDED_8.replace("= ", "= (128 + ") + ").astype(np.uint8).view(np.int8)"
     },
-    "A scale of Q8_0 below the smallest normal float16 is made 0, and its quants with it; float16 has numbers there.": {
+    "A scale of Q8_0 below the smallest normal float16 becomes 0, as do its quants; float16 has numbers there.": {
         SCALE_8: f"{SCALE_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)"
     },
     "A scale of Q8_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
         f"{ROUNDED_8}  #": f"{ROUNDED_8}\n    scales = np.where(scales < np.finfo(np.float16).tiny, 0, scales)  #"
     },
-    "The scales of Q8_0 are kept from the first call with numbers of this shape; compute them at every call.": {
+    "The scales of Q8_0 are kept from the first call with this shape; compute them in every call.": {
         SCALE_8: "kept = globals().setdefault('kept', {})\n"
         f"    scales = kept.setdefault(weights.shape, {SCALE_8.removeprefix('scales = ')})"
     },
-    "The scales of Q8_0 are float16 before the quants are counted in them; leave them float32, and let blocks round.": {
+    "The scales of Q8_0 are float16 before the quants are computed; leave them float32, and let blocks round.": {
         SCALE_8: f"{SCALE_8}\n    scales = scales.astype(np.float16)"
     },
-    "Q8_0 divides by a scale that may be 0, and takes halves to the even number: roundf(weights * inverse(scales)).": {
+    "Q8_0 divides by a scale that may be 0, and rounds halves to even: roundf(weights * inverse(scales)).": {
         ROUNDED_8: "quants = np.round(weights / scales)"
     },
-    "Q8_0 divides by the scale and takes halves to the even number: roundf(weights * inverse(scales)).": {
+    "Q8_0 divides by the scale and rounds halves to even: roundf(weights * inverse(scales)).": {
         ROUNDED_8: "quants = np.round(weights / np.where(scales == 0, 1, scales))"
     },
     'The blocks of Q8_0 have no scale: set blocks["scale"].': {'blocks["scale"] = scales  #': "#"},
@@ -85,34 +85,34 @@ MISTAKES = {
     "The quants of Q8_0 are divided by the scale; multiply.": {
         READ_8: 'return blocks["quants"] / blocks["scale"].astype(np.float32)'
     },
-    "The largest number makes the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
+    "The largest number sets the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
         INDEX: "index = weights.argmax(axis=-1, keepdims=True)"
     },
-    "The smallest number makes the scale of Q4_0; take that of the largest magnitude.": {
+    "The smallest number sets the scale of Q4_0; take that of the largest magnitude.": {
         INDEX: "index = weights.argmin(axis=-1, keepdims=True)"
     },
-    "If a number and its negative are largest, the positive one makes Q4_0's scale; the first of the two must.": {
+    "If a number and its negative are largest, the positive one sets Q4_0's scale; the first of the two must.": {
         SCALE_4: "high, low = weights.max(axis=-1, keepdims=True), weights.min(axis=-1, keepdims=True)\n"
         "    scales = np.where(high >= -low, high, low) / -8"
     },
     "The scale of Q4_0 has lost its sign: the number itself is divided by -8.": {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 8"
     },
-    "The sign of Q4_0's scale is the other one: divide by -8, so that the largest number is quant -8.": {
+    "The sign of Q4_0's scale is wrong: divide by -8, so that the largest number is quant -8.": {
         SCALE_4: SCALE_4.replace("-8", "8")
     },
     "Q4_0 is divided by 7; there is one quant more below 0, and the largest number is quant -8.": {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 7"
     },
     "Q4_0 is divided by -7; the largest number is quant -8.": {SCALE_4: SCALE_4.replace("-8", "-7")},
-    "A number halfway between two quants goes to the even one in Q4_0; llama.cpp rounds it up.": {
+    "A number halfway between two quants rounds to even in Q4_0; llama.cpp rounds it up.": {
         ROUNDED_4: "quants = (np.rint(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "A number halfway between two quants goes away from 0 in Q4_0; llama.cpp rounds it up, so -2.5 becomes -2.": {
+    "A number halfway between two quants rounds away from 0 in Q4_0; llama.cpp rounds it up: -2.5 becomes -2.": {
         ROUNDED_4: "quotients = weights * inverse(scales)\n"
         "    quants = (np.trunc(quotients + np.copysign(0.5, quotients)) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "roundf takes halves away from 0, and Q4_0's go up: add 8.5, then np.floor.": {
+    "roundf rounds halves away from 0, and Q4_0 rounds them up: add 8.5, then np.floor.": {
         ROUNDED_4: "quants = (roundf(weights * inverse(scales)) + 8).clip(0, 15).astype(np.uint8)"
     },
     "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some quants are not llama.cpp's.": {
@@ -124,17 +124,17 @@ MISTAKES = {
     "A block of zeros is divided by its scale, 0, in Q4_0: use inverse.": {
         ROUNDED_4: ROUNDED_4.replace("inverse(scales)", "(1 / scales)")
     },
-    "The quants of Q4_0 are counted in scales that are rounded already; llama.cpp counts in those of float32.": {
+    "The quants of Q4_0 are computed from rounded scales; llama.cpp computes them from the float32 ones.": {
         ROUNDED_4: ROUNDED_4.replace("scales)", "scales.astype(np.float16).astype(np.float32))")
     },
     "Q4_0 is rounded down; round to the nearest quant: add 8.5 before np.floor.": {
         ROUNDED_4: ROUNDED_4.replace("8.5", "8")
     },
-    "Nothing keeps Q4_0 at 15, and a quant of 16 spills into the other half of its byte: clip.": {
+    "Nothing limits Q4_0 to 15, and a quant of 16 spills into the other half of its byte: clip.": {
         ROUNDED_4: ROUNDED_4.replace(".clip(0, 15)", "")
     },
     "Q4_0 loses its lowest quant: it goes from 0 to 15.": {ROUNDED_4: ROUNDED_4.replace("(0, 15)", "(1, 15)")},
-    "Q4_0 has the ends of its quants, -8 and 7, after 8 is added: they are 0 and 15 then.": {
+    "Q4_0 is clipped to -8 and 7 after 8 is added: the limits are 0 and 15 then.": {
         ROUNDED_4: ROUNDED_4.replace("(0, 15)", "(-8, 7)")
     },
     "7 is added to the quants of Q4_0; -8 must become 0.": {ROUNDED_4: ROUNDED_4.replace("8.5", "7.5")},
@@ -144,32 +144,32 @@ MISTAKES = {
     "The halves are swapped: the first 16 are low, the last 16 high.": {
         PACKED: 'blocks["packed"] = quants[..., half:] | quants[..., :half] << 4'
     },
-    "A byte has two neighbors; it must have number 0 and number 16, 1 and 17, and so on.": {
+    "A byte holds two neighbors; it must hold numbers 0 and 16, 1 and 17, and so on.": {
         PACKED: 'blocks["packed"] = quants[..., ::2] | quants[..., 1::2] << 4'
     },
-    "The second half is not shifted, so it falls on the first: << 4.": {PACKED: PACKED.replace(" << 4", "")},
+    "The second half is not shifted, so it lands on the first: << 4.": {PACKED: PACKED.replace(" << 4", "")},
     "The second half is shifted by 8, out of the byte; half a byte has 4 bits.": {
         PACKED: PACKED.replace("<< 4", "<< 8")
     },
-    "The sum is shifted, not the second half alone: << comes before |, but after +.": {
+    "The sum is shifted, not just the second half: << binds tighter than |, but not than +.": {
         PACKED: 'blocks["packed"] = quants[..., :half] + quants[..., half:] << 4'
     },
-    "The halves are joined by &, which keeps what both have; | keeps both.": {PACKED: PACKED.replace("|", "&")},
+    "The halves are joined by &, which keeps common bits only; | keeps all.": {PACKED: PACKED.replace("|", "&")},
     "The quants of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["packed"] = quants'},
-    "A scale of Q4_0 below the smallest normal float16 is made 0, and its quants with it; float16 has numbers there.": {
+    "A scale of Q4_0 below the smallest normal float16 becomes 0, as do its quants; float16 has numbers there.": {
         SCALE_4: f"{SCALE_4}\n    scales = np.where(np.abs(scales) < np.finfo(np.float16).tiny, 0, scales)"
     },
     "A scale of Q4_0 below the smallest normal float16 is stored as 0; float16 has numbers there.": {
         f"{ROUNDED_4}  #": f"{ROUNDED_4}\n    scales = np.where(np.abs(scales) < 2.0**-14, 0, scales)  #"
     },
-    "The scales of Q4_0 are float16 before the quants are counted in them; leave them float32, and let blocks round.": {
+    "The scales of Q4_0 are float16 before the quants are computed; leave them float32, and let blocks round.": {
         SCALE_4: f"{SCALE_4}\n    scales = scales.astype(np.float16)"
     },
-    "Q4_0 takes halves to the even number, and llama.cpp up: multiply by inverse(scales), add 8.5, then np.floor.": {
+    "Q4_0 rounds halves to even, and llama.cpp up: multiply by inverse(scales), add 8.5, then np.floor.": {
         ROUNDED_4: "quants = np.round(weights * inverse(scales) + 8).clip(0, 15).astype(np.uint8)"
     },
-    "Q4_0 divides by a scale that may be 0, and takes halves to the even number: multiply by inverse(scales), add 8.5, "
-    "then np.floor.": {ROUNDED_4: "quants = (np.round(weights / scales).clip(-8, 7) + 8).astype(np.uint8)"},
+    "Q4_0 divides by a scale that may be 0, and rounds halves to even: multiply by inverse(scales), add 8.5, then "
+    "np.floor.": {ROUNDED_4: "quants = (np.round(weights / scales).clip(-8, 7) + 8).astype(np.uint8)"},
     "The scale of a block of zeros is 0.0 in Q4_0; llama.cpp divides 0 by -8, which is -0.0, and their bytes differ.": {
         SCALE_4: f"{SCALE_4} + 0.0"
     },
@@ -185,7 +185,7 @@ MISTAKES = {
     },
     "The low half still has the high one above it: & 15.": {UNPACKED: UNPACKED.replace(" & 15", "")},
     "The high half is not shifted down: >> 4.": {UNPACKED: UNPACKED.replace(">> 4", "& 240")},
-    "The low half is cut to three bits; 15 has four: & 15.": {UNPACKED: UNPACKED.replace("15", "7")},
+    "The low half is cut to three bits; it has four: & 15.": {UNPACKED: UNPACKED.replace("15", "7")},
     "The halves are joined along the first axis; join along the last.": {
         UNPACKED: UNPACKED.replace("axis=-1", "axis=0")
     },
