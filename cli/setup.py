@@ -113,7 +113,7 @@ def succeeds(command: Command, lock: int) -> bool:
 
 
 @contextlib.contextmanager
-def alone() -> Iterator[int]:
+def locked() -> Iterator[int]:
     """While this is open, no other process sets up ``.venv``; yield the lock, which ends with those who hold it."""
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("a") as lock:
@@ -196,7 +196,7 @@ def install(environment: str) -> None:
     """
     if environment == "default" or is_installed(environment):
         return
-    with alone() as lock:
+    with locked() as lock:
         if is_installed(environment):  # by the process that this one has waited for
             return
         say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
@@ -213,7 +213,7 @@ def set_up() -> None:
 
     if why := why_not_here():
         raise UserError(why)
-    with alone() as lock:
+    with locked() as lock:
         why = fault()
         if is_installed(LEARN) and not why:  # by the process that this one has waited for
             return
