@@ -4,7 +4,7 @@ A command takes what was typed, prints lines, and returns an exit status. ``main
 by name: ``companions`` has those beside the check, ``finished`` those that run the finished model, all made of
 ``parts``. What they call is in modules of its own: hint, status, reset, compare, hunt, doctor and warm, ``watch`` (of
 ``keyboard``, ``saves`` and ``editor``), ``grading`` and ``page`` (the book with its editor), which share ``checking``
-(checks in threads) and ``processes``.
+(checks in threads) and ``programs``.
 Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the lines of pixi.toml. Only maintainers' tools import it;
 it imports ``play`` and ``checker``.
 """

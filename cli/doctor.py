@@ -18,7 +18,7 @@ from functools import cache
 from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_usable
 from checker.course.machine import why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
-from cli.processes import Ended, last_line, run_module
+from cli.programs import Ended, last_line, run_module
 from cli.setup import ROOM_GB
 
 NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}

@@ -28,7 +28,7 @@ from checker.session.printer import STYLES, Printer
 from checker.session.records import Record
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
-from cli.processes import last_line, run_module
+from cli.programs import last_line, run_module
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 3  # of the object, which grades.schema.json describes

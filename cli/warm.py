@@ -25,7 +25,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from checker.course.steps import ROOT, SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
-from cli.processes import last_line, run_module
+from cli.programs import last_line, run_module
 from play.serving.options import check_version
 from play.smollm2 import SMOLLM2, cached_file
 
