@@ -72,7 +72,7 @@ class Check(threading.Thread):
     Args:
         session: the check, which this opens.
         ready: its child, and then the next one's.
-        hear: called in the thread, with this check and what it has come to.
+        report: called in the thread, with this check and what it has come to.
         compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
@@ -80,11 +80,11 @@ class Check(threading.Thread):
         self,
         session: Session,
         ready: ReadyChild,
-        hear: Callable[[Check, Came], None],
+        report: Callable[[Check, Came], None],
         compiling: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
-        self.session, self.ready, self.hear = session, ready, hear
+        self.session, self.ready, self.report = session, ready, report
         self.limits = limits_of(compiling=compiling)
         self.was_ended = threading.Event()
         self.has_gone_on = False
@@ -109,7 +109,7 @@ class Check(threading.Thread):
             came = Came.BROKEN
         if self.was_ended.is_set():
             came = Came.ENDED
-        self.hear(self, came)
+        self.report(self, came)
         if came is not Came.ENDED and not self.has_gone_on:
             self.ready.start_spare(self.session.step)
 
@@ -121,7 +121,7 @@ class Check(threading.Thread):
             self.has_gone_on = True
             assert self.child
             self.child.lower_priority()
-            self.hear(self, Came.GOES_ON)
+            self.report(self, Came.GOES_ON)
 
     def _events(self) -> Iterator[Event]:
         """Yield what the child says, until somebody ends it; a pass was kept when it was heard."""

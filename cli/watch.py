@@ -82,7 +82,7 @@ class Heard:
     came: Came
 
 
-Event = Saved | Key | Heard
+Input = Saved | Key | Heard
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ Mode = Watching | Offering
 
 
 class Watch:
-    """Checks the file of one step after another, and does what keys ask for: takes one event after another.
+    """Checks the file of one step after another, and does what keys ask for: handles one input after another.
 
     Args:
         step: the first step.
@@ -112,7 +112,7 @@ class Watch:
     def __init__(self, step: Step, ready: ReadyChild, read_keys: Callable[[], str] | None) -> None:
         self.step, self.ready, self.read_keys = step, ready, read_keys
         self.mode: Mode = Watching()
-        self.events = queue.SimpleQueue[Event]()
+        self.inputs = queue.SimpleQueue[Input]()
         self.saves = Saves({step: step.learner_file for step in all_steps()})
         self.printer = Printer()
         self.running: Check | None = None  # the check whose verdict is awaited
@@ -124,27 +124,27 @@ class Watch:
         """Check at every save until the learner quits; return the exit status."""
         self.check()
         while not self.is_over:
-            self.take(self.next_event())
+            self.handle(self.next_input())
         return 0
 
-    def next_event(self) -> Event:
-        """Wait for an event: checks tell theirs, and while they tell none, this looks at the keys and the files."""
+    def next_input(self) -> Input:
+        """Wait for an input: checks tell theirs, and while they tell none, this looks at the keys and the files."""
         while True:
             with contextlib.suppress(queue.Empty):
-                return self.events.get(timeout=LOOK_SECONDS)
+                return self.inputs.get(timeout=LOOK_SECONDS)
             for letter in self.read_keys() if self.read_keys else "":
-                self.events.put(Key(letter))
+                self.inputs.put(Key(letter))
             if steps := self.saves.look():
-                self.events.put(Saved(steps))
+                self.inputs.put(Saved(steps))
 
-    def take(self, event: Event) -> None:
-        """Do what an event asks for, or say why that cannot be done."""
+    def handle(self, what: Input) -> None:
+        """Do what an input asks for, or say why that cannot be done."""
         try:
-            match self.mode, event:
+            match self.mode, what:
                 case _, Saved(steps):
                     self.follow_saves(steps)
                 case _, Heard(check, came):
-                    self.hear(check, came)
+                    self.follow_check(check, came)
                 case _, Key(keyboard.GONE):
                     self.is_over = True
                 case Offering(action), Key("y"):
@@ -181,16 +181,16 @@ class Watch:
         for line in words:
             self.printer.line(line)
         session = Session(self.step, self.printer, options, started)
-        self.running = Check(session, self.ready, self.note)
+        self.running = Check(session, self.ready, self.report)
 
-    def note(self, check: Check, came: Came) -> None:
-        """Take in what a check has come to, in its thread."""
+    def report(self, check: Check, came: Came) -> None:
+        """Put what a check has come to among the inputs, in its thread."""
         if came is Came.GOES_ON:
             check.session.view.close()
             check.session.view = View()  # what it goes on to say comes in one line
-        self.events.put(Heard(check, came))
+        self.inputs.put(Heard(check, came))
 
-    def hear(self, check: Check, came: Came) -> None:
+    def follow_check(self, check: Check, came: Came) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
         step, verdict = check.session.step, check.session.verdict
         if came is Came.GOES_ON and check is self.running:

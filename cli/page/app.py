@@ -181,7 +181,7 @@ class Book:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(records.put_nowait, record)
 
-        def hear(check: Check, came: Came) -> None:
+        def report(check: Check, came: Came) -> None:
             match came:
                 case Came.GOES_ON:
                     tell({"event": "passed"})
@@ -197,7 +197,7 @@ class Book:
         def begin() -> Check:
             view = PageRecords(tell)
             session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
-            return Check(session, self.ready, hear, COMPILE_SECONDS)
+            return Check(session, self.ready, report, COMPILE_SECONDS)
 
         async with self.turn:
             if self.newest:
