@@ -73,7 +73,7 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
         UserError: there is nothing to grade.
     """
     exit_on_termination()
-    texts, helpers, grades = take(checkout), take_helpers(checkout), list[Grade]()
+    texts, helpers, grades = read_steps(checkout), read_helpers(checkout), list[Grade]()
     printer = Printer(quiet=form == "json")
     with not_obeyed() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
@@ -92,7 +92,7 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
     return int(any(grade.verdict in failing for grade in grades))
 
 
-def take(checkout: Path) -> dict[Step, str | Unreadable]:
+def read_steps(checkout: Path) -> dict[Step, str | Unreadable]:
     """Read the steps of a checkout, before anything runs; return the text of each that is there, or what is wrong.
 
     Raises:
@@ -112,7 +112,7 @@ def take(checkout: Path) -> dict[Step, str | Unreadable]:
     return texts
 
 
-def take_helpers(checkout: Path) -> dict[str, str]:
+def read_helpers(checkout: Path) -> dict[str, str]:
     """Return the texts of the other files of Python beside the steps of a checkout, which these may import, by name."""
     names = {step.learner_file.name for step in all_steps()}
     texts = {}
@@ -156,10 +156,10 @@ def grade_step(
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))
-        return check(step, Path(name), options, limit)
+        return run_check(step, Path(name), options, limit)
 
 
-def check(step: Step, place: Path, options: Sequence[str], limit: float) -> Grade:
+def run_check(step: Step, place: Path, options: Sequence[str], limit: float) -> Grade:
     """Return the grade that the check of a step gives in a copy of the course.
 
     MAX may compile one thing for half of the limit, so that the check itself can still say what it waits for.
