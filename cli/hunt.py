@@ -82,7 +82,7 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
     else:
         if new or not hunted.hunts.mistake:
             begin_and_say_so(hunted, printer, how["seed"])
-        status, record = check(hunted, printer, Options(**how))
+        status, record = check_copy(hunted, printer, Options(**how))
     if status == PASSED and not hunted.hunts.mistake:
         printer.line(f"\n`./run {hunted.task}` begins another hunt.")
     if as_json:
@@ -100,7 +100,7 @@ def begin_and_say_so(hunted: Hunted, printer: Printer, seed: int | None) -> None
     printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
 
 
-def check(hunted: Hunted, printer: Printer, options: Options) -> tuple[int, Record]:
+def check_copy(hunted: Hunted, printer: Printer, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
     session = Hunt(hunted, printer, options)
     with Child() as child:
