@@ -20,7 +20,7 @@ class Stops:
         self.held = ""
         self.most_held = max(map(len, stops), default=1) - 1
 
-    def take(self, piece: str, last: bool) -> tuple[str, bool]:
+    def feed(self, piece: str, last: bool) -> tuple[str, bool]:
         """Take the next piece of the text; return what can be shown now, and whether a stop has ended the text.
 
         Of several stops, the one that is complete first ends it, as if every character came by itself.

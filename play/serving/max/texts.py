@@ -47,7 +47,7 @@ class Texts(TokenGeneratorPipeline):
         try:
             async for piece in pieces:
                 record.generated_tokens += piece.token_count
-                text, stopped = finder.take(piece.decoded_tokens or "", piece.status.is_done)
+                text, stopped = finder.feed(piece.decoded_tokens or "", piece.status.is_done)
                 status = GenerationStatus.END_OF_SEQUENCE if stopped else piece.status
                 counted = None if choice else piece.prompt_token_count
                 yield replace(piece, decoded_tokens=text or None, status=status, prompt_token_count=counted)

@@ -40,7 +40,7 @@ def test_a_text_ends_before_its_first_stop_in_whichever_pieces_it_comes(text, st
     for pieces in ways_to_cut(text):
         finder, seen = Stops(stops), ""
         for number, piece in enumerate(pieces, 1):
-            part, stopped = finder.take(piece, last=number == len(pieces))
+            part, stopped = finder.feed(piece, last=number == len(pieces))
             seen += part
             assert shown.startswith(seen)
             if stopped:
@@ -49,6 +49,6 @@ def test_a_text_ends_before_its_first_stop_in_whichever_pieces_it_comes(text, st
 
 
 def test_nothing_is_held_back_that_cannot_begin_a_stop():
-    assert Stops([]).take("whale", last=False) == ("whale", False)
-    assert Stops(["."]).take("whale", last=False) == ("whale", False)
-    assert Stops(["...", "?"]).take("whale", last=False) == ("wha", False)
+    assert Stops([]).feed("whale", last=False) == ("whale", False)
+    assert Stops(["."]).feed("whale", last=False) == ("whale", False)
+    assert Stops(["...", "?"]).feed("whale", last=False) == ("wha", False)
