@@ -255,8 +255,7 @@ def _location_of(error: SyntaxError) -> Location | None:
     if not error.lineno:
         return None
     text = error.text or ""
-    indent = len(text) - len(text.lstrip())
-    column = max(0, (error.offset or 1) - 1 - indent) if text else None
+    column = max(0, (error.offset or 1) - 1 - _indent(text)) if text else None
     return Location(error.lineno, text.strip(), column)
 
 
@@ -333,9 +332,8 @@ def _written(body: list[str], first: int) -> tuple[int, int | None]:
     """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
     code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
     indent = min((_indent(line) for _, line in code), default=0)
-    outermost = [(number, line.strip()) for number, line in code if _indent(line) == indent]
     returns = next((number for number, line in code if re.match(r" *return\b", line)), first + len(body))
-    stops = (number for number, line in outermost if re.match(r"(std\.os\.)?abort\(", line))
+    stops = (number for number, line in code if _indent(line) == indent and re.match(r"\s*(std\.os\.)?abort\(", line))
     return len(code), next((number for number in stops if number < returns), None)
 
 
