@@ -180,7 +180,7 @@ def python() -> None:
 @writing_options
 def generate(prompt: str | None, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
-    from play.generate import generate
+    from play.generation.generate import generate
 
     with running(OSError) as tell:
         generate(prompt, tell, **options)
@@ -201,7 +201,7 @@ def generate(prompt: str | None, **options: Any) -> None:
 @device_option
 def chat(question: str | None, **options: Any) -> None:
     """Ask SmolLM2 something: ./run chat "What is the capital of France?"; --mine runs your own steps."""
-    from play.chat import chat
+    from play.generation.chat import chat
 
     with running(OSError) as tell:
         chat(question, tell, **options)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the process that starts the served model imports none of it
 def graphs() -> list[Graph]:
     """Return the graphs of the small model that the ways of writing need."""
     from checker.max_adapter.tracing import Mode, up_to_compiling
-    from play.engine import Writer
+    from play.generation.engine import Writer
 
     found: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
@@ -56,14 +56,14 @@ def main() -> None:
             install_hooks()
             graph_store.compile_set("play", graphs())
         case ["chat"]:
+            from play.generation.talker import Talker
             from play.smollm2 import CONTEXT, cached_file
-            from play.talker import Talker
 
             install_hooks()
             for kernels in (True, False):
                 Talker(cached_file(), "cpu", CONTEXT, kernels=kernels)
         case ["gpu"]:
-            from play.engine import Writer
+            from play.generation.engine import Writer
 
             install_hooks()
             Writer(device="gpu")

@@ -14,7 +14,7 @@ import numpy as np
 
 from checker.max_adapter.runtime import tensor
 from play.ending import put_off
-from play.engine import Settings, continue_text
+from play.generation.engine import Settings, continue_text
 from play.tokens import encode
 from play.training.checkpoint import Folder, Saved
 from play.training.graphs import Trainer

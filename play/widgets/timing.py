@@ -7,7 +7,7 @@ import time
 import numpy as np
 from max.driver import CPU
 
-from play.engine import compile_whole
+from play.generation.engine import compile_whole
 from play.widgets.packing import Answer
 from solutions.arrays import LogitsFunction
 from solutions.solution_11 import MaxGPT2LMHeadModel

@@ -11,7 +11,7 @@ from max.graph.weights import WeightsFormat
 from max.nn.kv_cache import KVCacheParamInterface
 from max.pipelines.lib import KVCacheConfig, PipelineConfig
 
-from play.engine import load_quantized
+from play.generation.engine import load_quantized
 from play.serving.max.architecture import ServedConfig, ServedModel, architecture
 from play.serving.options import of_the_model
 from solutions.checkpoint import read_config

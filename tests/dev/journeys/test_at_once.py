@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
-from play import attention, beginning, files, generate, serve
+from play import attention, beginning, files, serve
+from play.generation import generate
 from tests.dev.terminal import started
 from tools.course_copy import python
 
@@ -49,7 +50,7 @@ def test_generate_needs_an_input(monkeypatch):
 CHAT = """
 from types import SimpleNamespace
 from cli.main import main
-from play import generate
+from play.generation import generate
 
 generate.write = lambda writer, prompt, settings: print("got", prompt)
 generate.generate = lambda prompt, tell, **options: generate.converse(None, SimpleNamespace(seed=0), tell)

@@ -31,7 +31,7 @@ def run(*arguments, status=0, root=ROOT, stdin=None):
 def engine():
     """The module, imported when it is first needed, with MAX prepared as the command does it."""
     from checker.max_adapter.hooks import install_hooks
-    from play import engine
+    from play.generation import engine
 
     install_hooks()
     return engine

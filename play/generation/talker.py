@@ -21,7 +21,7 @@ from solutions.solution_12 import Sampling
 from solutions.solution_27 import END, START, Message, answer, chat_ids
 
 if TYPE_CHECKING:  # importing the engine takes what a conversation does not need
-    from play.engine import Settings
+    from play.generation.engine import Settings
 
 ROOM = 256  # tokens that are kept free for an answer, if the context is long enough
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from checker.course.steps import ROOT
-from play import chat, ending
+from play import ending
+from play.generation import chat
 from play.smollm2 import CONTEXT
 from tests.test_step_27 import FIELDS, TOKENS
 from tools.course_copy import python
@@ -50,7 +51,7 @@ class Scripted:
 @pytest.fixture
 def talker(monkeypatch):
     """A talker whose model is scripted, and a conversation of at most 150 tokens."""
-    from play import talker
+    from play.generation import talker
     from solutions.llama_config import LlamaConfig
 
     config = LlamaConfig(vocab_size=len(TOKENS), max_position_embeddings=150)
@@ -124,7 +125,7 @@ def test_ctrl_c_ends_an_answer_and_not_the_program(conversation, capsys):
 
 
 def test_the_oldest_questions_go_and_the_system_stays():
-    from play.talker import without_oldest
+    from play.generation.talker import without_oldest
 
     messages = [(role, str(number)) for number, role in enumerate(["user", "assistant", "user", "assistant", "user"])]
     for count in (5, 4, 3, 2, 1, 0):
@@ -135,7 +136,7 @@ def test_the_oldest_questions_go_and_the_system_stays():
 
 
 def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_full(talker):
-    from play.engine import Settings
+    from play.generation.engine import Settings
 
     tokens = [*talker.tokenizer.encode("Melville Ωλ.").ids, talker.end, 0]
     begun = talker.tokenizer.encode("Who?").ids
@@ -179,7 +180,7 @@ def both(request, smollm2_file):
     from checker.max_adapter.hooks import install_hooks
 
     install_hooks()
-    from play.talker import Talker
+    from play.generation.talker import Talker
     from solutions.llama_files import read_llama
 
     config, weights, _ = read_llama(smollm2_file)

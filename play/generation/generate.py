@@ -19,8 +19,8 @@ from play.own_steps import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
-    from play.engine import Settings, Writer
-    from play.talker import LlamaWriter
+    from play.generation.engine import Settings, Writer
+    from play.generation.talker import LlamaWriter
 
 
 def generate(
@@ -53,7 +53,7 @@ def generate(
     writer = begin(
         model, tell, device=device, no_cache=no_cache, kernels=kernels, quantize=quantize, dtype=dtype, **own_steps
     )
-    from play.engine import Settings
+    from play.generation.engine import Settings
 
     seed = secrets.randbelow(2**31) if seed is None else seed
     settings = Settings(max_new_tokens, temperature, top_k or None, seed)
@@ -96,7 +96,7 @@ def gpt2_writer(
         kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
         if mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
-        from play.engine import Writer
+        from play.generation.engine import Writer
 
         return Writer(folder, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
 
@@ -125,7 +125,7 @@ def llama_writer(
         kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device != "cpu")
         if own_steps["mine"] and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
-        from play.talker import LlamaWriter
+        from play.generation.talker import LlamaWriter
 
         return LlamaWriter(file, device, CONTEXT, kernels=kernels)
 

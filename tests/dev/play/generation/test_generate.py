@@ -4,7 +4,7 @@ import io
 import sys
 from types import SimpleNamespace
 
-from play import generate
+from play.generation import generate
 
 
 def test_every_prompt_has_a_seed_of_its_own_so_that_the_same_one_goes_on_otherwise(monkeypatch, capsys):

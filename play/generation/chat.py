@@ -24,7 +24,7 @@ from play.smollm2 import SMOLLM2, is_llama, llama_file
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
     from numpy.random import Generator
 
-    from play.talker import Talker
+    from play.generation.talker import Talker
     from solutions.solution_27 import Message, NucleusSampling
 
 
@@ -57,7 +57,7 @@ def chat(
         kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device != "cpu")
         from numpy.random import default_rng
 
-        from play.talker import Talker
+        from play.generation.talker import Talker
         from solutions.solution_27 import NucleusSampling
 
         seed = secrets.randbelow(2**31) if seed is None else seed
