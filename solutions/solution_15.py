@@ -20,17 +20,17 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 class PagedCache(Protocol):
     """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
 
-    ``row_offsets``, uint32 [batch + 1], says which tokens are whose: request ``i`` has the rows ``row_offsets[i]`` up
-    to ``row_offsets[i + 1]``, which is excluded; every request has one at least. The cache of MAX's server is in
-    ``checker/max_adapter/paged_cache.py``.
+    ``row_offsets``, uint32 [batch + 1], says which rows belong to which request: request ``i`` has the rows from
+    ``row_offsets[i]`` up to, but not including, ``row_offsets[i + 1]``. Every request has at least one. The cache of
+    MAX's server is in ``checker/max_adapter/paged_cache.py``.
     Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
-    for the pages; Yu et al., "Orca" (2022), for one sequence of all requests, which only attention takes apart.
+    for the pages; Yu et al., "Orca" (2022), for joining all requests into one sequence, which only attention splits.
     """
 
     past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already
 
     def store(self, layer: int, key: Tensor, value: Tensor, row_offsets: Tensor) -> None:
-        """Append the new tokens' keys and values, both [head, tokens, head_dim], each to its own request's."""
+        """Append the new tokens' keys and values, both [head, tokens, head_dim], to the pages of their requests."""
 
     def attend(self, layer: int, query: Tensor, row_offsets: Tensor, *, scale: float) -> Tensor:
         """Let each new token attend to its own request's stored tokens, up to and including itself.

@@ -15,7 +15,7 @@ HEAD = "return self.lm_head(self.transformer.ln_f(last_rows(hidden_states, row_o
 POSITIONS = "positions = ragged_positions(rows, row_offsets, cache.past)"
 
 MISTAKES = {
-    "Positions run on from one request into the next; every request begins at 0.": {PLACES: "rows"},
+    "Positions run on from one request into the next; each request counts from its own start.": {PLACES: "rows"},
     "The tokens in the cache are not counted: a new token's position comes after all of theirs.": {
         PLACES: "rows - F.gather(starts, request, axis=0)"
     },
