@@ -39,7 +39,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
             if not (read and BEGUN.search(keys)):
                 break
             seconds = REST_SECONDS
-        return SEQUENCE.sub("", keys).replace("\r", "\n")  # how Enter comes with Python 3.12.0 and 3.12.1
+        return SEQUENCE.sub("", keys)
 
     tty.setcbreak(terminal)
     try:

@@ -3,7 +3,6 @@
 import os
 import pty
 import sys
-import termios
 import threading
 
 import pytest
@@ -41,16 +40,6 @@ def test_what_comes_in_one_read(terminal, sent, keys):
     os.write(master, sent.encode())
     assert read_keys() == keys
     assert read_keys() == ""
-
-
-def test_enter_where_a_terminal_does_not_translate_it(terminal):
-    """With Python 3.12.0 and 3.12.1, ``tty.setcbreak`` has it so."""
-    master, read_keys = terminal
-    attributes = termios.tcgetattr(master)
-    attributes[0] &= ~termios.ICRNL
-    termios.tcsetattr(master, termios.TCSANOW, attributes)
-    os.write(master, b"\r")
-    assert read_keys() == "\n"
 
 
 @pytest.mark.parametrize("sent", [("\x1b", "[A"), ("\x1b[1;", "5C"), ("n\x1bO", "A")])
