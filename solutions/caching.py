@@ -1,4 +1,4 @@
-"""A KV cache: the keys and values of earlier tokens, in memory that a graph writes to; and the arrays it is given."""
+"""A KV cache: the keys and values of earlier tokens, in memory that a graph writes to."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ KVCache = list[BlockCache]  # those of every block
 CachedFunction = Callable[[np.ndarray, int, KVCache], np.ndarray]  # int64 [batch, total], past -> [batch, 1, vocab]
 
 PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
+HIDDEN = -1e9  # added to the score of a token that is not to be seen; unlike -inf, it leaves a row of padding finite
 
 
 def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
@@ -32,7 +33,7 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
     return cache
 
 
-def cache_type(config: GPT2Config, device: Device) -> Any:
+def cache_type(config: GPT2Config, device: Device) -> Any:  # a list, for which MAX's types have no place
     """Describe such a cache to MAX's compiler, for any batch: a graph may write to a buffer, not to a tensor."""
     ref = DeviceRef.from_device(device)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
@@ -62,13 +63,14 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [bat
 
 
 def run_on_arrays(graph: Callable[..., Tensor], device: Device) -> CachedFunction:
-    """Make a compiled model a function of all ids, in NumPy; the graph runs those after the first ``past``."""
+    """Make a compiled model with a cache a function of arrays."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
+        """Return the logits after the last token; of all ids, the graph runs those after the first ``past``."""
         is_token = input_ids != PADDING
         ids = np.where(is_token, input_ids, 0)  # padding is looked up too, and no token looks at it
         positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
-        padding_mask = np.where(is_token, 0, -1e9).astype(np.float32)
+        padding_mask = np.where(is_token, 0, HIDDEN).astype(np.float32)
         arrays = map(np.ascontiguousarray, (ids[:, past:], positions[:, past:], padding_mask))
         return graph(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
 

@@ -32,13 +32,12 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """Return the mask of the last ``sequence_length`` of ``total`` tokens: each may look at itself and those before it.
 
     ``padding_mask`` is 0 for a token and a large negative number for padding; a row of nothing but -inf would be NaN.
+    Add the axis of the heads last: if the sum adds it too, MAX 26.7 may drop the causal mask.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
-    # TODO: Keep in mask the rows of the new tokens, and hide from them what padding_mask hides. (2 lines)
+    # TODO: Keep the rows of the new tokens, and hide from them what padding_mask hides. (3 lines)
     raise NotImplementedError
-    # The axis of the heads comes after the sum: if the sum adds it too, MAX 26.7 may drop the causal mask.
-    return mask.unsqueeze(1)
 
 
 def cached_attention(
@@ -53,14 +52,14 @@ def cached_attention(
 
 
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """GPT-2 that is shown only the new tokens. It has no weights of its own: it computes with those of the model.
+    """GPT-2 that is shown only the new tokens. It has no weights of its own: it runs the model's blocks, with a cache.
 
-    Hugging Face's ``GPT2LMHeadModel`` takes the same: the ids and the positions of the new tokens, a mask over all
-    tokens (added to the scores here), and the cache.
+    It takes what Hugging Face's ``GPT2LMHeadModel`` takes; its mask, over all tokens, is added to the scores here.
     """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.transformer, self.lm_head = model.transformer, model.lm_head
+        self.transformer = model.transformer
+        self.lm_head = model.lm_head
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
@@ -84,15 +83,16 @@ class CachedModel:
     """The model as generation wants it, a function of all token ids, which runs only those that it has not run yet."""
 
     def __init__(self, run: CachedFunction, config: GPT2Config, device: Device) -> None:
-        self.run, self.config, self.device = run, config, device
+        self.run = run
+        self.config = config
+        self.device = device
         self.cached_ids = np.zeros((0, 0), np.int64)  # [batch, past]: the tokens whose keys and values the cache holds
         self.cache: KVCache = []
 
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
-        When the context is full, the text slides: every token gets a new position, the cache no longer matches, and
-        nearly all of the text runs again, as without a cache.
+        When the context is full, the text slides: every token gets a new position, so nearly all of it runs again.
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):

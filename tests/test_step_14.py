@@ -224,7 +224,7 @@ def masked(logits, right, what):
     except Refusal as refusal:
         sentence = (
             "The mask was right before MAX compiled the graph, and MAX 26.7 may have dropped it: cut the new tokens' "
-            "rows out of step 02's causal_mask, and add one new axis at a time, as the comment in cache_mask says."
+            "rows out of step 02's causal_mask, and add one new axis at a time, as cache_mask's docstring says."
         )
         raise Refusal(f"{refusal} {sentence}", refusal.observed, compared=refusal.compared, foreseen=True) from None
 

@@ -2,6 +2,7 @@
 
 ROWS = "mask = causal[total - sequence_length :]"
 ADDED = "mask = mask + padding_mask.unsqueeze(1)"
+RETURNED = "return mask.unsqueeze(1)"
 UPDATED = "keys, values = update_cache(block_cache, key, value, mask.shape[-1])"
 ATTENDED = "attn_output = attention._merge_heads(attention._attn(query, keys, values, mask))"
 EMBED = "hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)"
@@ -35,6 +36,7 @@ MISTAKES = {
     "The padding mask is subtracted, so every token looks at the padding; add it.": {
         ADDED: "mask = mask - padding_mask.unsqueeze(1)"
     },
+    "The axis of the heads is missing: return mask.unsqueeze(1).": {RETURNED: "return mask"},
     "The keys are cached before they are split into heads: reshape alone mixes tokens and heads. _qkv splits them.": {
         UPDATED: "key = attention._merge_heads(key).reshape(key.shape)\n    " + UPDATED
     },
@@ -128,7 +130,7 @@ MISTAKES = {
 ALTERNATIVES = {
     "padding_mask with both axes": {
         ADDED: "mask = mask + padding_mask.unsqueeze(1).unsqueeze(1)",
-        "return mask.unsqueeze(1)": "return mask",
+        RETURNED: "return mask",
     },
     "the masks added first": {
         ROWS: "mask = causal + padding_mask.unsqueeze(1)",
