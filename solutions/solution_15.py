@@ -48,7 +48,7 @@ def ragged_positions(
     past = past.cast(DType.int64)  # [batch]
     # Find each row's request, then count from that request's start. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
-    request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]
+    request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]: how many requests ended before this row
     return rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)
 
 
@@ -59,32 +59,33 @@ def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens,
 
 
 def paged_attention(
-    attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
-) -> Tensor:  # [tokens, embd] -> [tokens, embd]
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, *, cache: PagedCache, layer: int, row_offsets: Tensor
+) -> Tensor:  # [tokens, embd], [batch + 1] -> [tokens, embd]
     """Run step 07's attention on the tokens of many requests, with earlier tokens from the cache."""
     # Let the cache attend in place of _attn. (4 lines)
     query, key, value = attention._qkv(hidden_states)  # 3 x [head, tokens, head_dim]
     cache.store(layer, key, value, row_offsets)
-    heads = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))  # [head, tokens, head_dim]
-    return attention.c_proj(attention._merge_heads(heads))
+    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))
+    return attention.c_proj(attention._merge_heads(attn_output))
 
 
 class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
     """GPT-2 for a server: the model has no batch axis. It has step 11's modules, under the same names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.transformer, self.lm_head = model.transformer, model.lm_head
+        self.transformer = model.transformer
+        self.lm_head = model.lm_head
 
     def forward(
         self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
+        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]: 0, 1, 2, … through all requests
         # Run the model on all rows; the head is needed for the last one of each request. (7 lines)
         positions = ragged_positions(rows, row_offsets, cache.past)
         hidden_states = self.transformer.wte(input_ids) + self.transformer.wpe(positions)  # [tokens, embd]
         for layer, block in enumerate(self.transformer.h):
-            attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)
+            attend = partial(paged_attention, block.attn, cache=cache, layer=layer, row_offsets=row_offsets)
             hidden_states = pre_norm_residual(hidden_states, block.ln_1, attend)
             hidden_states = pre_norm_residual(hidden_states, block.ln_2, block.mlp)
         return self.lm_head(self.transformer.ln_f(last_rows(hidden_states, row_offsets)))

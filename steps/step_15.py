@@ -57,8 +57,8 @@ def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens,
 
 
 def paged_attention(
-    attention: GPT2MultiHeadAttention, hidden_states: Tensor, row_offsets: Tensor, cache: PagedCache, layer: int
-) -> Tensor:  # [tokens, embd] -> [tokens, embd]
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, *, cache: PagedCache, layer: int, row_offsets: Tensor
+) -> Tensor:  # [tokens, embd], [batch + 1] -> [tokens, embd]
     """Run step 07's attention on the tokens of many requests, with earlier tokens from the cache."""
     # TODO: Let the cache attend in place of _attn. (4 lines)
     raise NotImplementedError
@@ -68,12 +68,13 @@ class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
     """GPT-2 for a server: the model has no batch axis. It has step 11's modules, under the same names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
-        self.transformer, self.lm_head = model.transformer, model.lm_head
+        self.transformer = model.transformer
+        self.lm_head = model.lm_head
 
     def forward(
         self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
     ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
-        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]
+        rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]: 0, 1, 2, … through all requests
         # TODO: Run the model on all rows; the head is needed for the last one of each request. (7 lines)
         raise NotImplementedError

@@ -5,10 +5,10 @@ PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(past, request, axi
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
 QKV = "query, key, value = attention._qkv(hidden_states)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
-ATTEND = "    heads = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))"
-PROJECT = "return attention.c_proj(attention._merge_heads(heads))"
+ATTEND = "    attn_output = cache.attend(layer, query, row_offsets, scale=1 / math.sqrt(attention.head_dim))"
+PROJECT = "return attention.c_proj(attention._merge_heads(attn_output))"
 EMBED = "self.transformer.wte(input_ids) + self.transformer.wpe(positions)"
-PARTIAL = "attend = partial(paged_attention, block.attn, row_offsets=row_offsets, cache=cache, layer=layer)"
+PARTIAL = "attend = partial(paged_attention, block.attn, cache=cache, layer=layer, row_offsets=row_offsets)"
 ATTENDED = "pre_norm_residual(hidden_states, block.ln_1, attend)"
 FED = "pre_norm_residual(hidden_states, block.ln_2, block.mlp)"
 HEAD = "return self.lm_head(self.transformer.ln_f(last_rows(hidden_states, row_offsets)))"
@@ -42,7 +42,7 @@ MISTAKES = {
     "All rows are returned; take the last one of each request.": {LAST: "hidden_states"},
     "Nothing is stored: keys and values must be in the cache before attention looks for them.": {STORE: ""},
     "Attention comes before the new keys and values are stored, so a token cannot see itself.": {
-        f"{STORE}{ATTEND}  # [head, tokens, head_dim]\n": f"{ATTEND}\n{STORE}"
+        f"{STORE}{ATTEND}\n": f"{ATTEND}\n{STORE}"
     },
     "Key and value are swapped in the cache.": {"store(layer, key, value,": "store(layer, value, key,"},
     "The keys are stored as values too.": {"store(layer, key, value,": "store(layer, key, key,"},
@@ -77,9 +77,11 @@ MISTAKES = {
     "The scores are divided by head_dim itself; divide by its square root.": {
         "1 / math.sqrt(attention.head_dim)": "1 / attention.head_dim"
     },
-    "c_proj is not applied: the heads are joined but never mixed.": {PROJECT: "return attention._merge_heads(heads)"},
+    "c_proj is not applied: the heads are joined but never mixed.": {
+        PROJECT: "return attention._merge_heads(attn_output)"
+    },
     "The heads are joined by a reshape, which mixes tokens and heads; _merge_heads brings them side by side.": {
-        PROJECT: "return attention.c_proj(heads.reshape(hidden_states.shape))"
+        PROJECT: "return attention.c_proj(attn_output.reshape(hidden_states.shape))"
     },
     "forward counts positions over the whole batch, from 0; ragged_positions knows each request's.": {
         POSITIONS: "positions = rows"
@@ -123,11 +125,12 @@ ALTERNATIVES = {
         "    query, key, value = (qkv[:, part].transpose(0, 1) for part in range(3))"
     },
     "heads joined by hand": {
-        PROJECT: "attn_output = heads.transpose(0, 1).reshape(hidden_states.shape)\n"
+        PROJECT: "attn_output = attn_output.transpose(0, 1).reshape(hidden_states.shape)\n"
         "    return attention.c_proj(attn_output)"
     },
     "the residuals by hand": {
-        PARTIAL: "attended = paged_attention(block.attn, block.ln_1(hidden_states), row_offsets, cache, layer)",
+        PARTIAL: "inputs = {'cache': cache, 'layer': layer, 'row_offsets': row_offsets}\n"
+        "            attended = paged_attention(block.attn, block.ln_1(hidden_states), **inputs)",
         ATTENDED: "hidden_states + attended",
         FED: "hidden_states + block.mlp(block.ln_2(hidden_states))",
     },
@@ -154,15 +157,15 @@ HABITS = {
         )
     },
     "view": {
-        PROJECT: "return attention.c_proj(heads.transpose(0, 1).view(-1, attention.embed_dim))",
+        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).view(-1, attention.embed_dim))",
     },
-    "flatten": {PROJECT: "return attention.c_proj(heads.transpose(0, 1).flatten(1))"},
+    "flatten": {PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).flatten(1))"},
 }
 
 #: Numbers of the recorded configuration, written into the code: only another configuration shows them.
 FIXED = {
     "the scale is a number in paged_attention": {"1 / math.sqrt(attention.head_dim)": "1 / math.sqrt(5)"},
     "the width of the embedding is a number in paged_attention": {
-        PROJECT: "return attention.c_proj(heads.transpose(0, 1).reshape([-1, 15]))"
+        PROJECT: "return attention.c_proj(attn_output.transpose(0, 1).reshape([-1, 15]))"
     },
 }
