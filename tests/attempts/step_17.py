@@ -1,6 +1,6 @@
 """Step 17, what people write instead: mistakes, each with its sentence, and other right answers."""
 
-SUM = "return F.sum(rows_of(x), axis=0).reshape([x.shape[-1]])"
+SUM = "return F.sum(rows_of(x), axis=0).squeeze(0)"
 BY_X = "grad_x = grad @ weight"
 BY_WEIGHT = "grad_weight = rows_of(grad).T @ rows_of(x)"
 LINEAR = "return grad_x, grad_weight, sum_over_rows(grad)"
@@ -229,7 +229,7 @@ ALTERNATIVES = {
     "the axes added up one after the other": {
         SUM: "while x.rank > 1:\n        x = F.sum(x, axis=0).squeeze(0)\n    return x"
     },
-    "sum as a method, and squeeze": {SUM: "return rows_of(x).sum(axis=0).squeeze(0)"},
+    "sum as a method, and reshape": {SUM: "return rows_of(x).sum(axis=0).reshape([x.shape[-1]])"},
     "the rows turned into columns": {SUM: "return F.sum(rows_of(x).T).squeeze(-1)"},
     "the rows first": {BY_X: "grad_x = (rows_of(grad) @ weight).reshape(x.shape)"},
     "matmul as a function": {BY_X: "grad_x = F.matmul(grad, weight)"},
