@@ -12,7 +12,7 @@ from max.experimental.tensor import Tensor
 
 from solutions.gradients import Tensors
 from solutions.solution_01 import GPT2Config
-from solutions.solution_16 import count_valid, next_labels, sum_all
+from solutions.solution_16 import count_valid, shift_labels, sum_all
 from solutions.solution_19 import gpt2_loss_and_gradients
 from solutions.training import (
     Batch,
@@ -99,7 +99,7 @@ class Accumulate(Module[[Tensor, Tensor, Tensors, Tensors], tuple[Tensor, Tensor
         """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
         transformer = model_with_weights(self.config, weights).transformer  # the head is tied to its wte
         loss, grads = gpt2_loss_and_gradients(transformer, input_ids, labels)
-        count = count_valid(next_labels(labels))
+        count = count_valid(shift_labels(labels))
         add_to_sums(sums, grads, count)
         loss_sum = F.where(count > 0, count * loss, 0.0)  # the mean of no losses is NaN, and their sum is 0
         return loss_sum, count

@@ -16,13 +16,13 @@ def sum_all(x: Tensor) -> Tensor:  # [...] -> []
     return F.sum(x, axis=None).reshape([])
 
 
-def next_labels(labels: Tensor) -> Tensor:  # [batch, seq] -> [batch, seq]
-    """Return the target of each position: the label after it, ``IGNORE_INDEX`` at the last one. Labels are int64."""
+def shift_labels(labels: Tensor) -> Tensor:  # int64 [batch, seq] -> int64 [batch, seq]
+    """Return the target of each position: the label after it, ``IGNORE_INDEX`` at the last one."""
     padding = [0, 0, 0, 1]  # before and after each axis: nothing around batch, and one label after seq
     return F.pad(labels, padding, value=IGNORE_INDEX)[:, 1:]
 
 
-def count_valid(targets: Tensor) -> Tensor:  # [...] -> []
+def count_valid(targets: Tensor) -> Tensor:  # int64 [...] -> []
     """Return how many targets are not ``IGNORE_INDEX``, as float32: the sum of the losses is divided by it."""
     return sum_all((targets != IGNORE_INDEX).cast(DType.float32))
 
@@ -33,35 +33,35 @@ def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
     raise NotImplementedError
 
 
-def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq]
+def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], int64 [batch, seq] -> [batch, seq]
     """Return the surprise -ln p of each target, and 0 where the target is ``IGNORE_INDEX``."""
     is_valid = targets != IGNORE_INDEX
     # TODO: Look up how surprised the model is by each target; IGNORE_INDEX is no index, and costs nothing. (3 lines)
     raise NotImplementedError
 
 
-def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> []
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:  # [batch, seq, vocab], int64 [batch, seq] -> []
     """Return the mean surprise, in nats, over all positions that have a valid label to predict.
 
     Source: ``ForCausalLMLoss`` in Hugging Face's transformers. As there, the loss is NaN if no label is valid.
     """
-    targets = next_labels(labels)
+    targets = shift_labels(labels)
     # TODO: Average the losses over the targets that count. (1 line)
     raise NotImplementedError
 
 
 def cross_entropy_backward(
     logits: Tensor, labels: Tensor
-) -> Tensor:  # [batch, seq, vocab], [batch, seq] -> [batch, seq, vocab]
+) -> Tensor:  # [batch, seq, vocab], int64 [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of ``cross_entropy`` with respect to the logits: 0 where no label is to be predicted."""
-    targets = next_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
+    targets = shift_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
     vocab = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
     # TODO: Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     raise NotImplementedError
 
 
 def perplexity(loss: float) -> float:
-    """Return among how many equally likely tokens a guess costs ``loss`` nats; from 709.8 on, OverflowError."""
+    """Return how many equally likely tokens would cost ``loss`` nats to guess; raise OverflowError from 709.8 on."""
     # TODO: Turn the surprise into a number of equally likely tokens. (1 line)
     raise NotImplementedError
 
@@ -69,10 +69,7 @@ def perplexity(loss: float) -> float:
 def bits_per_byte(loss: float, n_tokens: int, n_bytes: int) -> float:
     """Return the bits per byte of a text, by which models with different tokenizers can be compared.
 
-    Args:
-        loss: the mean over the predicted tokens, in nats.
-        n_tokens: the number of predicted tokens.
-        n_bytes: the number of bytes of UTF-8 in those tokens.
+    ``loss`` is the mean over ``n_tokens`` predicted tokens, in nats; ``n_bytes`` is their length in UTF-8.
     """
     # TODO: Share the bits of all tokens among the bytes. (1 line)
     raise NotImplementedError

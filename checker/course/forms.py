@@ -25,6 +25,7 @@ RENAMED = {
     "model_with": "model_with_weights",
     "BLOCK": "BLOCK_SIZE",
     "named": "with_prefix",
+    "next_labels": "shift_labels",
 }
 
 

@@ -11,7 +11,7 @@ ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
 GRADIENT = "grad = (F.softmax(logits) - one_hot) / count_valid(targets)"
 ZEROED = "return F.where(targets != IGNORE_INDEX, grad, 0.0)"
 EXP = "return math.exp(loss)"
-BITS = "return loss * n_tokens / math.log(2) / n_bytes"
+BITS = "return loss / math.log(2) * n_tokens / n_bytes"
 
 MISTAKES = {
     "Nothing is subtracted before the exponential, which overflows: subtract the largest logit of each row.": {
@@ -60,8 +60,8 @@ MISTAKES = {
     "The largest log-probability is taken, whatever the target is; pick that of the target.": {
         PICKED: "target_log_probs = log_softmax(logits).max(axis=-1).squeeze(-1)"
     },
-    "The targets are shifted again; next_labels has already done that.": {
-        INDICES: "is_valid, targets = next_labels(targets) != IGNORE_INDEX, next_labels(targets)\n    " + INDICES
+    "The targets are shifted again; shift_labels has already done that.": {
+        INDICES: "is_valid, targets = shift_labels(targets) != IGNORE_INDEX, shift_labels(targets)\n    " + INDICES
     },
     "The losses are added up, not averaged: divide by the number of valid targets.": {MEAN: f"return {TOTAL}"},
     "The mean is over all positions, even ignored ones: divide by the number of valid targets.": {
@@ -86,7 +86,7 @@ MISTAKES = {
     "Only the last axis is summed, which gives one loss per row; sum_all sums over all.": {
         TOTAL: "F.sum(token_losses(logits, targets))"
     },
-    "The logits and targets are cut to shift them again; next_labels has already done that.": {
+    "The logits and targets are cut to shift them again; shift_labels has already done that.": {
         TOTAL: "sum_all(token_losses(logits[:, :-1], targets[:, 1:]))"
     },
     "The loss is in bits; leave it in nats.": {MEAN: f"{MEAN} / math.log(2)"},
@@ -196,7 +196,7 @@ ALTERNATIVES = {
         GRADIENT: "grad = F.where(targets == vocab, probabilities - 1, probabilities) / count_valid(targets)",
     },
     "a power of e": {EXP: "return math.e**loss"},
-    "the loss in bits first": {BITS: "return loss / math.log(2) * n_tokens / n_bytes"},
+    "the loss of all tokens first": {BITS: "return loss * n_tokens / math.log(2) / n_bytes"},
     "log2 of e": {BITS: "return loss * math.log2(math.e) * (n_tokens / n_bytes)"},
 }
 
