@@ -47,7 +47,7 @@ def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tenso
     """Return the gradients, scaled by one factor to a joint norm of at most ``max_norm``, and the norm before that."""
     # Shorten all gradients together, as if they were one long vector, if that is longer than max_norm. (3 lines)
     norm = F.sqrt(sum(sum_of_squares(grad) for grad in grads.values()))
-    factor = max_norm / F.max(norm, max_norm)
+    factor = max_norm / F.max(norm, max_norm)  # the larger of the two, so at most 1
     return {name: factor * grad for name, grad in grads.items()}, norm
 
 
@@ -55,7 +55,8 @@ def clip_by_global_norm(grads: Tensors, max_norm: float) -> tuple[Tensors, Tenso
 class AdamW:
     """The optimizer of most language models, as PyTorch computes it: the decay is multiplied by the learning rate.
 
-    Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), where the schedule alone scales it.
+    The defaults are nanoGPT's. Source: Loshchilov and Hutter, "Decoupled Weight Decay Regularization" (2019), where
+    the schedule alone scales the decay.
     """
 
     beta1: float = 0.9
@@ -63,7 +64,7 @@ class AdamW:
     eps: float = 1e-8
     weight_decay: float = 0.1
 
-    def updated(
+    def update(
         self, weight: Tensor, grad: Tensor, m: Tensor, v: Tensor, step: Tensor, lr: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:  # 4 x [...], 2 x [] -> 3 x [...]
         """Return a weight and its moving averages, ``m`` of the gradient and ``v`` of its square, after a step.
@@ -95,7 +96,7 @@ class Accumulate(Module[[Tensor, Tensor, Tensors, Tensors], tuple[Tensor, Tensor
 
     def forward(
         self, input_ids: Tensor, labels: Tensor, weights: Tensors, sums: Tensors
-    ) -> tuple[Tensor, Tensor]:  # 2 x [batch, seq], and tensors by name -> 2 x []
+    ) -> tuple[Tensor, Tensor]:  # 2 x int64 [batch, seq], and tensors by name -> 2 x []
         """Return the sum of all losses of the batch, and how many losses they are; write into ``sums``."""
         transformer = model_with_weights(self.config, weights).transformer  # the head is tied to its wte
         loss, grads = gpt2_loss_and_gradients(transformer, input_ids, labels)
@@ -109,16 +110,16 @@ class Update(Module[[Tensor, Tensor, Tensor, TrainingState], Tensor]):
     """Change the weights, once the gradients of all batches of a step have been summed."""
 
     def __init__(self, optimizer: AdamW, max_norm: float) -> None:
-        self.optimizer, self.max_norm = optimizer, max_norm
+        self.optimizer = optimizer
+        self.max_norm = max_norm
 
     def forward(self, step: Tensor, lr: Tensor, count: Tensor, state: TrainingState) -> Tensor:  # 3 x [], state -> []
         """Return the norm of the mean gradients; clip them, and write into weights and averages."""
         grads = {name: grad_sum / count for name, grad_sum in state.sums.items()}
         grads, norm = clip_by_global_norm(grads, self.max_norm)
-        # Have the optimizer update every weight and its averages, in place; return the norm. (4 lines)
         for name, grad in grads.items():
             weight, m, v = state.weights[name], state.m[name], state.v[name]
-            weight[...], m[...], v[...] = self.optimizer.updated(weight, grad, m, v, step, lr)
+            weight[...], m[...], v[...] = self.optimizer.update(weight, grad, m, v, step, lr)
         return norm
 
 
@@ -127,13 +128,11 @@ def train_step(
 ) -> tuple[float, float]:
     """Learn from some batches as if they were one, in which every valid label counts the same; the first step is 1.
 
-    Returns:
-        The mean loss before the step, and the norm of the gradients before they were clipped.
-
-    Raises:
-        FloatingPointError: the loss is not finite, or no label is valid, and only ``sums`` has changed; or the norm is
-            not finite, and the state is of no further use.
+    Return the mean loss before the step, and the norm of the gradients before they were clipped. Raise
+    FloatingPointError if the loss is not finite, or no label is valid, when only ``sums`` has changed; or if the norm
+    is not finite, when the state is of no further use.
     """
+    # Accumulate all batches, then update once; check the loss before that, and the norm after it. (6 lines)
     loss_sum, count = accumulate_batches(state, batches, accumulate)
     loss = loss_sum / count if count else math.nan
     check_finite(step, "loss", loss)

@@ -6,6 +6,7 @@ are two tables, a gain and a bias, so its graphs are made in no time.
 
 import itertools
 import math
+from functools import partial
 from inspect import signature
 
 import numpy as np
@@ -15,13 +16,13 @@ from max.dtype import DType
 from max.experimental.tensor import Tensor
 from max.graph import BufferType, TensorType
 
-from checker.claims import Refusal, about, equal, first_of, for_each, require
+from checker.claims import Refusal, about, equal, error_of, first_of, for_each, require
 from checker.claims.modules import unwanted
 from checker.compiling import compiling
 from checker.max_adapter.runtime import lazily, open_device, tensor
 from checker.numeric.tolerance import TOLERANCE
 from solutions.solution_01 import GPT2Config
-from solutions.training import TrainingState, initial_weights, training_state
+from solutions.training import TrainingState, initial_weights, scalar, training_state
 
 TABLE, GAIN = "transformer.wte.weight", "transformer.ln_f.weight"
 PYTORCH = "PyTorch's"
@@ -197,24 +198,24 @@ def before(reference, at, kind, name):
     return reference[f"{kind}_{at - 1}/{name}"]
 
 
-def updated(optimizer, weight, grad, m, v, at, lr):
+def after_step(optimizer, weight, grad, m, v, at, lr):
     """What the learner's function makes of a weight: three tensors, by name. Older files have another order."""
     arrays = {"weight": weight, "grad": grad, "m": m, "v": v, "step": at, "lr": lr}
     with lazily():
-        result = optimizer.updated(**{name: tensor(np.asarray(array, np.float32)) for name, array in arrays.items()})
+        result = optimizer.update(**{name: tensor(np.asarray(array, np.float32)) for name, array in arrays.items()})
     if not (isinstance(result, tuple | list) and len(result) == 3):
-        raise unwanted(optimizer.updated, result, "weight, m and v")
+        raise unwanted(optimizer.update, result, "weight, m and v")
     return dict(zip(("weights", "m", "v"), result, strict=True))
 
 
-@about("updated")
-def test_updated(step, reference, optimizer, schedule):
+@about("update")
+def test_update_of_a_weight(step, reference, optimizer, schedule):
     """A table and a gain, and their averages m and v, match PyTorch's after steps 1, 2 and 20."""
 
     def right(case):
         at, name = case
         weight, m, v = (before(reference, at, kind, name) for kind in ("weights", "m", "v"))
-        result = updated(optimizer, weight, gradient_of(reference, at, name), m, v, at, schedule(at))
+        result = after_step(optimizer, weight, gradient_of(reference, at, name), m, v, at, schedule(at))
         for kind in ("m", "v"):
             same({name: result[kind]}, {name: reference[f"{kind}_{at}/{name}"]}, f"after step {at}, {kind}")
         weights = reference[f"weights_{at}/{name}"]
@@ -224,18 +225,18 @@ def test_updated(step, reference, optimizer, schedule):
     for_each(itertools.product((1, 2, 20), (TABLE, GAIN)), right)
 
 
-@about("updated")
+@about("update")
 def test_first_step(step):
     """The first step moves every number by lr, however large its gradient: m and v are corrected."""
     gradient = np.array([[1e-3, -2e-3, 5.0], [-1e2, 0.3, -0.7]], np.float32)
     zeros, right = np.zeros_like(gradient), (-0.25 * np.sign(gradient)).astype(np.float32)
     for beta1, beta2 in ((0.9, 0.95), (0.5, 0.999)):
         optimizer = step.AdamW(beta1, beta2, 1e-9, 0.0)
-        result = updated(optimizer, zeros, gradient, zeros, zeros, 1, 0.25)["weights"]
+        result = after_step(optimizer, zeros, gradient, zeros, zeros, 1, 0.25)["weights"]
         equal(result, right, what="the first step from 0", tolerance=1e-4, whose="it must be")
 
 
-@about("updated")
+@about("update")
 def test_later_steps(step):
     """The corrections never end: with a beta2 of 0.999, v is still divided by 0.63 at step 1,000."""
     optimizer = step.AdamW(0.99, 0.999, 1e-8, 0.0)
@@ -244,11 +245,11 @@ def test_later_steps(step):
     m_hat = (0.99 * m + 0.01 * gradient) / (1 - 0.99**1000)
     v_hat = (0.999 * v + 0.001 * gradient**2) / (1 - 0.999**1000)
     right = (weight - 0.25 * m_hat / np.sqrt(v_hat)).astype(np.float32)
-    result = updated(optimizer, weight, gradient, m, v, 1000, 0.25)["weights"]
+    result = after_step(optimizer, weight, gradient, m, v, 1000, 0.25)["weights"]
     equal(result, right, what="the weight after step 1,000", whose="it must be")
 
 
-@about("updated")
+@about("update")
 def test_without_settings(step):
     """AdamW() has a beta1 of 0.9, a beta2 of 0.95, an epsilon of 1e-8, and a decay of 0.1, as in GPT-3's training."""
     gradient = np.float32([[1e-8, -3e-8, 2e-8], [4e-8, -1e-8, 5e-8]])  # next to which epsilon counts
@@ -256,17 +257,17 @@ def test_without_settings(step):
     m_hat = (0.9 * m + 0.1 * gradient) / (1 - 0.9**3)
     v_hat = (0.95 * v + 0.05 * gradient**2) / (1 - 0.95**3)
     right = weight - 0.25 * (m_hat / (np.sqrt(v_hat) + 1e-8) + 0.1 * weight)
-    result = updated(step.AdamW(), weight, gradient, m, v, 3, 0.25)["weights"]
+    result = after_step(step.AdamW(), weight, gradient, m, v, 3, 0.25)["weights"]
     equal(result, right.astype(np.float32), what="the weight after step 3 of AdamW()", whose="it must be")
 
 
-@about("updated")
+@about("update")
 def test_what_decays(step):
     """With zero gradients, a matrix of any size shrinks by lr * weight_decay, and a gain or a bias stays."""
     results, right = [], []
     for lr, shape in itertools.product((0.25, 0.1), ((3, 4), (1, 1), (4, 1), (5,), (1,))):
         weight = 1 + np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
-        result = updated(step.AdamW(weight_decay=0.2), weight, *[0 * weight] * 3, 3, lr)["weights"]
+        result = after_step(step.AdamW(weight_decay=0.2), weight, *[0 * weight] * 3, 3, lr)["weights"]
         sizes = [int(size) for size in result.shape]
         require(sizes == list(shape), f"A weight of the shape {list(shape)} has the shape {sizes} after a step.")
         results.append(array(result).ravel())
@@ -321,7 +322,7 @@ def after_update(step, reference, optimizer, schedule, at):
     return norm, state
 
 
-@about("forward")
+@about("update")
 def test_update(step, reference, optimizer, schedule):
     """Update writes into the state: all weights, m and v match PyTorch's after steps 1 and 20."""
 
@@ -334,7 +335,7 @@ def test_update(step, reference, optimizer, schedule):
     for_each((1, 20), right)
 
 
-@about("forward")
+@about("clip_by_global_norm")
 def test_norm_of_an_update(step, reference, optimizer, schedule):
     """Update returns the norm of the mean gradients before clipping: one float32, of shape []."""
     norm, _ = after_update(step, reference, optimizer, schedule, 20)  # in which they are clipped
@@ -353,8 +354,53 @@ def test_one_step(step, reference, optimizer, schedule):
     same(state.weights, below(reference, "weights_1/"), "after the step, the weights")
 
 
+def trained(step, losses, norm):
+    """Call train_step, where Accumulate and Update only return numbers: what it returns, and what Update was given."""
+    given, answers = [], iter(losses)
+
+    def update(*inputs):
+        given.append(inputs)
+        return scalar(norm)
+
+    state, batches = TrainingState({}, {}, {}, {}), [(None, None)] * len(losses)
+    call = partial(step.train_step, state, 3, batches, 0.25, lambda *_: tuple(map(scalar, next(answers))), update)
+    return call, given
+
+
+@about("train_step")
+def test_what_update_is_given(step):
+    """Update is called once, with the step, the rate, the number of all losses, and the state; loss is their mean."""
+    call, given = trained(step, ((6, 3), (0, 0), (1, 1)), 0.5)
+    loss, norm = call()
+    number("the loss", loss, 1.75)
+    number("the norm", norm, 0.5)
+    require(len(given) == 1, f"Update is called {len(given)} times for three batches.", len(given))
+    numbers = [array(value).item() for value in given[0][:3]]
+    require(numbers == [3, 0.25, 4], f"Update gets {numbers}, and must get step 3, rate 0.25, count 4.", numbers)
+
+
+@about("train_step")
+def test_no_finite_loss(step):
+    """A loss that is infinite or NaN, or of no label at all, raises FloatingPointError before Update is called."""
+
+    def right(losses):
+        call, given = trained(step, [losses], 0.5)
+        what = "a step without a valid label" if losses == (0, 0) else f"a loss of {losses[0]}"
+        error_of(what, call, FloatingPointError)
+        require(not given, f"With {what}, Update is called, which changes the weights.", len(given))
+
+    for_each(((math.nan, 4), (math.inf, 4), (0, 0)), right)
+
+
+@about("train_step")
+def test_no_finite_norm(step):
+    """A norm that is infinite or NaN raises FloatingPointError, too."""
+    for norm in (math.inf, math.nan):
+        error_of(f"a norm of {norm}", trained(step, [(7, 4)], norm)[0], FloatingPointError)
+
+
 @pytest.mark.drawn
-@about("updated")
+@about("update")
 def test_other_updates(step, answer, draw):
     """With random sizes, averages and settings, the weight and its averages are right, too."""
     betas = 1 - draw.number("1 - beta1", 0.02, 0.5), 1 - draw.number("1 - beta2", 0.02, 0.5)
@@ -363,7 +409,7 @@ def test_other_updates(step, answer, draw):
     weight, mean, square, gradient = draw.array(*shape), draw.array(*shape), draw.array(*shape) ** 2, draw.array(*shape)
     for part in (np.s_[:], np.s_[0]):
         inputs = weight[part], gradient[part], mean[part], square[part], at, 0.1
-        result, right = (updated(module.AdamW(*options), *inputs) for module in (step, answer))
+        result, right = (after_step(module.AdamW(*options), *inputs) for module in (step, answer))
         for kind, expected in right.items():
             size = float(np.abs(array(expected)).max())
             close = TOLERANCE * max(1.0, size)

@@ -26,6 +26,7 @@ RENAMED = {
     "BLOCK": "BLOCK_SIZE",
     "named": "with_prefix",
     "next_labels": "shift_labels",
+    "updated": "update",
 }
 
 

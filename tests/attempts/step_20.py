@@ -16,11 +16,12 @@ DECAY = "decay = self.weight_decay if weight.rank > 1 else 0.0"
 DOWN = "return weight - lr * (direction + decay * weight), m, v"
 UNDECAYED = "return weight - lr * direction, m, v"
 ADDED = "sums[name][...] = sums[name] + count * grad"
-READ = "weight, m, v = state.weights[name], state.m[name], state.v[name]"
-EACH = f"for name, grad in grads.items():\n            {READ}"
-UPDATED = "self.optimizer.updated(weight, grad, m, v, step, lr)"
-WRITTEN = f"weight[...], m[...], v[...] = {UPDATED}"
-NORM_RETURNED = "        return norm"
+ACCUMULATED = "loss_sum, count = accumulate_batches(state, batches, accumulate)"
+MEAN = "loss = loss_sum / count if count else math.nan"
+LOSS_CHECKED = 'check_finite(step, "loss", loss)'
+UPDATE = "norm = update(scalar(step), scalar(lr), scalar(count), state).item()"
+NORM_CHECKED = 'check_finite(step, "norm", norm)'
+RETURNED = "return loss, norm"
 
 MISTAKES = {
     "The warm-up counts from 0, so the first step has a rate of 0 and learns nothing.": {
@@ -189,38 +190,34 @@ MISTAKES = {
     "The dictionary gets another tensor; a compiled graph needs the one it was given: write sums[name][...] = ….": {
         ADDED: "sums[name] += count * grad"
     },
-    "The names weight, m and v get new tensors, and the state stays as it was: write into them with [...].": {
-        WRITTEN: WRITTEN.replace("[...]", "")
+    "The loss is the sum of all losses: divide it by count.": {MEAN: "loss = loss_sum"},
+    "Without a valid label, 0 / 0 raises ZeroDivisionError; the loss is math.nan then.": {
+        MEAN: "loss = loss_sum / count"
     },
-    "The dictionaries get other tensors; a compiled graph needs those it was given: write into them with [...].": {
-        WRITTEN: f"state.weights[name], state.m[name], state.v[name] = {UPDATED}"
+    "Without a valid label, the loss is 0 here, and the step goes on; the loss is math.nan then.": {
+        MEAN: "loss = loss_sum / max(count, 1)"
     },
-    "m and v are not kept, so the next step begins with the old ones: write into all three.": {
-        WRITTEN: f"weight[...], _, _ = {UPDATED}"
+    "Nothing checks the loss, so a NaN reaches the weights: check_finite.": {f"    {LOSS_CHECKED}\n": ""},
+    "The loss is checked after the update, when a NaN is in the weights; check it before.": {
+        f"{LOSS_CHECKED}\n    {UPDATE}": f"{UPDATE}\n    {LOSS_CHECKED}"
     },
-    "The new m goes into v, and the new v into m: the order is weight, m, v.": {
-        WRITTEN: WRITTEN.replace("m[...], v[...]", "v[...], m[...]")
+    "Nothing checks the norm: check_finite.": {f"    {NORM_CHECKED}\n": ""},
+    "update gets the step as lr, and lr as the step: the step comes first.": {
+        UPDATE: UPDATE.replace("scalar(step), scalar(lr)", "scalar(lr), scalar(step)")
     },
-    "updated gets v as m, and m as v: the order is weight, grad, m, v.": {
-        WRITTEN: WRITTEN.replace("m, v, step", "v, m, step")
+    "update divides the sums by count; give it the number of losses, not 1.": {
+        UPDATE: UPDATE.replace("scalar(count)", "scalar(1)")
     },
-    "updated gets the step as lr, and lr as the step: the step comes first.": {
-        WRITTEN: WRITTEN.replace("step, lr", "lr, step")
+    "The weights are updated after each batch; accumulate the gradients of all batches first.": {
+        ACCUMULATED: "for batch in batches:\n        loss_sum, count = accumulate_batches(state, [batch], accumulate)\n"
+        f"        {UPDATE}",
+        f"    {UPDATE}\n    {NORM_CHECKED}": f"    {NORM_CHECKED}",
     },
-    "updated gets the number of losses as the step.": {WRITTEN: WRITTEN.replace("step, lr", "count, lr")},
-    "The sums go into the optimizer; give it their clipped means, grads.": {EACH: EACH.replace("grads", "state.sums")},
-    "The means go into the optimizer unclipped; give it the clipped ones, grads.": {
-        EACH: EACH.replace("grads", "state.sums"),
-        WRITTEN: WRITTEN.replace("grad,", "grad / count,"),
+    "The norm that is returned is a tensor; item() makes it a number.": {
+        UPDATE: UPDATE.removesuffix(".item()"),
+        NORM_CHECKED: 'check_finite(step, "norm", norm.item())',
     },
-    "Only the last weight is updated: the update belongs in the loop.": {WRITTEN: f"pass\n        {WRITTEN}"},
-    "The new weight is added to the old one; updated returns the new weight itself.": {
-        WRITTEN: f"new, m[...], v[...] = {UPDATED}\n            weight[...] = weight + new"
-    },
-    "The norm that is returned is the one after clipping; return norm, the one before.": {
-        NORM_RETURNED: "        return clip_by_global_norm(grads, self.max_norm)[1]"
-    },
-    "Nothing is returned: return the norm.": {NORM_RETURNED: "        return None"},
+    "The norm comes first; the loss does.": {RETURNED: "return norm, loss"},
 }
 
 ALTERNATIVES = {
@@ -262,25 +259,20 @@ ALTERNATIVES = {
         f"for name, grad in grads.items():\n        {ADDED}": "for name, total in sums.items():\n"
         "        total[...] = total + count * grads[name]"
     },
-    "new tensors first, then written": {
-        WRITTEN: f"new = {UPDATED}\n            weight[...], m[...], v[...] = new[0], new[1], new[2]"
+    "no loss by float": {MEAN: 'loss = loss_sum / count if count > 0 else float("nan")'},
+    "the loss checked with isfinite": {
+        LOSS_CHECKED: "if not math.isfinite(loss):\n"
+        '        raise FloatingPointError(f"the loss of step {step} is {loss}")'
     },
-    "F.buffer_store of weight, m and v": {
-        WRITTEN: f"for buffer, new in zip((weight, m, v), {UPDATED}, strict=True):\n"
-        "                F.buffer_store(buffer, new)"
+    "the batches counted here": {
+        ACCUMULATED: "from solutions.training import zero_sums\n\n    zero_sums(state.sums)\n    pairs = []\n"
+        "    for input_ids, labels in batches:\n"
+        "        pair = accumulate(input_ids, labels, state.weights, state.sums)\n"
+        "        pairs.append([each.item() for each in pair])\n"
+        "    loss_sum, count = map(sum, zip(*pairs, strict=True))"
     },
-    "the names of the weights": {
-        EACH: "for name, weight in state.weights.items():\n"
-        "            m, v, grad = state.m[name], state.v[name], grads[name]"
-    },
-    "without names for the three": {
-        f"            {READ}\n": "",
-        WRITTEN: "old = state.weights[name], state.m[name], state.v[name]\n"
-        "            new = self.optimizer.updated(old[0], grad, *old[1:], step, lr)\n"
-        "            state.weights[name][...], state.m[name][...], state.v[name][...] = new",
-    },
-    "the arguments of updated by name": {
-        UPDATED: "self.optimizer.updated(weight=weight, m=m, v=v, grad=grad, lr=lr, step=step)"
+    "the numbers made into tensors first": {
+        UPDATE: "numbers = map(scalar, (step, lr, count))\n    norm = update(*numbers, state).item()"
     },
 }
 
@@ -308,8 +300,4 @@ HABITS = {
     },
     "add_ to a sum": {ADDED: "sums[name].add_(count * grad)"},
     "copy_ to a sum": {ADDED: "sums[name].copy_(sums[name] + count * grad)"},
-    "copy_ into weight, m and v": {
-        WRITTEN: f"new = {UPDATED}\n            weight.copy_(new[0])\n            m.copy_(new[1])\n"
-        "            v.copy_(new[2])"
-    },
 }
