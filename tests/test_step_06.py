@@ -59,7 +59,7 @@ def test_device(step):
         raise
     except Exception:  # where there is one device, another can only be seen to be refused
         return
-    require(False, "position_ids takes no notice of device; give it to Tensor.arange.")
+    require(False, "position_ids ignores device; pass it to Tensor.arange.")
 
 
 @about("__init__")

@@ -111,7 +111,7 @@ def leaves(step, logits, top_k, wanted, what=""):
     for temperature in (1, 1000):
         left = float(softmax(kept / temperature)[wanted == -np.inf].max(initial=0))
         settings = named({"temperature": temperature, "top_k": top_k})
-        sentence = f"With {settings}, a token that is out has a probability of {left:.1g}, not 0."
+        sentence = f"With {settings}, a token below the top_k has a probability of {left:.1g}, not 0."
         require(left == 0, sentence, kept)
 
 
@@ -138,7 +138,7 @@ def test_the_logits_stay(step):
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
         step.keep_top_k(logits, 2)
-        sentence = f"keep_top_k changes the {dtype.__name__} logits that it is given: return others, as np.where does."
+        sentence = f"keep_top_k changes the caller's {dtype.__name__} logits: return new ones, as np.where does."
         require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
 
 
@@ -169,7 +169,7 @@ def test_the_logits_stay_in_the_softmax(step):
     for dtype in (np.float32, np.float64):
         logits = LOGITS.astype(dtype)
         step.softmax(logits, 0.5)
-        sentence = f"softmax changes the {dtype.__name__} logits that it is given: compute with a copy."
+        sentence = f"softmax changes the caller's {dtype.__name__} logits: compute with a copy."
         require(bool(np.array_equal(logits, LOGITS.astype(dtype))), sentence)
 
 
@@ -197,7 +197,7 @@ def come_as_often(counts, wanted, settings):
     for count, probabilities in zip(counts, wanted, strict=True):
         draws, possible = int(count.sum()), probabilities > 0
         expected = probabilities * draws
-        require(not count[~possible].any(), f"With {named(settings)}, a token was drawn that is out.", counts)
+        require(not count[~possible].any(), f"With {named(settings)}, a token below the top_k was drawn.", counts)
         chi_squared = float(((count - expected)[possible] ** 2 / expected[possible]).sum())
         sentence = (
             f"Of {draws} draws with {named(settings)}, the tokens came {count.astype(int).tolist()} times; "
@@ -229,7 +229,7 @@ def test_the_seed_decides(step):
     )
     require(first == same, "Two generators with the same seed gave different tokens: draw with rng.")
     require(first != other, "Two seeds gave the same 40 tokens: draw with rng.")
-    require(len(set(first)) > 1, "40 rows got one token: draw once for each row.")
+    require(len(set(first)) > 1, "40 rows got the same token: draw once for each row.")
 
 
 def greedy(rows, length):
@@ -254,7 +254,7 @@ def settings_hold(continued, length=4):
         )
         require(np.array_equal(first, same), "Two generators with the same seed gave different text.")
         varied = all(len(set(place)) > 1 for place in first.T.tolist())
-        require(varied, "At temperature 1 there is a place where 60 rows got one token.")
+        require(varied, "At temperature 1, all 60 rows got the same token at one position.")
         require(not np.array_equal(first, other), "Two seeds gave the same text.")
 
     def goes_without_a_generator():

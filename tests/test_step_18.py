@@ -108,11 +108,11 @@ def attention_backward(step, attention, grad, hidden_states):
     grad_input, gradients = result
     require(
         isinstance(grad_input, Tensor),
-        f"What attention_backward returns first is {in_words(grad_input)}; it must be the gradient of hidden_states.",
+        f"attention_backward returns {in_words(grad_input)} first; it must be the gradient of hidden_states.",
     )
     require(
         isinstance(gradients, dict),
-        f"What attention_backward returns second is {in_words(gradients)}; it must be a dictionary of gradients.",
+        f"attention_backward returns {in_words(gradients)} second; it must be a dictionary of gradients.",
     )
     require(
         {*gradients} == {*NAMES},
