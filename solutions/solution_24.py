@@ -29,7 +29,7 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim]
     key depends on the difference of their positions alone. The pairs are Llama's in Hugging Face's checkpoints; the
     paper's, and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # Give cosine and sine an axis for the heads; cut x in half, the two coordinates; rotate; join. (4 lines)
+    # Give cosine and sine an axis for the heads; cut x into halves, the coordinates; rotate; join. (4 lines)
     cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]
     first, second = F.chunk(x, 2, axis=-1)  # 2 x [batch, head, seq, head_dim / 2]
     rotated = [first * cos - second * sin, first * sin + second * cos]

@@ -35,7 +35,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.o_proj = Linear(self.embed_dim, config.hidden_size, bias=False)
 
     def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, head * head_dim] -> [batch, head, seq, head_dim]
-        """Give every head its own slice. There are as many heads as fit: queries have more than keys and values."""
+        """Give every head its own slice. The width says how many: queries have more than keys and values."""
         return x.reshape([*x.shape[:-1], -1, self.head_dim]).transpose(-3, -2)
 
     def _qkv(

@@ -55,7 +55,7 @@ def unpermute(weight: np.ndarray, heads: int) -> np.ndarray:  # [heads * head_di
     Hugging Face rotates the channels ``i`` and ``i + head_dim / 2`` together. For a Llama, llama.cpp rotates neighbors,
     so its converter has put row ``i`` of each head at ``2 * i``, and row ``i + head_dim / 2`` at ``2 * i + 1``.
     """
-    # In each head, bring the first row of every pair to the front, and the second ones behind. (3 lines)
+    # In each head, bring the first row of every pair to the front, the second ones after them. (3 lines)
     pairs = weight.reshape(heads, -1, 2, *weight.shape[1:])  # [heads, head_dim / 2, 2, ...]
     halves = pairs.swapaxes(1, 2)  # [heads, 2, head_dim / 2, ...]
     return halves.reshape(weight.shape)
@@ -81,7 +81,7 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
     """
     head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
-    # For each weight: its name, its numbers; un-permute those of q_proj and k_proj. Then tie the head. (5 lines)
+    # For each weight: its name, its numbers; unpermute those of q_proj and k_proj. Then tie the head. (5 lines)
     for gguf_name, weight in weights.items():
         name, numbers = hugging_face_name(gguf_name), dequantize(weight)
         layer = name.split(".")[-2]

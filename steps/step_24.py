@@ -27,5 +27,5 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim]
     key depends on the difference of their positions alone. The pairs are Llama's in Hugging Face's checkpoints; the
     paper's, and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
-    # TODO: Give cosine and sine an axis for the heads; cut x in half, the two coordinates; rotate; join. (4 lines)
+    # TODO: Give cosine and sine an axis for the heads; cut x into halves, the coordinates; rotate; join. (4 lines)
     raise NotImplementedError

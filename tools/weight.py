@@ -20,7 +20,7 @@ NO_CODE = (
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (13_705, ("checker/", "cli/")),
     "play": (7_876, ("play/",)),
-    "tools": (7_207, ("tools/",)),
+    "tools": (7_212, ("tools/",)),
     "tests/dev": (13_758, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
     "together": (44_630, ()),  # all parts above; the parts below are the course itself

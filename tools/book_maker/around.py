@@ -39,7 +39,7 @@ PLACES: Mapping[str, tuple[Collection[str], str]] = {
     "step_21": (ATTENTION, "attention, as a kernel"),
     "step_22": (("embedding", "attention", "MLP", "head"), "the large matrices, with fewer bits"),
     "step_23": (("norm", "MLP", "final norm"), "what a block does to each token alone, in a Llama"),
-    "step_24": (("position", "attention"), "positions in a Llama, which enter in attention, not beside the embedding"),
+    "step_24": (("position", "attention"), "positions in a Llama, which enter inside attention"),
     "step_25": (("attention", "cache"), "attention and its cache, in a Llama"),
     "step_26": (("embedding", "norm", "attention", "MLP", "final norm", "head"), "all weights of a Llama"),
     "step_27": (("text", "ids", "logits", "next token", "again"), "a question in, an answer out"),

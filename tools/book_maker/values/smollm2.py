@@ -7,6 +7,7 @@ user's cache, which `./run chat` fetches.
 import dataclasses
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ NEW_TOKENS = 14  # after the text
 READS = 1000  # letters of Moby Dick
 PROMPTS, TOP_P = ("The capital of France is", "She opened the"), 0.9  # after the first, few tokens are likely
 QUESTIONS, SEED, LONGEST = ("What is the capital of France?", "And of Italy?"), 0, 40  # LONGEST: tokens of an answer
+WHAT_SANK = [f"The {text}, and it sank. What sank?" for text in ("whale struck the ship", "ship struck the whale")]
 
 Weights = dict[str, np.ndarray]
 
@@ -101,11 +103,13 @@ def read_and_written(weights: Weights, config: Any, tokenizer: Any) -> dict[str,
     return {"loss": float(-np.log(chances).mean()), "text": tokenizer.decode(written)}
 
 
-def conversation(weights: Weights, config: Any, tokenizer: Any, sampling: Sampling) -> list[dict[str, Any]]:
+def conversation(
+    weights: Weights, config: Any, tokenizer: Any, sampling: Sampling, questions: Sequence[str] = QUESTIONS
+) -> list[dict[str, Any]]:
     """Return each question with its answer, and how many tokens the model was given for it."""
     messages, turns, rng = list[tuple[str, str]](), list[dict[str, Any]](), np.random.default_rng(SEED)
     end = tokenizer.token_to_id(END)
-    for question in QUESTIONS:
+    for question in questions:
         messages.append(("user", question))
         ids = chat_ids(tokenizer, messages)
         tokens = answer(lambda ids: forward(ids[0], weights, config)[1][None], ids, LONGEST, sampling, end=end, rng=rng)
@@ -168,7 +172,7 @@ def record() -> None:
     def chances(text: str) -> np.ndarray:
         return softmax(forward(tokenizer.encode(text).ids, weights, config)[1][-1])
 
-    ids = tokenizer.encode(TEXT).ids
+    greedy, ids = Sampling(temperature=0), tokenizer.encode(TEXT).ids
     nucleus = {text: NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) for text in PROMPTS}
     found = measured([tokenizer.decode([token]) for token in ids], forward(ids, weights, config)[0])
     found |= {
@@ -178,8 +182,9 @@ def record() -> None:
         "in order": read_and_written(weights, config, tokenizer),
         "forgotten": read_and_written(forgotten, config, tokenizer),
         "nucleus": {text: int((p > 0).sum()) for text, p in nucleus.items()},
-        "greedy": conversation(weights, config, tokenizer, Sampling(temperature=0)),
+        "greedy": conversation(weights, config, tokenizer, greedy),
         "drawn": conversation(weights, config, tokenizer, NucleusSampling(top_p=TOP_P)),
+        "what sank": [conversation(weights, config, tokenizer, greedy, [each])[0]["answer"] for each in WHAT_SANK],
     }
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
