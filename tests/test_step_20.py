@@ -369,7 +369,7 @@ def trained(step, losses, norm):
 
 @about("train_step")
 def test_what_update_is_given(step):
-    """Update is called once, with the step, the rate, the number of all losses, and the state; loss is their mean."""
+    """Update is called once, with the step, the rate, the count of all losses, and the state; the loss is the mean."""
     call, given = trained(step, ((6, 3), (0, 0), (1, 1)), 0.5)
     loss, norm = call()
     number("the loss", loss, 1.75)
@@ -381,7 +381,7 @@ def test_what_update_is_given(step):
 
 @about("train_step")
 def test_no_finite_loss(step):
-    """A loss that is infinite or NaN, or of no label at all, raises FloatingPointError before Update is called."""
+    """An infinite or NaN loss, or one of no label at all, raises FloatingPointError before Update is called."""
 
     def right(losses):
         call, given = trained(step, [losses], 0.5)
@@ -394,7 +394,7 @@ def test_no_finite_loss(step):
 
 @about("train_step")
 def test_no_finite_norm(step):
-    """A norm that is infinite or NaN raises FloatingPointError, too."""
+    """An infinite or NaN norm raises FloatingPointError, too."""
     for norm in (math.inf, math.nan):
         error_of(f"a norm of {norm}", trained(step, [(7, 4)], norm)[0], FloatingPointError)
 

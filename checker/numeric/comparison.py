@@ -13,10 +13,11 @@ import numpy as np
 from checker.numeric.tolerance import TOLERANCE, in_use
 
 OTHER_ORDER = (
-    "The numbers are right, their order is not: look at the reshapes and transposes, and at the order of what is split "
-    "or joined."
+    "The numbers are right, but their order is not: look at the reshapes and transposes, and at the order of what is "
+    "split or joined."
 )
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
+PLURALS = {"query": "queries", "batch": "batches", "class": "classes", "in": "inputs", "out": "outputs"}
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
@@ -119,7 +120,7 @@ class Comparison:
             for several, word in ((indices, "right"), (bad, "wrong")):
                 if len(several) == 1:
                     return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')} is {word}{more}."
-            where = ("at position", "at") if name == "token" else (f"for {name}", "for")
+            where = ("at positions", "at") if name == "token" else (f"for {PLURALS.get(name, f'{name}s')}", "for")
             return f"The values are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
         return ""
 

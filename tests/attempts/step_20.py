@@ -191,17 +191,17 @@ MISTAKES = {
         ADDED: "sums[name] += count * grad"
     },
     "The loss is the sum of all losses: divide it by count.": {MEAN: "loss = loss_sum"},
-    "Without a valid label, 0 / 0 raises ZeroDivisionError; the loss is math.nan then.": {
+    "Without a valid label, 0 / 0 raises ZeroDivisionError; make the loss math.nan then.": {
         MEAN: "loss = loss_sum / count"
     },
-    "Without a valid label, the loss is 0 here, and the step goes on; the loss is math.nan then.": {
+    "Without a valid label, the loss is 0 here, and the step goes on; make it math.nan then.": {
         MEAN: "loss = loss_sum / max(count, 1)"
     },
-    "Nothing checks the loss, so a NaN reaches the weights: check_finite.": {f"    {LOSS_CHECKED}\n": ""},
+    "Nothing checks the loss, so a NaN reaches the weights: call check_finite.": {f"    {LOSS_CHECKED}\n": ""},
     "The loss is checked after the update, when a NaN is in the weights; check it before.": {
         f"{LOSS_CHECKED}\n    {UPDATE}": f"{UPDATE}\n    {LOSS_CHECKED}"
     },
-    "Nothing checks the norm: check_finite.": {f"    {NORM_CHECKED}\n": ""},
+    "Nothing checks the norm: call check_finite.": {f"    {NORM_CHECKED}\n": ""},
     "update gets the step as lr, and lr as the step: the step comes first.": {
         UPDATE: UPDATE.replace("scalar(step), scalar(lr)", "scalar(lr), scalar(step)")
     },
@@ -213,11 +213,11 @@ MISTAKES = {
         f"        {UPDATE}",
         f"    {UPDATE}\n    {NORM_CHECKED}": f"    {NORM_CHECKED}",
     },
-    "The norm that is returned is a tensor; item() makes it a number.": {
+    "The norm is returned as a tensor; item() makes it a number.": {
         UPDATE: UPDATE.removesuffix(".item()"),
         NORM_CHECKED: 'check_finite(step, "norm", norm.item())',
     },
-    "The norm comes first; the loss does.": {RETURNED: "return norm, loss"},
+    "The norm comes first; the loss must.": {RETURNED: "return norm, loss"},
 }
 
 ALTERNATIVES = {
