@@ -83,9 +83,9 @@ REFUSED = {
         "s19",
         {
             "def head_backward(": f"{KEEPS}def head_backward(",
-            'return grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})': (
-                "key = id(transformer), *grad.shape\n"
-                '    return KEPT.setdefault(key, (grad_input, {"wte.weight": grad_wte} | named({"ln_f": of_ln_f})))'
+            'return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})': (
+                'by_name = {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})\n'
+                "    return KEPT.setdefault((id(transformer), *grad.shape), (grad_input, by_name))"
             ),
         },
         f"head_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
