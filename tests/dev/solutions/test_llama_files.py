@@ -21,10 +21,11 @@ from checker.max_adapter.hooks import install_hooks
 from solutions.caching import PADDING, run_on_arrays
 from solutions.checkpoint import HEAD
 from solutions.gguf_tokenizer import tokenizer_of
-from solutions.llama_files import SIZES, load_llama, read_llama
+from solutions.llama_config import LlamaConfig
+from solutions.llama_files import SIZES, empty_llama, load_llama, read_llama
 from solutions.solution_14 import CachedModel
 from solutions.solution_27 import END, START, chat_ids
-from tools.hugging_face import hugging_face_llama, load
+from tools.hugging_face import hugging_face_llama, load, seeded
 
 pytestmark = pytest.mark.slow
 
@@ -97,25 +98,43 @@ def test_a_conversation_is_written_as_the_template_in_the_file_writes_it(read):
         assert tokenizer.decode(chat_ids(tokenizer, talk)[0], skip_special_tokens=False) == text
 
 
+def interpreted(model):
+    """A model as a function of arrays, without compiling it."""
+
+    def lazily(*inputs):
+        with F.lazy():
+            return model(*inputs)
+
+    return run_on_arrays(lazily, CPU())
+
+
 def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, smollm2_file):
     install_hooks()
     config, weights, fields = read
     tokenizer = tokenizer_of(fields)
     talks = [chat_ids(tokenizer, talk)[0].tolist() for talk in TALKS]
     model, _ = load_llama(smollm2_file, 128)
-
-    def interpreted(*inputs):
-        with F.lazy():
-            return model(*inputs)
-
     longest = max(map(len, talks))
     padded = np.array([[PADDING] * (longest - len(talk)) + talk for talk in talks])
-    logits = CachedModel(run_on_arrays(interpreted, CPU()), model.config.cache_config, CPU())(padded)[:, -1]
+    logits = CachedModel(interpreted(model), model.config.cache_config, CPU())(padded)[:, -1]
     theirs = hugging_face_llama(**vars(config))
     load(theirs, weights)
     with torch.no_grad():
         for row, ids in zip(logits, talks, strict=True):
             np.testing.assert_allclose(row, theirs(torch.tensor([ids])).logits[0, -1].numpy(), atol=2e-4)
+
+
+def test_a_small_llama_is_right_up_to_the_last_token_of_its_context():
+    install_hooks()
+    config = LlamaConfig(33, 2048, 24, 40, 2, 6, 2, 8, rope_theta=1000.0)
+    theirs, model = hugging_face_llama(**vars(config)), empty_llama(config)
+    model.load_state_dict(seeded(theirs))
+    cached = CachedModel(interpreted(model), config.cache_config, CPU())
+    ids = np.random.default_rng(26).integers(0, 33, (1, 2048))
+    with torch.no_grad():
+        right = theirs(torch.from_numpy(ids)).logits.numpy()
+    for length in (2000, 2001, 2048):
+        np.testing.assert_allclose(cached(ids[:, :length])[:, -1], right[:, length - 1], atol=2e-4)
 
 
 def write_llama(file, *, architecture="llama", without=(), kv_heads=32, extra=None, scaling=None):
