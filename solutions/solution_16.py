@@ -61,7 +61,7 @@ def cross_entropy_backward(
     vocab = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
     # Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     one_hot = (targets == vocab).cast(logits.dtype)  # [batch, seq, vocab]
-    grad = (F.softmax(logits) - one_hot) / count_valid(targets)
+    grad = (F.softmax(logits, axis=-1) - one_hot) / count_valid(targets)
     return F.where(targets != IGNORE_INDEX, grad, 0.0)
 
 

@@ -8,7 +8,7 @@ LOSSES = "return F.where(is_valid, -target_log_probs, 0.0)"
 TOTAL = "sum_all(token_losses(logits, targets))"
 MEAN = f"return {TOTAL} / count_valid(targets)"
 ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
-GRADIENT = "grad = (F.softmax(logits) - one_hot) / count_valid(targets)"
+GRADIENT = "grad = (F.softmax(logits, axis=-1) - one_hot) / count_valid(targets)"
 ZEROED = "return F.where(targets != IGNORE_INDEX, grad, 0.0)"
 EXP = "return math.exp(loss)"
 BITS = "return loss / math.log(2) * n_tokens / n_bytes"
@@ -186,7 +186,7 @@ ALTERNATIVES = {
         MEAN: "return (token_losses(logits, targets).reshape([-1]).sum() / count_valid(targets)).reshape([])",
     },
     "the last position left out": {TOTAL: "sum_all(token_losses(logits[:, :-1], labels[:, 1:]))"},
-    "the exponential of log_softmax": {GRADIENT: GRADIENT.replace("F.softmax(logits)", "F.exp(log_softmax(logits))")},
+    "exp of log_softmax": {GRADIENT: "grad = (F.exp(log_softmax(logits)) - one_hot) / count_valid(targets)"},
     "the zeros before the division": {
         GRADIENT: "grad = F.where(targets != IGNORE_INDEX, F.softmax(logits) - one_hot, 0.0)",
         ZEROED: "return grad / F.max(count_valid(targets), 1.0)",

@@ -73,7 +73,7 @@ def test_a_failure_that_only_the_compiler_finds_takes_the_pass_back(course, kept
         (
             "s14",  # with numbers for lengths, it is right
             {"causal[total - sequence_length :]": "causal[-sequence_length:]"},
-            "write in line 39: mask = causal[causal.shape[0] - sequence_length:]",
+            "write in line 40: mask = causal[causal.shape[0] - sequence_length:]",
         ),
     ],
 )
