@@ -108,7 +108,7 @@ def test_no_token_sees_the_future(step):
 
 @about("causal_mask")
 def test_counts(step):
-    """Row and column indices are integers: bfloat16, which the scores may use on a GPU, cannot represent 257."""
+    """A long mask is right on a GPU, too, where scores may be bfloat16: no index is counted in it, as it has no 257."""
 
     class Masked(Module):
         def forward(self, scores):

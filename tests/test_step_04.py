@@ -44,7 +44,7 @@ def test_forward(mlp, reference):
 
 @about("forward")
 def test_without_a_batch(mlp, reference):
-    """A single sequence, [seq, embd], works, too: a server's rows have no batch axis."""
+    """A single sequence, [seq, embd], without a batch axis, works, too."""
     equal(run(mlp, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of one sequence")
 
 

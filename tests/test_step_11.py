@@ -56,7 +56,7 @@ def test_the_most_likely_token(model, reference):
 
 @about("forward")
 def test_a_head_of_its_own(step, config, reference):
-    """A head with its own weights, as in a fine-tuned checkpoint, is used: reversing its rows reverses the logits."""
+    """The logits come from lm_head, which may have its own weights: reversing its rows reverses the logits."""
     shallow = replace(config, n_layer=1)
     weights = {name: array for name, array in reference.weights.items() if ".h." not in name or ".h.0." in name}
     model = build(step.MaxGPT2LMHeadModel, shallow, weights=weights)

@@ -296,7 +296,7 @@ def test_the_last_position_counts(step):
 
 @about("generate_tokens")
 def test_the_prompt_comes_first(step):
-    """The prompt comes back with max_new_tokens more, even if 0 or <|endoftext|>: [batch, seq + max_new_tokens]."""
+    """The prompt comes back with max_new_tokens more, <|endoftext|> or not: [batch, seq + max_new_tokens]."""
     keeps_nothing(
         lambda prompt: text_of(step, Stub(), prompt, 4, temperature=0),
         PROMPT,

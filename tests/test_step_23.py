@@ -57,7 +57,7 @@ def test_any_rank(normalize, reference):
 
 @about("rms_norm")
 def test_small_epsilon(normalize, reference):
-    """An eps as small as 6e-8 is used as given: x / 128 with eps / 128² gives the same output as x with eps."""
+    """A tiny eps works, too: x / 128 with eps / 128² gives the same output as x with eps."""
     equal(
         normalize(reference["norm_input"] / 128, EPSILON / 128**2), reference["norm_output"], what="rms_norm(x / 128)"
     )
@@ -79,7 +79,7 @@ def test_forward(mlp, reference):
 
 @about("forward")
 def test_without_a_batch(mlp, reference):
-    """A single sequence, [seq, hidden_size], works, too: a server's rows have no batch axis."""
+    """A single sequence, [seq, hidden_size], without a batch axis, works, too."""
     equal(run(mlp, reference["input"][0]), reference["output"][0], ("token", "channel"), what="forward of one sequence")
 
 

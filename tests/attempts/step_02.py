@@ -25,6 +25,9 @@ MISTAKES = {
         "device: Device) ->": "device: Device, kept: dict = {}) ->",
     },
     "Every token also sees the one right after it: the diagonal is off by one.": {"num_upper=0": "num_upper=1"},
+    "num_lower takes a number, or None for all diagonals below the main one: num_lower=None.": {
+        "num_lower=None": "num_lower=sequence_length"
+    },
     "Every token sees only itself, since the past is blocked, too: num_lower must be None, which keeps all of it.": {
         "num_lower=None": "num_lower=0"
     },

@@ -20,6 +20,13 @@ MISTAKES = {
         "F.mean(centered * centered, axis=-1)": f"F.mean(centered * centered, axis=-1) * {WIDTH} / ({WIDTH} - 1)"
     },
     "The mean is not subtracted: that is RMS normalization.": {"x - F.mean(x, axis=-1)": "x"},
+    "x itself is divided; subtract the mean from it first.": {"return centered *": "return x *"},
+    "It multiplies by the square root; divide by it: F.rsqrt.": {"F.rsqrt(variance": "F.sqrt(variance"},
+    "The squares are summed; take their mean: F.mean.": {"F.mean(centered *": "F.sum(centered *"},
+    "The centered numbers are not squared: the variance is the mean of their squares.": {
+        "centered * centered": "centered"
+    },
+    "The bias is multiplied, too; add it after the gain.": {"* self.weight + self.bias": "* (self.weight + self.bias)"},
     "It divides by the variance; divide by its square root.": {
         "F.rsqrt(variance + self.eps)": "(1 / (variance + self.eps))"
     },

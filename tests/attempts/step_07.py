@@ -167,6 +167,15 @@ MISTAKES = {
     "c_attn's output is taken in the order value, key, query; Hugging Face's order is query, key, value.": {
         QKV: f"value, key, query = {SPLIT_QKV}"
     },
+    "c_attn's output is taken in the order query, value, key; Hugging Face's order is query, key, value.": {
+        QKV: f"query, value, key = {SPLIT_QKV}"
+    },
+    "c_attn's output is taken in the order key, value, query; Hugging Face's order is query, key, value.": {
+        QKV: f"key, value, query = {SPLIT_QKV}"
+    },
+    "c_attn's output is taken in the order value, query, key; Hugging Face's order is query, key, value.": {
+        QKV: f"value, query, key = {SPLIT_QKV}"
+    },
     "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
     "heads.": {
         QKV: "qkv = qkv.reshape([*qkv.shape[:2], self.num_heads, 3, self.head_dim])\n"

@@ -15,6 +15,8 @@ MISTAKES = {
     "The sublayer is left out.": {SUM: "return x + norm(x)"},
     "The input is subtracted; add it.": {SUM: "return sublayer(norm(x)) - x"},
     "The normalized input is added as well.": {SUM: "return x + norm(x) + sublayer(norm(x))"},
+    "x is added to the normalized input; the sublayer reads norm(x) alone.": {SUM: "return x + sublayer(norm(x) + x)"},
+    "The sublayer's output is multiplied; add it to x.": {SUM: "return x * sublayer(norm(x))"},
     "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
     "norm is called twice for one result; keep its output.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
     "All texts are flattened into one, where attention would mix them; pass x in its own shape.": {

@@ -15,6 +15,10 @@ MISTAKES = {
             "Sequential([GPT2Block(config) for _ in range(config.n_layer)])"
         )
     },
+    "h is a Sequential of one generator; give it the blocks themselves, with a star: Sequential(*blocks).": {
+        STACK: "Sequential(GPT2Block(config) for _ in range(config.n_layer))"
+    },
+    "wpe gets the length; give it the positions.": {"self.wpe(positions)": "self.wpe(sequence_length)"},
     "Only the positions are embedded: add wte of the tokens.": {
         EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"
     },

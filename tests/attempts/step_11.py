@@ -25,6 +25,7 @@ MISTAKES = {
     "The head gets the embeddings; it must get the transformer's output.": {
         LOGITS: "return self.lm_head(self.transformer.wte(input_ids))"
     },
+    "The head gets the token ids; it must get the transformer's output.": {LOGITS: "return self.lm_head(input_ids)"},
     "A GELU is applied to the logits.": {
         LOGITS: F + "return F.gelu(self.lm_head(self.transformer(input_ids)), 'tanh')"
     },

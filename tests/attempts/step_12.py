@@ -121,6 +121,7 @@ MISTAKES = {
         ARGMAX: f"{ARGMAX}.astype(np.int16)",
         "dtype=np.int64": "dtype=np.int16",
     },
+    "argmax runs over the whole batch; axis=-1 finds one token for each row.": {ARGMAX: "return logits.argmax()"},
     "Temperature 0 takes the least likely token.": {ARGMAX: "return logits.argmin(axis=-1)"},
     "Every row gets the first row's token.": {ARGMAX: "return np.repeat(logits[:1].argmax(axis=-1), len(logits))"},
     "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
@@ -214,6 +215,9 @@ MISTAKES = {
         APPEND: f"{APPEND}\n        if (next_ids == 50256).all():\n            break"
     },
     "The prompt is missing from the text.": {TEXT: "return input_ids[:, input_ids.shape[1] - max_new_tokens :]"},
+    "One token too few is generated.": {LOOP: "for _ in range(max_new_tokens - 1):"},
+    "n_positions tokens are generated; generate max_new_tokens.": {LOOP: "for _ in range(n_positions):"},
+    "The text is returned in the first turn of the loop; return it after the loop.": {f"    {TEXT}": f"        {TEXT}"},
     "One token too many is generated.": {LOOP: "for _ in range(max_new_tokens + 1):"},
     "max_new_tokens is not used: it says how many tokens to generate.": {LOOP: "for _ in range(10):"},
     "The last token alone is returned; return the prompt and all new tokens.": {TEXT: "return next_ids"},
