@@ -1,4 +1,4 @@
-"""GGUF, the file in which llama.cpp keeps a model: its sizes, its tokenizer, and its weights, in blocks or not."""
+"""A GPT-2 in GGUF, the file in which llama.cpp keeps a model: sizes, tokenizer, and weights, in blocks or not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
@@ -100,7 +99,9 @@ def read_gguf(file: Path) -> tuple[GPT2Config, Weights]:
     return config, {HEAD: weights[WTE]} | weights  # WTE is there: its rows are the vocabulary
 
 
-def read_tensor(tensor: gguf.ReaderTensor, dtypes: Mapping[Any, np.dtype] = DTYPE_OF_FORMAT) -> np.ndarray:
+def read_tensor(
+    tensor: gguf.ReaderTensor, dtypes: Mapping[gguf.GGMLQuantizationType, np.dtype] = DTYPE_OF_FORMAT
+) -> np.ndarray:
     """Return a weight as the file has it if its format has a dtype; from any other format, its numbers as float32."""
     if tensor.tensor_type not in dtypes:
         return gguf.dequantize(tensor.data, tensor.tensor_type)

@@ -23,9 +23,7 @@ def tokenizer_of(fields: Mapping[str, Any]) -> Tokenizer:
 
     It never makes a control token of text: what looks like ``<|im_end|>`` stays the ten characters that somebody wrote.
     ``token_to_id("<|im_end|>")`` is the token that ends a message.
-
-    Raises:
-        ValueError: it is none that is known here; the message names it.
+    Raise ValueError if it is of a kind that is unknown here; the message names it.
     """
     model, cut = fields.get("tokenizer.ggml.model"), fields.get("tokenizer.ggml.pre")
     if model != "gpt2" or cut not in CUTS:

@@ -54,8 +54,7 @@ class Reader(gguf.GGUFReader):
 def open_llama(file: Path) -> tuple[Reader, LlamaConfig, Fields]:
     """Return what reads the weights of a model in a file, its sizes, and all fields of the file.
 
-    Raises:
-        ValueError: the file is missing, cut short, or no Llama that this course can run; the message says why.
+    Raise ValueError if the file is missing, cut short, or no Llama that this course can run; the message says why.
     """
     try:
         reader = Reader(file)
@@ -78,9 +77,7 @@ def open_llama(file: Path) -> tuple[Reader, LlamaConfig, Fields]:
 def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
     """Return the sizes of a model in a file, its weights by their names in ``LlamaForCausalLM``, and all fields.
 
-    Raises:
-        ValueError: the file cannot be opened, see ``open_llama``, or has a weight in a format that gguf cannot
-            read; the message says which.
+    Raise ValueError if ``open_llama`` does, or if a weight has a format that gguf cannot read; the message says which.
     """
     reader, config, fields = open_llama(file)
     try:
@@ -93,8 +90,7 @@ def read_llama(file: Path) -> tuple[LlamaConfig, Weights, Fields]:
 def load_llama(file: Path, context: int) -> tuple[LlamaForCausalLM, Fields]:
     """Load the model of a file, for texts of at most ``context`` tokens; return all fields of the file, too.
 
-    Raises:
-        ValueError: the file cannot be read, see ``read_llama``; or its weights are not those of its sizes.
+    Raise ValueError if ``read_llama`` does, or if the weights are not those of the model's sizes.
     """
     config, weights, fields = read_llama(file)
     longest = min(context, config.max_position_embeddings)
