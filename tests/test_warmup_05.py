@@ -105,7 +105,7 @@ def test_one_head(step, x, W_qkv, W_o):
 
 @about("multi_head_attention")
 def test_far_apart(step):
-    """Scores of 900, as a large query makes them, do not overflow, whatever the scores that a mask hides."""
+    """Scores of 900, from a large query, do not overflow, whatever the mask hides."""
     x, value = np.eye(3), drawn("W_value", 3, 3)
     W_qkv = np.concatenate([naive.FAR_APART, x, value], axis=-1)
     for mask in (naive.looks_back(3), None):

@@ -250,7 +250,7 @@ def test_all_at_once(step, x, W_qkv, W_o):
 
 @about("cached_attention")
 def test_text_far_apart(step):
-    """Scores of 900, as a large query makes them, do not overflow, in one piece and in several."""
+    """Scores of 900, from a large query, do not overflow, in one piece or in several."""
     x, value = np.eye(3), drawn("W_value", 3, 3)
     W_qkv = np.concatenate([naive.FAR_APART, x, value], axis=-1)
     whole = naive.attention(naive.FAR_APART, x, value, naive.looks_back(3))[None]
