@@ -18,7 +18,7 @@ from checker.course.languages import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
-from play import own_steps
+from play import stand_ins
 from play.beginning import in_utf8, tell_stopped
 from play.ending import ending_soon
 from play.serving.options import Options, Tell
@@ -126,11 +126,11 @@ def naming_steps() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if own_steps.in_use and not own_steps.is_refusal(error):
-            raise UserError(blaming(own_steps.failing_file(error), error)) from error
+        if stand_ins.in_use and not stand_ins.is_refusal(error):
+            raise UserError(blaming(stand_ins.failing_file(error), error)) from error
         raise
     except SystemExit as error:
-        if file := own_steps.failing_file(error):
+        if file := stand_ins.failing_file(error):
             raise UserError(blaming(file, error)) from error
         raise
 
@@ -144,17 +144,17 @@ def blaming(file: str | None, error: BaseException) -> str:
     if file:
         location = location_of(error, file)
         shown = location.as_lines() if location else []
-    elif in_graph := own_steps.line_in_graph(error):
+    elif in_graph := stand_ins.line_in_graph(error):
         file, number = in_graph
         shown = [f"line {number}: {code_in(file, number)}"]
     else:
-        return f"your steps do not run together. {words}\n{own_steps.where_to_look()}"
+        return f"your steps do not run together. {words}\n{stand_ins.where_to_look()}"
     calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
-    callers = [call for call in calls if call[0] in own_steps.in_use and call[0] != file]
+    callers = [call for call in calls if call[0] in stand_ins.in_use and call[0] != file]
     for caller, line in callers[-1:]:  # which may have given it something wrong
         shown.append(f"called from {relative_path(Path(caller))}, line {line}: {code_in(caller, line)}")
     place = "".join(f"\n    {line}" for line in shown)
-    return f"{relative_path(Path(file))}: {words}{place}\n`./run {own_steps.in_use[file].task}` checks this step"
+    return f"{relative_path(Path(file))}: {words}{place}\n`./run {stand_ins.in_use[file].task}` checks this step"
 
 
 @click.command("try")

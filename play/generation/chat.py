@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from checker.course.steps import CHAT, LLAMA
 from play.beginning import in_utf8, prepared, usable_kernels
 from play.ending import stopping
-from play.own_steps import is_refusal
 from play.smollm2 import SMOLLM2, is_llama, llama_file
+from play.stand_ins import is_refusal
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
     from numpy.random import Generator

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
 from play.beginning import in_utf8, prepared, usable_kernels
 from play.chosen import is_complete
-from play.own_steps import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
+from play.stand_ins import is_refusal
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.generation.engine import Settings, Writer

@@ -30,7 +30,7 @@ from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
-from play import own_steps
+from play import stand_ins
 from play.processes import temporary_folder
 from play.serving.checkpoints import Checkpoint
 from play.serving.front import front
@@ -225,5 +225,5 @@ def serve(options: Options, checkpoint: Checkpoint, keys: Keys | None, tell: Tel
         status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
     if status == GIVEN_UP:
         tell("the process that runs the model ended; if it could say why, that is above")
-        tell(own_steps.where_to_look() if own_steps.in_use else f"`./run {checkpoint.task}` checks the model itself")
+        tell(stand_ins.where_to_look() if stand_ins.in_use else f"`./run {checkpoint.task}` checks the model itself")
     return status

@@ -8,7 +8,7 @@ from checker.course.blanks import Reading
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
-from play import chosen, own_steps
+from play import chosen, stand_ins
 from play.chosen import Chosen
 
 
@@ -53,8 +53,8 @@ def test_a_process_that_is_started_runs_the_same_steps(monkeypatch):
 
 def test_steps_stand_in_before_a_solution_is_imported_and_not_twice(monkeypatch):
     python = SimpleNamespace(meta_path=[], modules={})
-    monkeypatch.setattr(own_steps, "in_use", {})
-    monkeypatch.setattr(own_steps, "sys", python)
+    monkeypatch.setattr(stand_ins, "in_use", {})
+    monkeypatch.setattr(stand_ins, "sys", python)
     Chosen().install()
     assert python.meta_path == []
     for _ in range(2):

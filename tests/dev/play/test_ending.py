@@ -13,7 +13,7 @@ from checker.course.steps import ROOT, find_step
 from checker.interrupts import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from cli.finished import blaming
-from play import own_steps
+from play import stand_ins
 from play.ending import ENDINGS
 from tests.dev.terminal import Terminal, started
 
@@ -95,12 +95,12 @@ CALLS = {
 @pytest.fixture
 def in_use(tmp_path, monkeypatch):
     """Import a module that stands in for a solution from a file that is in use as a step."""
-    monkeypatch.setattr(own_steps, "in_use", {})
+    monkeypatch.setattr(stand_ins, "in_use", {})
 
     def load(number, source):
         file = tmp_path / f"step_{number}.py"
         file.write_text(source)
-        own_steps.in_use[str(file)] = find_step(number)
+        stand_ins.in_use[str(file)] = find_step(number)
         module = ModuleType(f"solutions.solution_{number}")
         exec(compile(source, str(file), "exec"), module.__dict__)
         return module
@@ -111,7 +111,7 @@ def in_use(tmp_path, monkeypatch):
 def test_an_error_in_the_import_of_a_step_is_never_a_refusal(in_use):
     with pytest.raises(ValueError, match="no") as caught:
         in_use("07", "raise ValueError('no')")
-    assert not own_steps.is_refusal(caught.value)
+    assert not stand_ins.is_refusal(caught.value)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -120,12 +120,12 @@ def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, 
     first = in_use("07", f"import numpy as np\ndef call(later):\n    {call}")
     with pytest.raises((TypeError, ValueError, OSError, SystemExit)) as caught:
         first.call(later)
-    assert own_steps.is_refusal(caught.value) == (CALLS[call] is None)
+    assert stand_ins.is_refusal(caught.value) == (CALLS[call] is None)
     if number := CALLS[call]:
-        words = blaming(own_steps.failing_file(caught.value), caught.value)
+        words = blaming(stand_ins.failing_file(caught.value), caught.value)
         kind = "Your code ends the program" if "SystemExit" in call else f"{type(caught.value).__name__}: "
         assert f"step_{number}.py: {kind}" in words
-        line, said = f"line 3: {call}", own_steps.line_that_failed(caught.value)
+        line, said = f"line 3: {call}", stand_ins.line_that_failed(caught.value)
         assert re.search(rf"step_{number}\.py, line [13]: \w+.*\n`\./run s{number}` checks this step$", said)
         assert f"\n    {line}\n" in words if number == "07" else "line 1: def call(): len(None)\n" in words
         assert (f"step_07.py, {line}" in words) == (number == "08"), "who called it"
@@ -133,14 +133,14 @@ def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, 
 
 
 def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch):
-    monkeypatch.setattr(own_steps, "COMPILING", {"solutions.solution_08"})
+    monkeypatch.setattr(stand_ins, "COMPILING", {"solutions.solution_08"})
     compiler = in_use("08", "def compile(): raise TypeError('MAX compiles no such softmax.')")
     caller = in_use("14", "def call(compiler): compiler.compile()")
     with pytest.raises(TypeError) as caught:
         caller.call(compiler)
-    assert own_steps.failing_file(caught.value) is None
+    assert stand_ins.failing_file(caught.value) is None
     states = {"s08": "in progress"}
-    monkeypatch.setattr(own_steps, "standing", lambda step: Standing(step, states.get(step.task, "done"), ""))
+    monkeypatch.setattr(stand_ins, "standing", lambda step: Standing(step, states.get(step.task, "done"), ""))
     words = blaming(None, caught.value)
     assert words.startswith("your steps do not run together. TypeError: MAX compiles no such")
     assert words.endswith("\nlook first at what no check has passed as it is: s08; `./run s08` checks it")
