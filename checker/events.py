@@ -72,7 +72,7 @@ class Claimed:
     """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
 
     It is ``foreseen`` if only the compiler could find it, and the reason says what to do. An error has a ``cause``,
-    which is the same for two that differ in sizes alone. ``numbers`` says that there are wrong numbers.
+    which is the same for two that differ in sizes alone. ``has_numbers`` says that there are wrong ones.
     """
 
     claim: str
@@ -83,7 +83,7 @@ class Claimed:
     location: Location | None = None
     foreseen: bool = False
     cause: str = ""
-    numbers: bool = False
+    has_numbers: bool = False
 
 
 @dataclass(frozen=True)
@@ -98,15 +98,15 @@ class Explanation:
     """One or two sentences on a failure: the function to blame, and the place in the file to show.
 
     The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``mark`` is ``waits`` if
-    the function that the claim is about is right, and only another one is not. ``numbers`` says that there are wrong
-    numbers, which ``--show`` shows. An error has a ``cause``, as for a claim. The parent adds the ``line`` to look at.
+    the function that the claim is about is right, and only another one is not. If it ``has_numbers``, they are
+    wrong, and ``--show`` shows them. An error has a ``cause``, as for a claim. The parent adds the ``line`` to look at.
     """
 
     kind: ClassVar = "explanation"
     sentence: str
     about: str = ""
     location: Location | None = None
-    numbers: bool = False
+    has_numbers: bool = False
     line: int | None = None
     claim: str = ""
     mark: str = FAIL

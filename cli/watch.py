@@ -198,7 +198,7 @@ class Watch:
             self.go_on(has_passed=True)
         elif verdict and check is self.running:
             self.running = None
-            about = next((why.about for why in verdict.explanations if why.numbers), "")
+            about = next((why.about for why in verdict.explanations if why.has_numbers), "")
             self.to_show = Options(show=about, seed=check.session.seed if check.session.state.drawn_failed else None)
             self.go_on(has_passed=verdict.status == PASSED)
         elif came is Came.BROKEN and check is self.running:

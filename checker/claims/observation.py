@@ -165,7 +165,7 @@ class Observation:
         if outcome.mark == FAIL:
             numbers = outcome.compared is not None
             claimed = replace(
-                claimed, location=outcome.location, foreseen=outcome.foreseen, cause=outcome.cause, numbers=numbers
+                claimed, location=outcome.location, foreseen=outcome.foreseen, cause=outcome.cause, has_numbers=numbers
             )
         self.tell(claimed)
 

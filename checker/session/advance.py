@@ -45,7 +45,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         case events.Printed():
             return _printed(state, event.text)
         case events.Shown():
-            return replace(state, numbers=event), []
+            return replace(state, shown=event), []
         case events.Unusable():
             return replace(state, unusable=event.why), []
         case events.Tick():
@@ -231,12 +231,12 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
     lines = list[Effect]()
     task, options, offers = state.plan.task, state.plan.options, state.plan.offers
-    with_numbers = [why.about for why in verdict.explanations if why.numbers and why.about]
+    with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
     if state.drawn_failed:
         again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
         lines.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
-        numbers = state.numbers.lines if state.numbers and state.numbers.about == options.show else ()
+        numbers = state.shown.lines if state.shown and state.shown.about == options.show else ()
         lines += [Words("shown", line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
     elif with_numbers:
         seed = options.seed if state.drawn_failed else None

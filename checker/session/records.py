@@ -60,7 +60,7 @@ def as_record(item: Item) -> Record:
                 "sentence": item.sentence,
                 "where": item.location.as_lines() if item.location else [],
                 "line": item.line,
-                "numbers": item.numbers and bool(item.about),
+                "numbers": item.has_numbers and bool(item.about),
             }
     return {"text": item.text}
 

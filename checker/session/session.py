@@ -130,8 +130,9 @@ class Session:
         Another MAX computes the same numbers, or raises errors.
         """
         match event:
-            case Claimed(mark=events.FAIL, numbers=False):
-                return not any(claim.mark == events.FAIL and not claim.numbers for claim in self.state.claims.values())
+            case Claimed(mark=events.FAIL, has_numbers=False):
+                failed = [claim for claim in self.state.claims.values() if claim.mark == events.FAIL]
+                return all(claim.has_numbers for claim in failed)
             case events.Unloadable() | events.Late() | events.Died():
                 return True
         return False

@@ -188,7 +188,7 @@ class State:
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
-        numbers: what ``--show`` is to show.
+        shown: what ``--show`` is to show.
         unusable: why the installed MAX is not the one that the course is written for.
         end: the event after which nothing more is tried.
         verdict: what was decided.
@@ -205,7 +205,7 @@ class State:
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
-    numbers: Shown | None = None
+    shown: Shown | None = None
     unusable: str = ""
     end: Event | None = None
     verdict: Verdict | None = None

@@ -17,7 +17,7 @@ def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
     verdict = _decide(state)
     explanations = verdict.explanations
-    if state.unusable and not all(explanation.numbers for explanation in explanations):  # another MAX raises errors
+    if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
         return replace(verdict, explanations=(Explanation(state.unusable),))
     of_file = verdict.status == FAILED and _is_of_file(state)
     return replace(verdict, explanations=tuple(map(state.with_line, explanations)), of_file=of_file)

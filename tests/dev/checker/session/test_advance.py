@@ -152,7 +152,7 @@ CHECKS = {
     "a claim waits for a function that is wrong": (
         [
             *[OPENED, replace(ONE, mark=FAIL, reason="It is off."), replace(OTHER, mark=FAIL, reason="It is, too.")],
-            Explanation("Nothing is divided.", "one", Location(2), claim="test_one", numbers=True, mistake="Nothing."),
+            Explanation("Nothing is divided.", "one", Location(2), True, claim="test_one", mistake="Nothing."),
             Explanation("waits until one works", "other", claim="test_other", mark=WAITS),
             Ended(),
         ],
@@ -387,6 +387,6 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
     plan = replace(PLAN, options=Options(seed=5, show="one"))
-    wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", numbers=True)]
+    wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", has_numbers=True)]
     assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], plan)[1][1:3] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], plan)[1]

@@ -118,7 +118,7 @@ def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(mo
     monkeypatch.setattr(installed, "why_not_usable", lambda: asked.append(True) or "MAX 1 is installed.")
     monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
     session = session_with(View())
-    for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", numbers=True)):
+    for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", has_numbers=True)):
         session.hear(event)
     assert not asked
     for event in (
