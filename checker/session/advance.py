@@ -61,7 +61,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
 
 def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
-    reading, stop = event.reading, state.plan.language.stop
+    reading, stop = event.reading, state.context.language.stop
     labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
     state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
     rows: list[Effect] = [
@@ -86,7 +86,7 @@ def _unloadable(state: State, event: events.Unloadable) -> Advanced:
         return state, [said(event.sentence)]
     rows: list[Effect] = []
     if event.of_file:
-        rows.append(Row(FAIL, "", state.plan.language.loads, state.line_of("", event.location)))
+        rows.append(Row(FAIL, "", state.context.language.loads, state.line_of("", event.location)))
     return replace(state, end=event), rows
 
 
@@ -100,7 +100,7 @@ def _missing(state: State, event: events.Missing) -> Advanced:
 
 def _printed(state: State, text: str) -> Advanced:
     """Show what the file has printed, unless the language says there that it stopped, which the verdict tells."""
-    if crash := state.plan.language.crash(text):
+    if crash := state.context.language.crash(text):
         return replace(state, crash=crash), []
     return state, [Words("printed", text)]
 
@@ -128,7 +128,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
     waiting = set(state.waiting)
     for claim in map(state.as_explained, claims):
         about = claim.about
-        is_drawn_pass = claim.mark == PASS and state.plan.kind_of(claim.claim) == DRAWN
+        is_drawn_pass = claim.mark == PASS and state.context.kind_of(claim.claim) == DRAWN
         if about in state.to_write or is_drawn_pass or (claim.mark == WAITS and about in waiting):
             continue  # its blank has a row; it is of interest only if it does not hold; it has a row that says so
         if claim.mark == WAITS:
@@ -153,13 +153,13 @@ def _held(state: State) -> Advanced:
 def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
-    plan = state.plan
-    if stage == DRAWN and plan.compiles and state.numbers_are_right:
-        return state, [said(f"Pass: the outputs match {plan.recorded_from}'s ({seconds:.1f} s).")]
+    context = state.context
+    if stage == DRAWN and context.compiles and state.numbers_are_right:
+        return state, [said(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
-    if stage == TRACING and state.numbers_are_right and plan.is_kept:
+    if stage == TRACING and state.numbers_are_right and context.is_kept:
         return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
     return state, []
 
@@ -170,7 +170,7 @@ def _ticked(state: State, tick: events.Tick) -> Advanced:
         return state, []
     return replace(state, phase=Phase.GOING_ON), [
         said("Shape check passed: this step is complete.", aside=True),
-        said(f"MAX now compiles your module for this machine. {state.plan.offers.going_on}", aside=True),
+        said(f"MAX now compiles your module for this machine. {state.context.offers.going_on}", aside=True),
     ]
 
 
@@ -209,9 +209,9 @@ def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
 
 def _pass_in_words(state: State, seconds: float) -> list[Effect]:
     """Return what is said of a pass."""
-    plan = state.plan
-    left_out_by = "" if plan.is_complete else "--show" if plan.options.show else "--no-compile"
-    words = plan.offers.passed(seconds, plan.solution, left_out_by)
+    context = state.context
+    left_out_by = "" if context.is_complete else "--show" if context.options.show else "--no-compile"
+    words = context.offers.passed(seconds, context.solution, left_out_by)
     return [said(words)] if words else []
 
 
@@ -221,7 +221,7 @@ def _taken_back(state: State) -> list[Effect]:
         return []
     report = (
         "Only the compiler has found this, and the check should have found it before: please report it, "
-        f"with {state.plan.file}. "
+        f"with {state.context.file}. "
     )
     is_foreseen = any(claim.foreseen for claim in state.claims.values())
     return [said(f"{'' if is_foreseen else report}The pass is taken back.")]
@@ -230,7 +230,7 @@ def _taken_back(state: State) -> list[Effect]:
 def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
     lines = list[Effect]()
-    task, options, offers = state.plan.task, state.plan.options, state.plan.offers
+    task, options, offers = state.context.task, state.context.options, state.context.offers
     with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
     if state.drawn_failed:
         again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
@@ -256,9 +256,9 @@ def _explained(verdict: Verdict) -> list[Effect]:
 
 def _kept_of(state: State, verdict: Verdict) -> list[Effect]:
     """Return what is kept of a verdict on a learner's file; Ctrl-C leaves what was kept before."""
-    plan = state.plan
-    if isinstance(state.end, events.Interrupted) or not plan.is_kept:
+    context = state.context
+    if isinstance(state.end, events.Interrupted) or not context.is_kept:
         return []
     if verdict.status == PASSED:
-        return [Kept(passed=True, compiled=plan.is_complete)]
+        return [Kept(passed=True, compiled=context.is_complete)]
     return [Kept(passed=False)] if verdict.of_file else []

@@ -68,7 +68,7 @@ def as_record(item: Item) -> Record:
 def verdict_record(session: Session) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
     assert session.verdict
-    status, plan = session.verdict.status, session.state.plan
+    status, context = session.verdict.status, session.state.context
     texts = {
         kind: [item.text for item in session.items if isinstance(item, Words) and item.kind == kind]
         for kind in ("shown", "printed", "said")
@@ -77,7 +77,7 @@ def verdict_record(session: Session) -> Record:
         "version": VERSION,
         "step": session.step.name,
         "task": session.step.task,
-        "file": plan.file,
+        "file": context.file,
         "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
         "complete": session.state.is_complete,
         "seconds": round(session.seconds(), 3),

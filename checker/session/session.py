@@ -23,7 +23,7 @@ from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
-from checker.session.state import Item, Kept, Phase, Plan, State, Verdict, said
+from checker.session.state import Context, Item, Kept, Phase, State, Verdict, said
 
 MOST_SEEDS = 10_000
 
@@ -46,7 +46,7 @@ class Session:
         self.step, self.view = step, view
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options and options.solution else step.learner_file
-        self.state = State(plan_of(step, options or Options(), view))
+        self.state = State(context_of(step, options or Options(), view))
         self.items: list[Item] = []
 
     @property
@@ -54,14 +54,14 @@ class Session:
         """The work for a child; None if nothing is known of the file, or the verdict without running it."""
         if self.state.phase is not Phase.TRYING:
             return None
-        plan, state = self.state.plan, self.state
-        how = asdict(replace(plan.options, compile=plan.compiles))
+        context, state = self.state.context, self.state
+        how = asdict(replace(context.options, compile=context.compiles))
         return Job(step=self.step.name, source=state.source, path=str(self.file), to_write=state.to_write, **how)
 
     @property
     def seed(self) -> int | None:
         """What the second configuration was drawn from; None if nothing was run."""
-        return None if isinstance(self.state.end, events.Refused | events.Opened) else self.state.plan.options.seed
+        return None if isinstance(self.state.end, events.Refused | events.Opened) else self.state.context.options.seed
 
     @property
     def verdict(self) -> Verdict | None:
@@ -74,9 +74,9 @@ class Session:
 
     def open(self) -> Job | None:
         """Read the file, and show what is known without running it; return the work for a child if there is any."""
-        self.view.begin(self.state.plan.file)
+        self.view.begin(self.state.context.file)
         try:
-            reading = read_statically(self.step, self.file, is_solution=self.state.plan.options.solution)
+            reading = read_statically(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
             sentence = error.told(self.view.offers.anew)
             self.hear(events.Refused(sentence, error.location, error.refuted, error.source))
@@ -174,10 +174,10 @@ def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def plan_of(step: Step, options: Options, view: View) -> Plan:
+def context_of(step: Step, options: Options, view: View) -> Context:
     """Return what is known of a check before it begins; without a seed, one is drawn."""
     seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
-    return Plan(
+    return Context(
         task=step.task,
         language=step.language,
         file=relative_path(step.solution_file if options.solution else step.learner_file),

@@ -121,7 +121,7 @@ class Offers:
 
 
 @dataclass(frozen=True)
-class Plan:
+class Context:
     """What is known of a check before it begins.
 
     Attributes:
@@ -177,7 +177,7 @@ class State:
     """Everything that is known of a check.
 
     Attributes:
-        plan: what was known before.
+        context: what was known before.
         phase: where it is.
         source: the text of the file.
         to_write: the labels of the functions that are still to write.
@@ -194,7 +194,7 @@ class State:
         verdict: what was decided.
     """
 
-    plan: Plan
+    context: Context
     phase: Phase = Phase.UNREAD
     source: str = ""
     to_write: tuple[str, ...] = ()
@@ -231,7 +231,7 @@ class State:
     def is_complete(self) -> bool:
         """Whether the verdict is a pass, and no part was left out: by an option, or by Ctrl-C while MAX compiled."""
         passed = self.verdict is not None and self.verdict.status == PASSED
-        return passed and self.plan.is_complete and not isinstance(self.end, Interrupted)
+        return passed and self.context.is_complete and not isinstance(self.end, Interrupted)
 
     @property
     def numbers_are_right(self) -> bool:
@@ -242,7 +242,7 @@ class State:
     def drawn_failed(self) -> bool:
         """Whether the recorded numbers are right, and others are not."""
         failed = (claim for claim in self.claims.values() if claim.mark == FAIL)
-        return any(self.plan.kind_of(claim.claim) == DRAWN for claim in failed)
+        return any(self.context.kind_of(claim.claim) == DRAWN for claim in failed)
 
     def as_explained(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
@@ -259,6 +259,6 @@ class State:
         """Return the line that something is about: a place in the file, or else where the function is defined."""
         if location:
             return location.line
-        name = self.plan.functions.get(about, about)
-        function = self.plan.language.functions(self.source).get(name) if name else None
+        name = self.context.functions.get(about, about)
+        function = self.context.language.functions(self.source).get(name) if name else None
         return function.defined if function else None

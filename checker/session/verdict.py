@@ -43,7 +43,7 @@ def _decide(state: State) -> Verdict:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
-    if missing := sorted(state.plan.required - tried):
+    if missing := sorted(state.context.required - tried):
         not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"
         return Verdict(FAILED, (Explanation(not_tried),))
     return Verdict(PASSED)
@@ -76,7 +76,7 @@ def _refused(refused: events.Refused) -> Verdict:
 
 def _all_to_write(state: State, opened: events.Opened) -> str:
     """Return what is left to do of a file in which nothing can be tried."""
-    reading, stop, again = opened.reading, state.plan.language.stop, state.plan.offers.again
+    reading, stop, again = opened.reading, state.context.language.stop, state.context.offers.again
     if any(unwritten.started for unwritten in reading.to_write):
         return (
             f"Nothing can be tried while every blank has `{stop}`. Delete it where you have written code, and {again}."
@@ -110,11 +110,11 @@ def _stopped(state: State, why: Explanation, after_failure: str) -> Verdict:
 
 def _why_stopped(state: State, end: Late | Died) -> Explanation:
     """Return why there is no verdict, when the child takes too long or has ended too early."""
-    language, happened = state.plan.language, _what_happened(state, end)
+    language, happened = state.context.language, _what_happened(state, end)
     if isinstance(end, Late):
         return _why_late(state, end, happened)
     if end.doing == STARTING:
-        return Explanation(f"No verdict: {happened} before it could begin. {state.plan.offers.not_begun}")
+        return Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
     if not state.crash:
         return _no_verdict(state, happened, _of_a_solution(state) or _look_for(language, end.signal))
     line, _ = state.crash
@@ -127,7 +127,7 @@ def _what_happened(state: State, end: Late | Died) -> str:
     """Return what has ended a check too early, as the middle of a sentence."""
     if isinstance(end, Died):
         if state.crash:
-            return f"{state.plan.language.name} stopped ({state.crash[1]})"
+            return f"{state.context.language.name} stopped ({state.crash[1]})"
         return f"the process was ended by {end.signal}" if end.signal else "the process ended"
     seconds = f"{end.seconds:.0f} s"
     if end.limit == STARTING:
@@ -155,20 +155,20 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why there is no verdict, when a child has reached a limit."""
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
     if late.limit in (STARTING, COMPILING):
-        offers = state.plan.offers
+        offers = state.context.offers
         advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
         return Explanation(" ".join(f"No verdict: {happened}. {crowd} {advice}".split()))
     if late.limit == WAITING:
-        advice = state.plan.language.look_for_wait
+        advice = state.context.language.look_for_wait
     else:
-        advice = state.plan.language.look_for_loop if late.location else ""
+        advice = state.context.language.look_for_loop if late.location else ""
     return _no_verdict(state, happened, f"{_of_a_solution(state) or advice} {crowd}".strip(), late.location)
 
 
 def _of_a_solution(state: State) -> str:
     """Return what to do about a solution, which has neither an endless loop nor an end of its own; else nothing."""
     again = "Run it again when the machine has less to do; if that does not help, please report it."
-    return again if state.plan.options.solution else ""
+    return again if state.context.options.solution else ""
 
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:

@@ -35,10 +35,10 @@ from checker.events import (
 )
 from checker.session.advance import advance
 from checker.session.limits import COMPILING, COMPUTING, STARTING
-from checker.session.state import Kept, Phase, Plan, Row, State
+from checker.session.state import Context, Kept, Phase, Row, State
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
-PLAN = Plan("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
+S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
@@ -323,9 +323,9 @@ CHECKS = {
 }
 
 
-def folded(events, plan=PLAN):
+def folded(events, context=S07):
     """Return the state after some events, and what follows from them, a line each."""
-    state, lines = State(plan), []
+    state, lines = State(context), []
     for event in events:
         state, effects = advance(state, event, seconds=2.0)
         lines += map(in_words, effects)
@@ -366,27 +366,27 @@ PASS_WITH = {
 
 @pytest.mark.parametrize(("options", "words", "kept"), PASS_WITH.values(), ids=PASS_WITH)
 def test_what_a_pass_leaves_out(options, words, kept):
-    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(PLAN, options=options))
+    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(S07, options=options))
     assert [line for line in lines if line.startswith(words)]
     assert [line for line in lines if line.startswith("kept")] == kept
 
 
 def test_no_pass_of_a_solution_is_kept():
-    plan = replace(PLAN, options=Options(seed=5, solution=True))
-    assert folded([*TO_COMPILE, LONG, Interrupted()], plan)[1] == CHECKS["Ctrl-C after the numbers"][1]
-    assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], plan)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
+    context = replace(S07, options=Options(seed=5, solution=True))
+    assert folded([*TO_COMPILE, LONG, Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
+    assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
 
 
 def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     """In steps 20 and 23, another class has a function of that name above it."""
     source = "class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n"
-    plan = replace(PLAN, functions={"one": "B.one"})
-    state, _ = folded([Opened(Reading(source, 1, ())), ONE_FAILS, Ended()], plan)
+    context = replace(S07, functions={"one": "B.one"})
+    state, _ = folded([Opened(Reading(source, 1, ())), ONE_FAILS, Ended()], context)
     assert [each.line for each in state.verdict.explanations] == [6]
 
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
-    plan = replace(PLAN, options=Options(seed=5, show="one"))
+    context = replace(S07, options=Options(seed=5, show="one"))
     wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", has_numbers=True)]
-    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], plan)[1][1:3] == ["1 2", "1 3"]
-    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], plan)[1]
+    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][1:3] == ["1 2", "1 3"]
+    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]

@@ -15,7 +15,7 @@ from checker.session.printer import View
 from checker.session.records import Records, verdict_record
 from checker.session.session import Session
 from checker.session.state import FAILED, PASSED, State
-from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, PLAN
+from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 
@@ -25,7 +25,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: None)
     session = Session(find_step("s07"), View())
-    session.state = State(PLAN)
+    session.state = State(S07)
     for event in events:
         session.hear(event)
     if session.verdict:
@@ -39,7 +39,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
 def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compiles, events):
     monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
     session = Session(find_step("s07"), View())
-    session.state = State(replace(PLAN, options=Options(compile=compiles)))
+    session.state = State(replace(S07, options=Options(compile=compiles)))
     for event in events:
         session.hear(event)
     record = verdict_record(session)

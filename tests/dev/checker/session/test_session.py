@@ -14,13 +14,13 @@ from checker.session.limits import COMPILING
 from checker.session.printer import View
 from checker.session.session import Session
 from checker.session.state import PASSED, State
-from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, PLAN, TO_COMPILE
+from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, S07, TO_COMPILE
 
 
 def session_with(view):
     """A check of the events of ``test_advance.py``."""
     session = Session(find_step("s07"), view)
-    session.state = State(PLAN)
+    session.state = State(S07)
     return session
 
 

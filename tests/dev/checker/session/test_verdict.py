@@ -17,7 +17,7 @@ from checker.events import (
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, State
 from checker.session.verdict import explanations_of
-from tests.dev.checker.session.test_advance import COMPILED_TOO, NUMBERS_RIGHT, OPENED, OTHER, PLAN, TO_COMPILE, folded
+from tests.dev.checker.session.test_advance import COMPILED_TOO, NUMBERS_RIGHT, OPENED, OTHER, S07, TO_COMPILE, folded
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
@@ -30,7 +30,7 @@ def test_a_pass_needs_every_claim_and_the_childs_own_end():
 
 def test_a_kernel_that_stops_says_where():
     stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
-    _, lines = folded([OPENED, stopped, Died()], replace(PLAN, language=MOJO))
+    _, lines = folded([OPENED, stopped, Died()], replace(S07, language=MOJO))
     sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
     assert lines == [sentence, "kept: fail"]
 
@@ -61,7 +61,7 @@ def test_a_limit_in_words(late, begins, ends):
     assert sentence.startswith(f"No verdict: {begins}")
     assert sentence.endswith(ends)
     assert "  " not in sentence
-    of_the_solution = folded([OPENED, late], replace(PLAN, options=Options(solution=True)))[0]
+    of_the_solution = folded([OPENED, late], replace(S07, options=Options(solution=True)))[0]
     assert "loop" not in of_the_solution.verdict.explanations[0].sentence
 
 
@@ -82,10 +82,10 @@ def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in explanations_of(State(PLAN, explanations=(*alike,)))] == [
+    assert [each.sentence for each in explanations_of(State(S07, explanations=(*alike,)))] == [
         f"{said[0]} (The same for one more input.)"
     ]
     elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
-    assert len(explanations_of(State(PLAN, explanations=elsewhere))) == 2
+    assert len(explanations_of(State(S07, explanations=elsewhere))) == 2
     measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
-    assert len(explanations_of(State(PLAN, explanations=measured))) == 3
+    assert len(explanations_of(State(S07, explanations=measured))) == 3
