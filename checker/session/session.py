@@ -18,7 +18,7 @@ from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import Claimed, Compiling, Event, Job, Options, Tick
+from checker.events import FAIL, Claimed, Compiling, Event, Job, Options, Tick
 from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
@@ -131,8 +131,7 @@ class Session:
         """
         match event:
             case Claimed(mark=events.FAIL, has_numbers=False):
-                failed = [claim for claim in self.state.claims.values() if claim.mark == events.FAIL]
-                return all(claim.has_numbers for claim in failed)
+                return not any(claim.mark == FAIL and not claim.has_numbers for claim in self.state.claims.values())
             case events.Unloadable() | events.Late() | events.Died():
                 return True
         return False
