@@ -18,6 +18,9 @@ MISTAKES = {
     "h is a Sequential of one generator; give it the blocks themselves, with a star: Sequential(*blocks).": {
         STACK: "Sequential(GPT2Block(config) for _ in range(config.n_layer))"
     },
+    "The positions are all n_positions; count those of this text: sequence_length.": {
+        "position_ids(sequence_length": "position_ids(self.config.n_positions"
+    },
     "wpe gets the length; give it the positions.": {"self.wpe(positions)": "self.wpe(sequence_length)"},
     "Only the positions are embedded: add wte of the tokens.": {
         EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"

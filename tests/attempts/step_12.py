@@ -141,6 +141,9 @@ MISTAKES = {
     "rng.choice draws from one row of probabilities; call it for each row.": {
         DRAW: "rng.choice(logits.shape[-1], size=len(logits), p=self.probabilities(logits))"
     },
+    "Every row is drawn with the first row's probabilities; each row has its own.": {
+        DRAW: "np.array([rng.choice(logits.shape[-1], p=self.probabilities(logits)[0]) for _ in logits])"
+    },
     "rng is not used, so the same seed gives different text.": {"rng.choice(": "np.random.default_rng().choice("},
     "The drawn tokens are a list; make an array of them: np.array(...).": {
         DRAW: "[rng.choice(len(row), p=row) for row in self.probabilities(logits)]"
