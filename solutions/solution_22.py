@@ -29,12 +29,12 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
 
 
 def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
-    """Round to 8 bits: each weight becomes a quant from -127 to 127, which counts in the scale of its block.
+    """Round to 8 bits: each weight becomes a quant from -127 to 127, to be multiplied by the scale of its block.
 
     A weight halfway between two quants goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q8_0)
-    # Round each block in a scale of its own, by which its largest magnitude becomes 127. (5 lines)
+    # Choose each block's scale so that its largest magnitude becomes 127, and round. (5 lines)
     scales = np.abs(weights).max(axis=-1, keepdims=True) / 127  # [..., 1]
     quants = roundf(weights * inverse(scales))  # [..., 32]
     blocks["scale"] = scales  # rounded to 16 bits; the quants are counted in all 32, as in llama.cpp
@@ -57,7 +57,7 @@ def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [.
     """
     blocks = np.zeros(weights.shape[:-1], Q4_0)
     half = BLOCK_SIZE // 2
-    # Round each block in a scale of its own, and pack two quants into each byte. (6 lines)
+    # Choose each block's scale, round, and pack two quants into each byte. (6 lines)
     index = np.abs(weights).argmax(axis=-1, keepdims=True)  # [..., 1]
     scales = np.take_along_axis(weights, index, axis=-1) / -8  # [..., 1]
     quants = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]

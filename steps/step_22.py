@@ -29,12 +29,12 @@ def roundf(numbers: np.ndarray) -> np.ndarray:  # [...] -> [...]
 
 
 def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q8_0
-    """Round to 8 bits: each weight becomes a quant from -127 to 127, which counts in the scale of its block.
+    """Round to 8 bits: each weight becomes a quant from -127 to 127, to be multiplied by the scale of its block.
 
     A weight halfway between two quants goes away from 0. Source: ``quantize_row_q8_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q8_0)
-    # TODO: Round each block in a scale of its own, by which its largest magnitude becomes 127. (5 lines)
+    # TODO: Choose each block's scale so that its largest magnitude becomes 127, and round. (5 lines)
     raise NotImplementedError
 
 
@@ -53,7 +53,7 @@ def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [.
     """
     blocks = np.zeros(weights.shape[:-1], Q4_0)
     half = BLOCK_SIZE // 2
-    # TODO: Round each block in a scale of its own, and pack two quants into each byte. (6 lines)
+    # TODO: Choose each block's scale, round, and pack two quants into each byte. (6 lines)
     raise NotImplementedError
 
 
