@@ -35,7 +35,7 @@ GPU_WAYS = (
     Way("Hugging Face, float32", HUGGING_FACE, how=GPU, tolerance=TF32_TOLERANCE),
     Way("Hugging Face, bfloat16", HUGGING_FACE, BFLOAT16, GPU, tolerance=0.05),
 )
-LLAMA_WAYS = (*WAYS[:3], Way("llama.cpp, 4 bits", LLAMA_CPP, "Q4_1", tolerance=0.05))
+LLAMA_WAYS = (*WAYS[:3], Way("llama.cpp, 4 bits", LLAMA_CPP, "Q4_1", tolerance=0.02))
 HEADS = {  # of the table of each part, and how its figures are printed
     "forward": ("milliseconds, by sequences x tokens", ".1f"),
     "generation": ("tokens per second, by sequences", ".1f"),
