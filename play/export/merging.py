@@ -73,7 +73,7 @@ def merge(sources: Sequence[Source], are_same: Callable[[str, str], bool]) -> st
     for source in sources:
         tree = ast.parse(source.text)
         taken = {*taken_from_elsewhere(tree, known, source.file)}
-        meant = defined_in(source) | {each.bound: each.meaning for each in taken}
+        meant = defined_in(tree, source) | {each.bound: each.meaning for each in taken}
         for name, meaning in meant.items():
             other, place = meanings.setdefault(name, (meaning, source.file))
             if other != meaning and not are_same(other, meaning):
@@ -87,10 +87,13 @@ def merge(sources: Sequence[Source], are_same: Callable[[str, str], bool]) -> st
     return "\n\n".join([head, "\n\n\n".join(parts)]) + "\n"
 
 
-def defined_in(source: Source) -> dict[str, str]:
-    """Return the names that a module defines at its top level, each with the file, which has its meaning."""
+def defined_in(tree: ast.Module, source: Source) -> dict[str, str]:
+    """Return the names that a module defines at its top level, each with its meaning: the file, or a type's text."""
+    types = [each for each in tree.body if isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript)]
+    made_of = {ast.unparse(each.targets[0]): ast.unparse(each.value) for each in types}
     symbols = symtable.symtable(source.text, source.file, "exec").get_symbols()
-    return {symbol.get_name(): source.file for symbol in symbols if symbol.is_assigned()}
+    names = [symbol.get_name() for symbol in symbols if symbol.is_assigned()]
+    return {name: made_of.get(name, source.file) for name in names}
 
 
 def taken_from_elsewhere(tree: ast.Module, known: Mapping[str, Collection[str]], file: str) -> Iterator[Imported]:

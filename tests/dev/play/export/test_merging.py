@@ -95,6 +95,13 @@ def test_what_does_not_fit_into_one_file_is_refused(eight, sentence):
         merged(eight)
 
 
+def test_two_modules_may_make_a_type_if_they_make_the_same():
+    pair = "Pair = tuple[int, int]\n"
+    assert merged(pair, pair).count(pair) == 2
+    with pytest.raises(ValueError, match=r"^Pair is one thing in steps/step_09\.py and another"):
+        merged(pair, "Pair = list[int]\n")
+
+
 def test_what_is_not_used_stays_behind_with_its_decorators_and_comments():
     text = "class Whale:\n    def swim(self): ...\n\n    @property\n    @staticmethod\n    def name(): ...\n"
     text = f"#: The names of all whales,\n#: by their size.\nNAMES = {{\n}}\n\n\n{text}"
