@@ -43,7 +43,7 @@ class Hunt(Session):
         super().__init__(hunted, view, replace(options, hunt=True))
         self.hunted = hunted
 
-    def note(self, kept: Kept) -> list[Item]:
+    def write_down(self, kept: Kept) -> list[Item]:
         """End the hunt at a pass, and say so."""
         if kept.passed and self.hunted.hunts.mistake:
             return [said(self.hunted.end(self.state.source))]

@@ -139,12 +139,12 @@ class Session:
     def _keep(self, kept: Kept) -> list[Item]:
         """Write down what came out; return what is to be said of that, or why it is impossible."""
         try:
-            return self.note(kept)
+            return self.write_down(kept)
         except OSError as error:
             file = relative_path(progress.FILE)
             return [said(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
 
-    def note(self, kept: Kept) -> list[Item]:
+    def write_down(self, kept: Kept) -> list[Item]:
         """Write down what came out; return what is to be said of that: nothing."""
         if kept.passed:
             progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
