@@ -186,26 +186,28 @@ def _no_verdict(state: State, happened: str, advice: str, location: Location | N
 
 
 def explanations_of(state: State) -> list[Explanation]:
-    """Return the explanations of the claims that failed: one per function that makes a known mistake, else all.
+    """Return the explanations of the claims that failed: one per known mistake, else one per function.
 
-    An error that several inputs cause at one line is told of the first.
+    That of a function is its first one, since claims go from the plain to the special: what a special one says of a
+    mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
     """
     failures = [explanation for explanation in state.explanations if explanation.mark == FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
         failed = (claim for claim in map(state.as_explained, state.claims.values()) if claim.mark == FAIL)
         failures = [Explanation(claim.reason, claim.about, claim.location, cause=claim.cause) for claim in failed]
-    by_cause: dict[tuple[str, str], dict[str, Explanation]] = {}
+    by_mistake: dict[tuple[str, str], list[Explanation]] = {}
     for explanation in failures:
-        cause = explanation.mistake or explanation.cause or explanation.sentence
-        by_sentence = by_cause.setdefault((explanation.about, cause), {})
-        by_sentence.setdefault(explanation.mistake or explanation.sentence, explanation)
-    return [_told_once(list(by_sentence.values())) for by_sentence in by_cause.values()]
+        by_mistake.setdefault((explanation.about, explanation.mistake), []).append(explanation)
+    return [_told_once(alike) for alike in by_mistake.values()]
 
 
 def _told_once(explanations: Sequence[Explanation]) -> Explanation:
-    """Return the first of some explanations that differ in sizes alone, with how many there are."""
-    first, *more = explanations
+    """Return the first explanation of a function, with how many claims fail by the same error with other sizes."""
+    first = explanations[0]
+    if first.mistake or not first.cause:
+        return first
+    more = len({explanation.sentence for explanation in explanations if explanation.cause == first.cause}) - 1
     if not more:
         return first
-    count = "one more input" if len(more) == 1 else f"{len(more)} more inputs"
+    count = "one more input" if more == 1 else f"{more} more inputs"
     return replace(first, sentence=f"{first.sentence} (The same for {count}.)")

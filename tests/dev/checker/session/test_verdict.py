@@ -85,7 +85,18 @@ def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     assert [each.sentence for each in explanations_of(State(S07, explanations=(*alike,)))] == [
         f"{said[0]} (The same for one more input.)"
     ]
-    elsewhere = tuple(replace(each, cause=f"line {line}: …") for line, each in enumerate(alike[:2]))
-    assert len(explanations_of(State(S07, explanations=elsewhere))) == 2
-    measured = tuple(Explanation(f"Yours is {number}.", "f") for number in range(3))
-    assert len(explanations_of(State(S07, explanations=measured))) == 3
+
+
+def test_of_what_a_function_does_wrong_the_plainest_is_told():
+    """Claims go from the plain to the special, and what a special one says is often false of another mistake."""
+    plain, special = (Explanation(sentence, "f") for sentence in ("Yours is 3.", "The default is not used."))
+    known, other = (Explanation("Off by one.", "f", mistake="Off by one."), Explanation("Yours is 4.", "g"))
+
+    def told(*explanations):
+        return [why.sentence for why in explanations_of(State(S07, explanations=explanations))]
+
+    assert told(plain, special) == ["Yours is 3."]
+    assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]
+    assert told(known, known, other) == ["Off by one.", "Yours is 4."]
+    at_two_lines = (replace(plain, cause="line 1: …"), replace(special, cause="line 2: …"))
+    assert told(*at_two_lines) == ["Yours is 3."]
