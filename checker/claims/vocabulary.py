@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from checker.max_adapter.messages import shortened
 from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
 from checker.numeric.tolerance import TOLERANCE
 
@@ -24,6 +25,7 @@ AXES = {
     4: ("batch", "head", "token", "channel"),
 }
 
+LONGEST = 80  # characters of a value that is shown
 
 #: Where the first call is right, and a later one is not.
 KEPT = (
@@ -108,7 +110,10 @@ def _seen_by(refusals: Mapping[int, Refusal]) -> object:
 def is_value(what: str, actual: object, expected: object) -> None:
     """Refuse unless a plain value is what it must be, including its type."""
     if not is_same(actual, expected):
-        raise Refusal(f"{what} is {actual!r}, and must be {expected!r}.")
+        whole = repr(actual), repr(expected)
+        short = [shortened(words, LONGEST) for words in whole]
+        shown, right = short if short[0] != short[1] else whole  # they may differ behind it
+        raise Refusal(f"{what} is {shown}, and must be {right}.", f"{what} is {whole[0]}, and must be {whole[1]}.")
 
 
 def is_same(actual: object, expected: object) -> bool:
@@ -242,5 +247,6 @@ def article(name: str) -> str:
 
 
 def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
-    parts = [f"{axis} {size}" for axis, size in zip(axes, shape, strict=True)] if len(axes) > 1 else map(str, shape)
-    return f"[{', '.join(parts)}]"
+    """Return a shape and, of several axes, what they count: ``[2, 7, 15] (batch, token, channel)``."""
+    sizes = f"[{', '.join(map(str, shape))}]"
+    return f"{sizes} ({', '.join(axes)})" if len(axes) > 1 else sizes

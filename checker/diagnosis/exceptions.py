@@ -230,9 +230,9 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
     if innermost is None:
         return Location(line, instead=instead, instead_line=line) if instead else None
-    callers = [trace.tb_lineno for trace in calls if trace.tb_frame is not innermost.tb_frame][-MOST_CALLS:]
-    more = [f"called from line {number}: {code_in(path, number)}" for number in reversed(callers)]
     number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
+    callers = [trace.tb_lineno for trace in calls if trace.tb_lineno != number][-MOST_CALLS:]  # a list's is no other
+    more = [f"called from line {caller}: {code_in(path, caller)}" for caller in reversed(callers)]
     if not instead and (values := _values(innermost.tb_frame, code)):
         more.append(f"where {values}")
     return Location(number, code, instead=instead, instead_line=line, more=more)

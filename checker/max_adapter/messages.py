@@ -36,7 +36,9 @@ ANY_ADVICE: dict[str, Advice] = {
     r"name 'torch' is not defined": "There is no PyTorch here.",
     r"could not be broadcast|neither equivalent nor": "From the last axis on, sizes must be equal, or one of them 1.",
     PRODUCT: FOR_PRODUCTS,
-    r"number of elements must match|cannot reshape": "A reshape keeps the number of elements. Which size is wrong?",
+    r"number of elements must match|cannot reshape": (
+        "A reshape keeps the number of elements. Is a size wrong, or is a transpose missing before it?"
+    ),
     OUTSIDE: PLACES,
     r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
@@ -79,6 +81,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
             f"{A_SYMBOL} Give it to MAX's functions as it is and cut what they return, as in "
             "position_ids(total)[total - sequence_length:]."
         ),
+        r"band_part": "num_lower and num_upper take no symbol; None keeps every diagonal on that side.",
         r"": f"{A_SYMBOL} Give it to MAX's functions as it is.",
     },
     r"dims to index into a list": (
@@ -102,7 +105,10 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         "new one, with value where mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
-    r"Unsafe cast from si64": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
+    r"Unsafe cast from si64": {
+        r"^(?!.*\w*(ids|tokens)\))": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
+        r"": "Token ids are only looked up, in an embedding; a layer takes what that returns.",
+    },
     r"not supported between instances of '(tuple|list)' and 'int'": (
         "A sum or a mean runs over one axis. Make rows of the axes in front: x.reshape([-1, x.shape[-1]])."
     ),
@@ -121,7 +127,9 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         r"": "What is assigned needs the shape of its slots.",
     },
     r"must be tensor with integer": "Ids are whole numbers: make them with dtype=DType.int64.",
-    r"num_(lower|upper)=": "num_lower counts the diagonals kept below the main one, num_upper those above it.",
+    r"num_(lower|upper)=": (
+        "num_lower counts the diagonals kept below the main one, num_upper those above it; None keeps all of them."
+    ),
     r"gather index": {
         r"wpe\(\w*(ids|tokens)": "wpe has a row for each position, and is given token ids.",
         r"": PLACES,
@@ -393,9 +401,9 @@ def what_was_said(error: BaseException) -> str:
     return without_internals(str(error)) + (OF_BOOLEANS if is_mask else "")
 
 
-def shortened(message: str) -> str:
+def shortened(message: str, longest: int = LONGEST) -> str:
     """Return as much of a message as a verdict shows."""
-    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
+    return message if len(message) <= longest else f"{message[:longest]} …"
 
 
 def without_internals(message: str) -> str:

@@ -137,10 +137,8 @@ class Comparison:
         if shown := int(np.count_nonzero(actual[hidden])):
             return f"{shown} of the {int(hidden.sum())} numbers that must be 0 are not."
         likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
-        cause = "a factor or a term inside" if likeness > 0.9 else "what is left out, another input, axis or order"
         where = " or ".join(filter(None, [", ".join(self.axes[:-1]), self.axes[-1]]))
-        follows = f"yours and the right numbers have a correlation of {likeness:.2f}"
-        return f"No {where} is right throughout; {follows}: look for {cause}."
+        return f"No {where} is right throughout; yours and the right numbers have a correlation of {likeness:.2f}."
 
     def difference(self) -> str:
         """Return where the two differ most, or first if they are ids, positions or bools; of single numbers, both."""

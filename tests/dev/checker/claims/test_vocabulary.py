@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 
-from checker.claims import Refusal, equal, for_each, keeps_nothing
+from checker.claims import Refusal, equal, for_each, is_value, keeps_nothing
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -77,7 +77,7 @@ REFUSED = {
             "F.sum(weights * grad, axis=-1))\n    return weights * (grad - sums)",
         },
         f"softmax_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",
-        "look for",
+        "correlation",
     ),
     "the gradients of the first call": (
         "s19",
@@ -123,3 +123,13 @@ def test_all_cases_are_seen_and_the_first_wrong_one_is_named():
         for_each([1, 3, 4], half)
     assert raised.value.sentence == "half of 3 is 0, and must be 1.5 (Hugging Face's)."
     assert raised.value.observed.tolist() == [1, 2, 0, 0]
+
+
+def test_a_long_value_is_shown_as_far_as_it_tells_something():
+    long = [*range(1000)]
+    with pytest.raises(Refusal, match=r"it is \[0, 1, .* …, and must be \[3\]\.$") as refused:
+        is_value("it", long, [3])
+    assert len(refused.value.sentence) < 120
+    assert refused.value.observed == f"it is {long}, and must be [3]."
+    with pytest.raises(Refusal, match="999, 0], and must be"):
+        is_value("it", [*long, 0], [*long, 1])

@@ -66,3 +66,14 @@ def test_the_order_of_a_product_is_told_where_the_shapes_say_it(names, said):
 def test_what_was_meant_is_told(source, said):
     names = {"GPT2MLP": GPT2MLP, "pre_norm_residual": pre_norm_residual, "config": GPT2Config()}
     assert error_of(source, names).endswith(said)
+
+
+def test_a_line_is_told_once_though_it_makes_a_list(tmp_path):
+    file, space = tmp_path / "step_12.py", {}
+    file.write_text("def f(k):\n    return [1 / i for i in range(k)]\n\n\ndef g(k):\n    return f(k)\n")
+    exec(compile(file.read_text(), file, "exec"), space)
+    with pytest.raises(ZeroDivisionError) as raised:
+        space["g"](5)
+    location = location_of(raised.value, str(file))
+    assert location.line == 2
+    assert [words for words in location.more if "called from" in words] == ["called from line 6: return f(k)"]

@@ -31,6 +31,8 @@ MORE_WITH_MAX = (
     "Embedding(4, dim=2)(x)",
     "F.sqrt(2)",
     "F.band_part(x, num_lower=9, num_upper=None)",
+    "F.band_part(x, num_lower=Dim('seq'), num_upper=None)",
+    "Linear(8, 4)(input_ids)",
 )
 
 #: What only MAX's kernels say, once they run: an index of 17 in a table of 13 rows.
@@ -69,15 +71,16 @@ WITH_NUMPY = (
 )
 
 
-def words_of(expressions, x):
+def words_of(expressions, x, **more):
     """Return what is said of the error that each expression raises, as the only line of a file."""
-    names = {"Dim": Dim, "F": F, "math": math, "np": np, "Linear": Linear, "Embedding": Embedding, "x": x}
+    names = {"Dim": Dim, "F": F, "math": math, "np": np, "Linear": Linear, "Embedding": Embedding, "x": x, **more}
     return {expression: error_of(expression, names) for expression in expressions}
 
 
 def test_every_error_gets_advice_and_every_advice_is_given():
     install_hooks()
-    with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], runtime.tensor(np.ones((2, 3, 8), np.float32)))
+    ids = runtime.tensor(np.ones((2, 8), np.int64))
+    with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], runtime.tensor(np.ones((2, 3, 8), np.float32)), input_ids=ids)
     assert "Diagnostics" not in with_max["x @ x"]
     outside = messages.without_internals(OUTSIDE)
     for code in ("self.wpe(input_ids)", "self.wpe(positions)"):
