@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from checker.claims import about, equal, require
+from checker.claims import about, equal, for_each, require
 from checker.claims.modules import build, compiled, has_only, past_stays, run, unwanted
 from checker.numeric.references import seeded_weights
 from solutions.solution_01 import GPT2Config
@@ -128,8 +128,8 @@ def test_merge_heads(bare, reference):
 @about("_qkv")
 def test_qkv(project, reference):
     """Every token's query, key and value match Hugging Face's, split into heads."""
-    for name, part in zip(("query", "key", "value"), project(reference["input"]), strict=True):
-        equal(part, reference[name], HEAD_AXES, what=f"the {name}")
+    parts = dict(zip(("query", "key", "value"), project(reference["input"]), strict=True))
+    for_each(parts, lambda name: equal(parts[name], reference[name], HEAD_AXES, what=f"the {name}"))
 
 
 def right_weights(query, key):

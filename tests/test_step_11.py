@@ -39,7 +39,8 @@ def test_forward(model, reference):
 def test_one_token_and_a_full_context(model, reference):
     """A single token works, and so does a full context of n_positions tokens."""
     for case in CASES[1:]:
-        equal(run(model, reference[f"{case}input"]), reference[f"{case}output"], what=f"forward of {case[:-1]} input")
+        logits, right = run(model, reference[f"{case}input"]), reference[f"{case}output"]
+        equal(logits, right, ("batch", "token", "logit"), what=f"forward of {case[:-1]} input")
 
 
 @about("forward")
@@ -63,7 +64,7 @@ def test_a_head_of_its_own(step, config, reference):
     before = np.from_dlpack(keeps_nothing(lambda ids: run(model, ids), reference["input"]))
     load(model, "lm_head.weight", weights["lm_head.weight"][::-1].copy())
     after, what = run(model, reference["input"]), "the logits of such a head"
-    equal(after, before[..., ::-1], ("batch", "token", "logit"), what=what, whose="what it was before")
+    equal(after, before[..., ::-1], ("batch", "token", "logit"), what=what, whose="the right logit")
 
 
 @pytest.mark.drawn

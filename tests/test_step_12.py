@@ -246,7 +246,7 @@ def settings_hold(continued, length=4):
 
     def is_greedy(**settings):
         text = np.asarray(continued(rows, **settings, rng=np.random.default_rng(4)))
-        require(np.array_equal(text, greedy(rows, length)), f"With {named(settings)} the text is not greedy.")
+        require(np.array_equal(text, greedy(rows, length)), f"With {named(settings)}, it is not the greedy text.")
 
     def follows_the_seed():
         first, same, other = (
@@ -278,7 +278,7 @@ def test_one_token(step):
     model = Stub()
     tokens = np.asarray(next_token(step, model, PROMPT, np.random.default_rng(6), temperature=0))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
-    is_value("the shape", list(tokens.shape), [2])
+    is_value("the shape of the tokens", list(tokens.shape), [2])
     settings_hold(lambda rows, **settings: next_token(step, Stub(), rows, **settings)[:, None], length=1)
     half = np.broadcast_to(0.5 * np.log(PEAK, dtype=np.float32), (300, 1, VOCAB))  # at temperature 0.5 it is PEAK
     rows, rng = np.zeros((300, 2), np.int64), np.random.default_rng(8)
@@ -304,7 +304,7 @@ def test_the_prompt_comes_first(step):
     )
     for prompt, count in ((PROMPT, 4), (PROMPT, 1), (PROMPT, 0), (PROMPT[:, :1], 2), (PROMPT[:0], 2)):
         tokens = np.asarray(text_of(step, Stub(), prompt, count, temperature=0))
-        is_value("the shape", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
+        is_value("the shape of the text", list(tokens.shape), [prompt.shape[0], prompt.shape[1] + count])
         equal(tokens[:, : prompt.shape[1]], prompt, ("row", "token"), what="the prompt")
     logits = np.repeat(np.float32(np.arange(END + 1) == END)[None, None], 2, axis=0)
     tokens = np.asarray(text_of(step, lambda input_ids: logits, PROMPT, 3, temperature=0))
@@ -335,7 +335,7 @@ def test_the_context_slides(step):
         tokens = np.asarray(text_of(step, model, PROMPT, 6, rng, n_positions, temperature=0))
         what = f"the lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
         is_value(what, [ids.shape[1] for ids in model.seen], lengths)
-        is_value("the shape", list(tokens.shape), [2, 9])
+        is_value("the shape of the text", list(tokens.shape), [2, 9])
         last = tokens[:, -1 - n_positions : -1]
         equal(model.seen[-1], last, ("row", "token"), what=f"the last {n_positions} tokens that the model saw")
 

@@ -28,6 +28,8 @@ MISTAKES = {
     "num_lower takes a number, or None for all diagonals below the main one: num_lower=None.": {
         "num_lower=None": "num_lower=sequence_length"
     },
+    "The length is a symbol while MAX compiles, and so is one less, but num_lower takes a number: None keeps all "
+    "diagonals below.": {"num_lower=None": "num_lower=sequence_length - 1"},
     "Every token sees only itself, since the past is blocked, too: num_lower must be None, which keeps all of it.": {
         "num_lower=None": "num_lower=0"
     },

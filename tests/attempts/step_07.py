@@ -146,12 +146,18 @@ MISTAKES = {
         SPLIT: "        x = x.reshape([*x.shape[:-1], self.head_dim, self.num_heads])\n"
         "        return x.permute([0, 3, 1, 2])"
     },
+    "The last axis is cut into (head_dim, head); cut it into (head, head_dim).": {
+        CUT: CUT.replace("self.num_heads, self.head_dim", "self.head_dim, self.num_heads")
+    },
     "The heads are split but not brought in front of seq: a transpose is missing.": {SPLIT: f"        return {CUT}"},
     "The heads are merged without being transposed back: bring seq in front of head before the reshape.": {
         MERGE: "        return x.reshape([x.shape[0], x.shape[2], self.embed_dim])"
     },
     "Merging joins the wrong axes: bring seq back in front of head first, x = x.transpose(-3, -2).": {
         MERGE: MERGE.replace("x = x.transpose", "x.transpose")
+    },
+    "The heads are merged without a transpose: bring seq in front of head first, x = x.transpose(-3, -2).": {
+        MERGE: f"        {JOINED}"
     },
     "The sizes are read before the transpose, while head still stands in front of seq: transpose x first, then read "
     "x.shape.": {MERGE: "        return x.transpose(-3, -2).reshape([*x.shape[:-2], self.embed_dim])"},
@@ -183,6 +189,12 @@ MISTAKES = {
     },
     "The input is used as query, key and value; project it with c_attn first.": {
         QKV: "query, key, value = hidden_states, hidden_states, hidden_states"
+    },
+    "forward attends with its input; take query, key and value from _qkv.": {
+        "= self._qkv(hidden_states)": "= hidden_states, hidden_states, hidden_states"
+    },
+    "forward attends with its input, split into heads; take query, key and value from _qkv.": {
+        "= self._qkv(hidden_states)": "= [self._split_heads(hidden_states)] * 3"
     },
     "The heads are split from the input, before the projection: c_attn must see the whole embedding.": {
         "self.c_attn(hidden_states)": "self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape))"

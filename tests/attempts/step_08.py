@@ -18,6 +18,8 @@ MISTAKES = {
     "x is added to the normalized input; the sublayer reads norm(x) alone.": {SUM: "return x + sublayer(norm(x) + x)"},
     "The sublayer's output is multiplied; add it to x.": {SUM: "return x * sublayer(norm(x))"},
     "sublayer is given norm itself; give it norm(x).": {SUM: "return x + sublayer(norm)(x)"},
+    "x is added before the sublayer; add it to the sublayer's output.": {SUM: "return sublayer(norm(x) + x)"},
+    "sublayer is given norm itself, and x nowhere; give it norm(x).": {SUM: "return x + sublayer(norm)"},
     "norm is applied twice.": {SUM: "return x + sublayer(norm(norm(x)))"},
     "norm is called twice for one result; keep its output.": {SUM: "norm(x)\n    return x + sublayer(norm(x))"},
     "All texts are flattened into one, where attention would mix them; pass x in its own shape.": {

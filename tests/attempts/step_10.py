@@ -21,6 +21,9 @@ MISTAKES = {
     "The positions are all n_positions; count those of this text: sequence_length.": {
         "position_ids(sequence_length": "position_ids(self.config.n_positions"
     },
+    "There are as many positions as texts in the batch; count those of one text: sequence_length.": {
+        "position_ids(sequence_length": "position_ids(input_ids.shape[0]"
+    },
     "wpe gets the length; give it the positions.": {"self.wpe(positions)": "self.wpe(sequence_length)"},
     "Only the positions are embedded: add wte of the tokens.": {
         EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"

@@ -15,6 +15,9 @@ MISTAKES = {
     "Only the last token's logits are returned; return those of every token.": {
         LOGITS: "return self.lm_head(self.transformer(input_ids)[:, -1:])"
     },
+    "Only the last token's logits are returned, without the token axis; return those of every token.": {
+        LOGITS: "return self.lm_head(self.transformer(input_ids))[:, -1]"
+    },
     "ln_f is applied again; step 10 has already done that.": {
         LOGITS: "return self.lm_head(self.transformer.ln_f(self.transformer(input_ids)))"
     },

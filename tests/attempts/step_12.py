@@ -72,6 +72,9 @@ MISTAKES = {
         SIZE: UNLESS_ALL,
         KTH: SORTED.replace("-top_k", "top_k"),
     },
+    "The k-th largest is at -top_k, counted from the end: [:, -top_k, None].": {
+        KTH: KTH.replace("[:, -top_k", "[:, top_k")
+    },
     "A top_k above the size of the vocabulary raises IndexError; it must keep every token.": {
         SIZE: "pass",
         KTH: SORTED,
@@ -192,6 +195,9 @@ MISTAKES = {
     "The new token is put in front; append it at the end.": {
         APPEND: "input_ids = np.concatenate([next_ids[:, None], input_ids], axis=1)"
     },
+    "np.append makes one axis of everything; append the new tokens as a column, by np.concatenate and axis=1.": {
+        APPEND: "input_ids = np.append(input_ids, next_ids)"
+    },
     "The batch is flattened into one axis; append the new tokens as a column, axis=1.": {
         APPEND: APPEND.replace("axis=1", "axis=None")
     },
@@ -221,6 +227,9 @@ MISTAKES = {
     "One token too few is generated.": {LOOP: "for _ in range(max_new_tokens - 1):"},
     "n_positions tokens are generated; generate max_new_tokens.": {LOOP: "for _ in range(n_positions):"},
     "The text is returned in the first turn of the loop; return it after the loop.": {f"    {TEXT}": f"        {TEXT}"},
+    "The loop counts from the prompt's length, but max_new_tokens are new ones: count from 0.": {
+        LOOP: "for _ in range(input_ids.shape[1], max_new_tokens):"
+    },
     "One token too many is generated.": {LOOP: "for _ in range(max_new_tokens + 1):"},
     "max_new_tokens is not used: it says how many tokens to generate.": {LOOP: "for _ in range(10):"},
     "The last token alone is returned; return the prompt and all new tokens.": {TEXT: "return next_ids"},

@@ -35,6 +35,7 @@ MISTAKES = {
         MEAN: "mean_square = F.mean((x - F.mean(x, axis=-1)) ** 2, axis=-1)"
     },
     "The mean is taken of the channels; take it of their squares.": {MEAN: "mean_square = F.mean(x, axis=-1) ** 2"},
+    "The channels are not squared: take the mean of x * x.": {MEAN: MEAN.replace("x * x", "x")},
     "The squares are summed; divide the sum by the number of channels, as F.mean does.": {
         MEAN: MEAN.replace("F.mean", "F.sum")
     },
