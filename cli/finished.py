@@ -52,7 +52,7 @@ DAY = 86_400  # seconds: the most that a request, or the end of the server, may 
 device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
 own_steps_options = each(
     click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
-    click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written."),
+    click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written."),
     click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed."),
 )
 GPT2 = "A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub"
@@ -210,7 +210,7 @@ def chat(question: str | None, **options: Any) -> None:
 @click.command()
 @click.argument("file", type=FILE, default="gpt2.py", help="the file to write")
 @click.option("--solution", is_flag=True, help="Write the solutions instead of your steps.")
-@click.option("--fill-in", is_flag=True, help="Let the reference stand in for steps you have not written.")
+@click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written.")
 @click.option("--anyway", is_flag=True, help="Also take steps whose last check failed.")
 def export(file: Path, **own_steps: bool) -> None:
     """Write one Python file of your steps 01 to 14, which runs without this repository: ./run export."""

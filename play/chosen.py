@@ -66,11 +66,11 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
 
     Args:
         needed: the names of the steps that are needed, with all that :func:`needed_by` finds.
-        fill_in: let the reference stand in for steps that are not complete.
+        fill_in: let the solutions stand in for steps that are not complete.
         anyway: also run steps whose last check failed.
 
     Returns:
-        The choice; it says for which steps the reference stands in, and which have not passed as they are.
+        The choice; it says for which steps solutions stand in, and which have not passed as they are.
 
     Raises:
         ValueError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
@@ -80,17 +80,17 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         if not fill_in and (why := why_unreadable(step)):
             file = relative_path(step.learner_file)
             raise ValueError(
-                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the reference stand in"
+                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
             )
     missing = [step for step in steps if not is_complete(step)]
     if missing and not fill_in:
         names = ", ".join(step.task for step in missing)
         raise ValueError(
-            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the reference stand in"
+            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the solutions stand in"
         )
     others = {step: forms for step in steps if step not in missing and (forms := forms_of(step))}
     if others and not fill_in:
-        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the reference stand in")
+        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
     missing = sorted([*missing, *others])
     standings = [standing(step) for step in steps if step not in missing]
     failed = [its.step.task for its in standings if its.refused]
@@ -99,7 +99,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"
         )
-    sentences = [f"the reference stands in for {', '.join(step.task for step in missing)}"] if missing else []
+    sentences = [f"the solutions stand in for {', '.join(step.task for step in missing)}"] if missing else []
     if failed:
         sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
     sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
@@ -156,7 +156,11 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
     for its in standings:
         words = its.words.partition(" (")[0]
         why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
-    return [
-        f"with {', '.join(tasks)} unchecked ({words}), so the results may be wrong; `./run {tasks[0]}` checks it"
-        for words, tasks in why.items()
-    ]
+    return [_unchecked(tasks, words) for words, tasks in why.items()]
+
+
+def _unchecked(tasks: Sequence[str], words: str) -> str:
+    """Return what to say of steps that are unchecked for one reason."""
+    whose, which = ("its", "it") if len(tasks) == 1 else ("their", "the first")
+    reason, first = words.replace("its", whose), tasks[0]
+    return f"with {', '.join(tasks)} unchecked ({reason}), so the results may be wrong; `./run {first}` checks {which}"

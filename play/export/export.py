@@ -38,7 +38,7 @@ def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: 
         file: what to write.
         tell: told whose steps it has, and how to run it.
         solution: write the solutions instead.
-        fill_in: let the reference stand in for steps that are not complete.
+        fill_in: let the solutions stand in for steps that are not complete.
         anyway: also take steps whose last check failed.
 
     Raises:

@@ -63,7 +63,7 @@ def test_a_learner_takes_the_model_along(course, tmp_path):
     file.write_text("mine")
     missing = export(status=2)
     assert "these steps are not written yet: s01, s02, s03, s04, s05, s06, s07" in missing
-    assert "add --fill-in to let the reference stand in" in missing
+    assert "add --fill-in to let the solutions stand in" in missing
     for step in steps_up_to(CACHED_MODEL):
         course.write(step.task)
     course.write("s08", edits={"norm: Callable": "eps: float, norm: Callable"})

@@ -27,11 +27,16 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert " ".join(step.task for step in own.steps) == "s01 s03 s04 s05 s06 s07 s08 s09 s10 s11"
     assert [*own.sentences] == [
-        "the reference stands in for s02, s13",
+        "the solutions stand in for s02, s13",
         unchecked.format("s03", "no check has passed yet", "s03"),
         unchecked.format("s07", "changed since its pass", "s07"),
         unchecked.format("s09", words["s09"], "s09"),
     ]
+    words |= {"s08": words["s07"]}
+    states |= {"s08": "changed"}
+    of_both = chosen.mine([MODEL], fill_in=True, anyway=False).sentences[2]
+    assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
+    assert of_both.endswith("`./run s07` checks the first")
     refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
     monkeypatch.setattr(chosen, "standing", refused)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
@@ -77,6 +82,6 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
         chosen.mine([MODEL], fill_in=False, anyway=False)
-    assert str(refused.value) == broken + "`./run s07` shows the place, and --fill-in lets the reference stand in"
-    assert chosen.mine([MODEL], fill_in=True, anyway=False).sentences == ("the reference stands in for s07",)
+    assert str(refused.value) == broken + "`./run s07` shows the place, and --fill-in lets the solution stand in"
+    assert chosen.mine([MODEL], fill_in=True, anyway=False).sentences == ("the solutions stand in for s07",)
     assert chosen.only(find_step("07")) == Chosen((), (broken + "The solution stands in",))

@@ -145,7 +145,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     assert not {"s14", "s15", "s22"} & {*re.findall(r"s\d\d", missing)}
     assert ", s22. Write them" in mine("--quantize", "q4_0", status=2).stderr
     filled = mine("--fill-in")
-    (stand_ins,) = re.findall(r"stands in for (.*)", filled.stderr)
+    (stand_ins,) = re.findall(r"the solutions stand in for (.*)", filled.stderr)
     assert {"s01", "s02", "s07"} <= {*stand_ins.split(", ")}
     assert "s03" not in stand_ins
     assert "with s03 unchecked (no check has passed yet)" in filled.stderr
@@ -157,7 +157,7 @@ def test_mine_runs_the_learners_steps_unless_they_are_missing_or_their_last_chec
     unlike = mine(status=2).stderr
     assert "write GPT2MultiHeadAttention._split_heads(x), " in unlike
     assert ", GPT2MultiHeadAttention._attn(query, key, value, mask) in steps/step_07.py, or add --fill-in" in unlike
-    assert "stands in for s07" in mine("--fill-in").stderr
+    assert "the solutions stand in for s07" in mine("--fill-in").stderr
     course.write("s07")
     solved = mine()
     assert solved.stdout == filled.stdout == run("Call me", "--max-new-tokens", "10", "--seed", "1").stdout
