@@ -106,4 +106,4 @@ def in_short(different: int, count: int, *, has_passed: bool) -> str:
             f"All {count} blanks are written as in the solution." if count > 1 else "It is written as in the solution."
         )
     how = f"{different} of {count} blanks {'is' if different == 1 else 'are'} written differently"
-    return f"{how}; the check has found that they compute the same." if has_passed else f"{how}."
+    return f"{how}; the check has found no difference." if has_passed else f"{how}."

@@ -6,6 +6,7 @@ tokens a second tokenizer finds that knows control tokens in text. The nucleus i
 """
 
 import functools
+import operator
 
 import gguf
 import numpy as np
@@ -63,20 +64,28 @@ def text_of(role, content):
     return f"{START}{role}\n{content}{END}\n"
 
 
+def has_no_list(what, tokens):
+    """Refuse a list among ids."""
+    found = any(isinstance(token, list) for token in tokens)
+    require(not found or isinstance(tokens, np.ndarray), f"{what} has a list among its ids: put a star before it.")
+
+
 def reads(what, tokens, right, tokenizer):
     """Refuse unless these are the right tokens; say what they read like."""
     kind = type(tokens).__name__
     require(isinstance(tokens, list | np.ndarray), f"{what} is {claims.vocabulary.article(kind)}, not tokens.", kind)
+    has_no_list(what, tokens)
     numbers = np.asarray(tokens)
     require(numbers.dtype.kind in "iu" or not numbers.size, f"{what} holds {numbers.dtype}, not ids of tokens.")
     mine = numbers.ravel().tolist()
     if mine == right:
         return
     texts = [tokenizer.decode(ids, skip_special_tokens=False) for ids in (mine, right)]
-    sentence = f"{what} reads {texts[0]!r}, and must read {texts[1]!r}."
+    shown, must = claims.vocabulary.differing(*texts)
+    sentence = f"{what} reads {shown!r}, and must read {must!r}."
     if texts[0] == texts[1]:
-        differing = (pair for pair in enumerate(zip(mine, right, strict=False)) if pair[1][0] != pair[1][1])
-        place, tokens = next(differing)
+        pairs = enumerate(zip(mine, right, strict=False))
+        place, tokens = next(pair for pair in pairs if pair[1][0] != pair[1][1])
         first, second = map(tokenizer.id_to_token, tokens)
         sentence = f"{what} has the right text, but its token {place} is {first!r}, and must be {second!r}."
     require(False, sentence, [*mine, -1, *right])
@@ -108,6 +117,7 @@ def test_imitated_control_tokens(step, tokenizer):
 
     def stays(content):
         tokens = list(step.message_ids(tokenizer, "user", content))
+        has_no_list(f"The message with {content!r}", tokens)
         control = [tokenizer.id_to_token(token) for token in tokens if tokenizer.id_to_token(token) in CONTROL]
         sentence = (
             f"A message that says {content!r} has the control tokens {' '.join(control)}, so it could end its turn "
@@ -142,9 +152,9 @@ def test_a_conversation(step, tokenizer, chatml):
 
 @about("chat_ids")
 def test_the_usual_system(step, tokenizer, chatml):
-    """Without a system message, the one of the model's chat template comes first."""
-    for length in (1, 3):
-        is_conversation(step, tokenizer, chatml, TALK[:length], [SYSTEM, *TALK[:length]])
+    """If the first message is not the system's, the one of the model's chat template comes before it."""
+    for messages in (TALK[:1], TALK, [TALK[0], ("system", "Be brief."), TALK[2]]):
+        is_conversation(step, tokenizer, chatml, messages, [SYSTEM, *messages])
 
 
 @about("chat_ids")
@@ -259,7 +269,19 @@ def answered(step, model, most, sampling=None, seed=5):
     tokens = tokens_of(step, model, PROMPT.copy(), most, sampling, seed)
     kind = type(tokens).__name__
     require(hasattr(tokens, "__iter__"), f"answer gives {claims.vocabulary.article(kind)}: yield each token.", kind)
-    return np.array([*tokens]).ravel().tolist()
+    return [id_of(token) for token in tokens]
+
+
+def id_of(token):
+    """A token as a plain number; refuse what is no single id, such as an array of one."""
+    try:
+        return operator.index(token)
+    except TypeError:
+        kind = type(token).__name__
+        what = (
+            f"an array of shape {[*token.shape]}" if isinstance(token, np.ndarray) else claims.vocabulary.article(kind)
+        )
+        require(False, f"answer yields {what}, and must yield one id at a time, an int.")
 
 
 @about("answer")

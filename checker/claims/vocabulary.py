@@ -26,6 +26,7 @@ AXES = {
 }
 
 LONGEST = 80  # characters of a value that is shown
+BEFORE = 20  # those in front of the first that differs
 
 #: Where the first call is right, and a later one is not.
 KEPT = (
@@ -111,9 +112,17 @@ def is_value(what: str, actual: object, expected: object) -> None:
     """Refuse unless a plain value is what it must be, including its type."""
     if not is_same(actual, expected):
         whole = repr(actual), repr(expected)
-        short = [shortened(words, LONGEST) for words in whole]
-        shown, right = short if short[0] != short[1] else whole  # they may differ behind it
+        shown, right = differing(*whole)
         raise Refusal(f"{what} is {shown}, and must be {right}.", f"{what} is {whole[0]}, and must be {whole[1]}.")
+
+
+def differing(one: str, other: str) -> tuple[str, str]:
+    """Return two texts as a verdict shows them: if both are long, from shortly before the first place that differs."""
+    pairs = enumerate(zip(one, other, strict=False))
+    same = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
+    first = max(0, same - BEFORE) if min(len(one), len(other)) > LONGEST else 0
+    lead = "… " if first else ""
+    return lead + shortened(one[first:], LONGEST), lead + shortened(other[first:], LONGEST)
 
 
 def is_same(actual: object, expected: object) -> bool:

@@ -35,6 +35,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         "An array has many truth values: .all() or .any() makes one of them, and `x is None` asks whether there is one."
     ),
     r"of an empty sequence": "The array is empty: test .size first, or use .any().",
+    r"inhomogeneous": "Its lists differ in length, or a list stands beside a number: [a, *b] takes the items of b.",
     r"both or neither of x and y": "np.where takes all three: np.where(condition, there, elsewhere).",
 }
 

@@ -58,9 +58,15 @@ MISTAKES = {
     "Role and content are encoded separately; as one text, newlines between them may be one token.": {
         TEXT: 'text = tokenizer.encode(f"{role}\\n").ids + tokenizer.encode(content).ids'
     },
+    "The ids of the text are one item of the list; *text makes each an item.": {
+        MESSAGE: MESSAGE.replace("*text", "text")
+    },
     "Every message has the role user; write its own role.": {TEXT: TEXT.replace("{role}", "user")},
     "SYSTEM is missing; if the conversation has no system message, it comes first.": {SYSTEM_FIRST: "if False:"},
     "SYSTEM comes first even where there is a system message.": {SYSTEM_FIRST: "if True:"},
+    "SYSTEM is left out if a later message is the system's; only the first message counts.": {
+        f"first_role, _ = messages[0]\n    {SYSTEM_FIRST}": 'if "system" not in [role for role, _ in messages]:'
+    },
     "SYSTEM comes last; it comes first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
     "SYSTEM replaces the first message; put it in front of all.": {
         PUT_FIRST: 'messages = [("system", SYSTEM), *messages[1:]]'
@@ -129,6 +135,11 @@ MISTAKES = {
     "The logits are taken for probabilities: begin with super().probabilities(logits).": {
         ALL: "p = logits.astype(np.float64)"
     },
+    "The batch of new tokens is yielded, an array; take its only one, [0].": {
+        CHOSEN: CHOSEN.replace("int(", "").replace("[0])", ""),
+        APPEND: APPEND.replace("[[token]]", "[token]"),
+    },
+    "The whole conversation is yielded; yield the new token alone.": {YIELD: "yield input_ids"},
     "The token that ends the turn is yielded, too; end before it.": {
         f"{STOP}\n        {YIELD}": f"{YIELD}\n        {STOP}"
     },
