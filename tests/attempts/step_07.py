@@ -1,5 +1,7 @@
 """Step 07, what people write instead: mistakes, each with its sentence, and other right answers."""
 
+from itertools import permutations
+
 SPLIT = """\
         x = x.reshape([*x.shape[:-1], self.num_heads, self.head_dim])  # [..., seq, head, head_dim]
         return x.transpose(-3, -2)"""
@@ -167,20 +169,11 @@ MISTAKES = {
     "The heads' channels are interleaved when merged: transpose head and seq, not head and channel.": {
         MERGE: f"        x = x.permute([0, 2, 3, 1])\n        {JOINED}"
     },
-    "c_attn's output is taken in the order key, query, value; Hugging Face's order is query, key, value.": {
-        QKV: f"key, query, value = {SPLIT_QKV}"
-    },
-    "c_attn's output is taken in the order value, key, query; Hugging Face's order is query, key, value.": {
-        QKV: f"value, key, query = {SPLIT_QKV}"
-    },
-    "c_attn's output is taken in the order query, value, key; Hugging Face's order is query, key, value.": {
-        QKV: f"query, value, key = {SPLIT_QKV}"
-    },
-    "c_attn's output is taken in the order key, value, query; Hugging Face's order is query, key, value.": {
-        QKV: f"key, value, query = {SPLIT_QKV}"
-    },
-    "c_attn's output is taken in the order value, query, key; Hugging Face's order is query, key, value.": {
-        QKV: f"value, query, key = {SPLIT_QKV}"
+    **{
+        f"c_attn's output is taken in the order {', '.join(order)}; Hugging Face's order is query, key, value.": {
+            QKV: f"{', '.join(order)} = {SPLIT_QKV}"
+        }
+        for order in list(permutations(("query", "key", "value")))[1:]
     },
     "c_attn's output is cut head by head into query, key and value; cut it into three thirds first, then each into "
     "heads.": {

@@ -1,5 +1,9 @@
 """Warm-up 05, what people write instead: mistakes, each with its sentence, and other right answers."""
 
+from itertools import permutations
+
+OTHER_ORDERS = list(permutations(("query", "key", "value")))[1:]
+
 FUSE = "np.concatenate([W_query, W_key, W_value], axis=-1)"
 CUT = """\
     query, key, value = np.split(x @ W_qkv, 3, axis=-1)
@@ -19,18 +23,21 @@ MISTAKES = {
     "The matrices are stacked along a new axis; join them along the last one.": {
         FUSE: "np.stack([W_query, W_key, W_value])"
     },
-    "The matrices lie in the order key, query, value; it must be query, key, value.": {
-        FUSE: FUSE.replace("W_query, W_key", "W_key, W_query")
+    **{
+        f"The matrices lie in the order {', '.join(order)}; it must be query, key, value.": {
+            FUSE: FUSE.replace("W_query, W_key, W_value", ", ".join(f"W_{name}" for name in order))
+        }
+        for order in OTHER_ORDERS
     },
     "The matrices are interleaved column by column; each stays in one piece.": {
         FUSE: "np.stack([W_query, W_key, W_value], axis=-1).reshape(len(W_query), -1)"
     },
     "The matrices are added; they must lie side by side.": {FUSE: "W_query + W_key + W_value"},
-    "The parts are taken in the order key, query, value; it must be query, key, value.": {
-        CUT: CUT.replace("query, key, value =", "key, query, value =")
-    },
-    "The parts are taken in the order value, key, query; it must be query, key, value.": {
-        CUT: CUT.replace("query, key, value =", "value, key, query =")
+    **{
+        f"The parts are taken in the order {', '.join(order)}; it must be query, key, value.": {
+            CUT: CUT.replace("query, key, value =", f"{', '.join(order)} =")
+        }
+        for order in OTHER_ORDERS
     },
     "Every third channel is taken; query, key and value are three blocks of neighbors.": {
         CUT: "    joined = x @ W_qkv\n    return joined[..., ::3], joined[..., 1::3], joined[..., 2::3]"
