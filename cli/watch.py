@@ -339,8 +339,10 @@ class Watch:
 def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
     """Return the result of compiling, in one line."""
     task = step.task
-    if verdict.status == PASSED:
+    if verdict.status == PASSED and session.state.came_to_its_end:
         return f"{task} is compiled too, and gives the same numbers ({session.seconds():.1f} s)."
+    if verdict.status == PASSED:
+        return f"{task}: {' '.join(verdict.words)}"
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
     if session.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."

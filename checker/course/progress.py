@@ -105,12 +105,15 @@ def _text_of(step: Step) -> str:
     return ""
 
 
-def note_failure(step: Step, source: str) -> None:
-    """Keep that this ``source`` failed."""
+def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
+    """Keep that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
     with changing() as kept:
-        code = kept["fail"][step.name] = digest_of_code(step, source)
+        code = digest_of_code(step, source)
         if kept["pass"].get(step.name, {}).get("code") == code:
+            if not takes_back:
+                return
             del kept["pass"][step.name]  # it has since been compiled, or its check has changed
+        kept["fail"][step.name] = code
 
 
 def note_hints(step: Step, seen: int) -> None:

@@ -198,11 +198,11 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
     """Return the last lines of a check, in their order: the one to act on is read last."""
     words = list[Effect](map(said, verdict.words))
-    if isinstance(state.end, events.Interrupted):
-        return words
-    if verdict.status == PASSED:
+    if verdict.status == PASSED and state.came_to_its_end:
         return words + _pass_in_words(state, seconds)
-    return words + _taken_back(state) + _about_numbers(state, verdict) + _explained(verdict)
+    if verdict.status == PASSED or isinstance(state.end, events.Interrupted):
+        return words
+    return words + _taken_back(state) + _about_numbers(state, verdict) + _in_order(verdict)
 
 
 def _pass_in_words(state: State, seconds: float) -> list[Effect]:
@@ -242,7 +242,7 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     return lines
 
 
-def _explained(verdict: Verdict) -> list[Effect]:
+def _in_order(verdict: Verdict) -> list[Effect]:
     """Return the explanations of a verdict, the one to begin with last."""
     first, others = verdict.explanations[:1], verdict.explanations[1:]
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
@@ -253,10 +253,10 @@ def _explained(verdict: Verdict) -> list[Effect]:
 
 
 def _kept_of(state: State, verdict: Verdict) -> list[Effect]:
-    """Return what is kept of a verdict on a learner's file; Ctrl-C leaves what was kept before."""
-    context = state.context
-    if isinstance(state.end, events.Interrupted) or not context.is_kept:
+    """Return what is kept of a verdict on a learner's file; a pass that was cut short was kept before."""
+    if not state.context.is_kept:
         return []
     if verdict.status == PASSED:
-        return [Kept(passed=True, compiled=context.is_complete)]
-    return [Kept(passed=False)] if verdict.of_file else []
+        return [Kept(passed=True, compiled=state.context.is_complete)] if state.came_to_its_end else []
+    has_crashed = isinstance(state.end, events.Late | events.Died) and not state.has_failed
+    return [Kept(passed=False, takes_back=not has_crashed)] if verdict.of_file else []

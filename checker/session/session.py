@@ -149,7 +149,7 @@ class Session:
         if kept.passed:
             progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
         else:
-            progress.note_failure(self.step, self.state.source)
+            progress.note_failure(self.step, self.state.source, takes_back=kept.takes_back)
         return []
 
 

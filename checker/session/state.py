@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import ClassVar
 
 from checker.course.languages import Language, Location
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Event, Explanation, Interrupted, Options, Shown
+from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Ended, Event, Explanation, Options, Shown
 
 PASSED, FAILED = 0, 1  # exit statuses
 
@@ -57,10 +57,14 @@ class Words:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is to be kept of a learner's file, for ``status``: that it ``passed``, maybe ``compiled``, or failed."""
+    """What is to be kept of a learner's file, for ``status``: that it ``passed``, maybe ``compiled``, or failed.
+
+    A failure ``takes_back`` an earlier pass of the same code, unless the process only crashed or took too long.
+    """
 
     passed: bool
     compiled: bool = False
+    takes_back: bool = True
 
 
 Item = Row | Explanation | Words  # what is shown
@@ -229,9 +233,14 @@ class State:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the verdict is a pass, and no part was left out: by an option, or by Ctrl-C while MAX compiled."""
+        """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
         passed = self.verdict is not None and self.verdict.status == PASSED
-        return passed and self.context.is_complete and not isinstance(self.end, Interrupted)
+        return passed and self.context.is_complete and self.came_to_its_end
+
+    @property
+    def came_to_its_end(self) -> bool:
+        """Whether nothing has cut the check short."""
+        return self.end is None or isinstance(self.end, Ended)
 
     @property
     def numbers_are_right(self) -> bool:

@@ -12,6 +12,9 @@ from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, Phase, State, Verdict
 
+KEPT = "The pass is kept, as `pass, not compiled`."
+RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
+
 
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
@@ -26,7 +29,7 @@ def decide(state: State) -> Verdict:
 def _decide(state: State) -> Verdict:
     match state.end:
         case events.Refused():
-            return _refused(state.end)
+            return _not_run(state.end)
         case events.Interrupted():
             return _interrupted(state)
         case events.Opened():
@@ -60,14 +63,14 @@ def _is_of_file(state: State) -> bool:
             return False
         case events.Unloadable():
             return state.end.of_file
-        case Died():
-            return state.end.doing == COMPUTING
+        case Died():  # who kills it is the system, when memory is short, or somebody else
+            return state.end.doing == COMPUTING and state.end.signal != "SIGKILL"
         case Late():
             return state.end.limit in (COMPUTING, WAITING) and not state.end.crowd
     return not (state.to_write or WAITS in state.marks)
 
 
-def _refused(refused: events.Refused) -> Verdict:
+def _not_run(refused: events.Refused) -> Verdict:
     """Return the verdict on a file that was not run."""
     if refused.claim:
         return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),))
@@ -89,8 +92,7 @@ def _all_to_write(state: State, opened: events.Opened) -> str:
 def _interrupted(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     if state.has_passed:
-        kept = "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."
-        return Verdict(PASSED, words=(kept,))
+        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {KEPT}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
     if state.phase is Phase.TAKEN_BACK:
         known = "once compiled, a claim does not hold, and the pass is taken back"
@@ -98,11 +100,19 @@ def _interrupted(state: State) -> Verdict:
 
 
 def _stopped(state: State, why: Explanation, after_failure: str) -> Verdict:
-    """Return the verdict on a file that cannot be judged to the end; a failure stands, with these words after it."""
+    """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
+
+    Args:
+        state: what is known.
+        why: there is no verdict, if there was none before.
+        after_failure: the words for it after a failure.
+    """
     if state.has_failed:
         return Verdict(FAILED, tuple(explanations_of(state)), (after_failure,))
-    kept = ("The pass is kept, as `pass, not compiled`.",) if state.has_passed else ()
-    return Verdict(FAILED, (why,), kept)
+    if state.has_passed:
+        not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
+        return Verdict(PASSED, words=(state.unusable or not_compiled, KEPT))
+    return Verdict(FAILED, (why,))
 
 
 # ---------------------------------------------------------------- why there is no verdict
@@ -116,7 +126,7 @@ def _why_stopped(state: State, end: Late | Died) -> Explanation:
     if end.doing == STARTING:
         return Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
     if not state.crash:
-        return _no_verdict(state, happened, _of_a_solution(state) or _look_for(language, end.signal))
+        return _no_verdict(state, happened, _of_a_solution(state) or _look_for(language, end))
     line, _ = state.crash
     lines = state.source.splitlines()
     location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
@@ -139,11 +149,13 @@ def _what_happened(state: State, end: Late | Died) -> str:
     return f"timed out after {seconds}"
 
 
-def _look_for(language: Language, signal: str) -> str:
-    """Return what to look for in a file whose process a signal has ended, or it has exited if there is none."""
-    if signal == "SIGKILL":
+def _look_for(language: Language, died: Died) -> str:
+    """Return what to look for where a signal has ended the process, or it has exited; a compiler may end by itself."""
+    if died.signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
-    return language.look_for_crash if signal else language.look_for_exit
+    if died.doing == COMPILING:
+        return RUN_AGAIN
+    return language.look_for_crash if died.signal else language.look_for_exit
 
 
 def _compiler(end: Late | Died) -> str:
@@ -167,8 +179,7 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
 
 def _of_a_solution(state: State) -> str:
     """Return what to do about a solution, which has neither an endless loop nor an end of its own; else nothing."""
-    again = "Run it again when the machine has less to do; if that does not help, please report it."
-    return again if state.context.options.solution else ""
+    return RUN_AGAIN if state.context.options.solution else ""
 
 
 def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:

@@ -79,3 +79,21 @@ def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path,
             progress.forget(W01)
         progress.note_pass(W01, RIGHT, compiled=compiled)
     assert progress.read()["pass"].get(W01.name, {}).get("compiled") is is_compiled
+
+
+#: What came of checking a file again that has passed -> whether it counts as passed and as failed then.
+AGAIN = {
+    "a claim fails": (RIGHT, True, (False, True)),
+    "it crashes": (RIGHT, False, (True, False)),
+    "another text crashes": ("attention = None\n", False, (True, True)),
+}
+
+
+@pytest.mark.parametrize(("source", "takes_back", "counts"), AGAIN.values(), ids=AGAIN)
+def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, source, takes_back, counts):
+    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(Step, "learner_file", tmp_path / "warmup_01.py")
+    W01.learner_file.write_text(RIGHT)
+    progress.note_pass(W01, RIGHT, compiled=True)
+    progress.note_failure(W01, source, takes_back=takes_back)
+    assert tuple(W01.name in progress.read()[kind] for kind in ("pass", "fail")) == counts

@@ -1,11 +1,13 @@
 """What a check shows and keeps, from lists of events: no file is read, nothing runs, and no time passes."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
+from checker.course.steps import find_step
 from checker.events import (
     COMPILED,
     DRAWN,
@@ -35,7 +37,8 @@ from checker.events import (
 )
 from checker.session.advance import advance
 from checker.session.limits import COMPILING, COMPUTING, STARTING
-from checker.session.state import Context, Kept, Phase, Row, State
+from checker.session.state import PASSED, Context, Kept, Phase, Row, State
+from cli.watch import in_one_line
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
@@ -68,6 +71,9 @@ PASSES = [
     "Pass (2.0 s). Compare with solutions/solution_07.py.",
     "kept: pass, compiled",
 ]
+CRASHED = "kept: fail, unless it has passed"
+STAYS = "The pass is kept, as `pass, not compiled`."
+RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 CUT_SHORT = "The check was cut short: the process ended. An explanation may be missing."
 REPORT = "Only the compiler has found this, and the check should have found it before: please report it, with "
 
@@ -259,7 +265,7 @@ CHECKS = {
         [OPENED, Started("One is right."), Died()],
         [
             "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
-            "kept: fail",
+            CRASHED,
         ],
     ),
     "it is killed": (
@@ -267,7 +273,6 @@ CHECKS = {
         [
             "No verdict: the process was ended by SIGKILL during this claim: One is right. "
             "Look for a kill, or for more than fits into memory.",
-            "kept: fail",
         ],
     ),
     "it crashes": (
@@ -275,14 +280,14 @@ CHECKS = {
         [
             "No verdict: the process was ended by SIGABRT during this claim: One is right. "
             "Look for os.abort, or an index outside of its table, at which MAX may crash.",
-            "kept: fail",
+            CRASHED,
         ],
     ),
     "it dies after a claim": (
         [OPENED, Started("One is right."), ONE, Died()],
         [
             *[ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
-            "kept: fail",
+            CRASHED,
         ],
     ),
     "it dies after it has failed": (
@@ -306,10 +311,37 @@ CHECKS = {
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died(COMPILING)],
+        [*ROWS, MATCHES, KEPT, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
+    ),
+    "it is killed while MAX compiles": (
+        [*TO_COMPILE, LONG, Died(COMPILING, "SIGKILL")],
         [
-            *[*ROWS, MATCHES, KEPT, "The pass is kept, as `pass, not compiled`."],
-            "No verdict: the process ended while MAX was compiling. Look for os._exit, or an exit in C code.",
+            *[*ROWS, MATCHES, KEPT, *GO_ON],
+            "Not compiled: the process was ended by SIGKILL while MAX was compiling. "
+            "Look for a kill, or for more than fits into memory.",
+            STAYS,
         ],
+    ),
+    "it dies while another MAX compiles": (
+        [*TO_COMPILE, Unusable("MAX 1 is installed."), Died(COMPILING)],
+        [*ROWS, MATCHES, KEPT, "MAX 1 is installed.", STAYS],
+    ),
+    "MAX compiles for too long": (
+        [*TO_COMPILE, LONG, Late(COMPILING, 900, compiling="your module")],
+        [
+            *[*ROWS, MATCHES, KEPT, *GO_ON],
+            "Not compiled: MAX was still compiling your module after 900 s. "
+            "Check it again when the machine has less to do; `./run warm` has no limit.",
+            STAYS,
+        ],
+    ),
+    "the check breaks while MAX compiles": (
+        [*TO_COMPILE, Unloadable("No verdict: the check failed.", of_file=False), Ended()],
+        [*ROWS, MATCHES, KEPT, "Not compiled: the check failed.", STAYS],
+    ),
+    "it dies while an operation is compiled": (
+        [OPENED, Started("One is right."), Died(COMPILING, "SIGSEGV", "an operation")],
+        [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
         [OPENED, ONE, Ended()],
@@ -336,7 +368,8 @@ def in_words(effect):
         case Row():
             return f"{effect.mark} {effect.about}: {effect.sentence}"
         case Kept():
-            return f"kept: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}"
+            unless = ", unless it has passed" * (not effect.takes_back)
+            return f"kept: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location
             return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
@@ -346,6 +379,24 @@ def in_words(effect):
 @pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
 def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
+
+
+#: What happens once a pass is kept, and nothing has compiled yet: all of these leave it.
+CUT_SHORT_BY = [
+    Interrupted(),
+    Died(COMPILING),
+    Died(COMPUTING),
+    Late(COMPILING, 900),
+    Unloadable("No verdict: so.", of_file=False),
+]
+
+
+@pytest.mark.parametrize("event", CUT_SHORT_BY, ids=repr)
+def test_a_pass_that_is_kept_is_the_verdict_and_is_not_complete(event):
+    state, lines = folded([*TO_COMPILE, event, Ended()])
+    assert (state.verdict.status, state.is_complete) == (PASSED, False)
+    assert [line for line in lines if line.startswith("kept")] == [KEPT]
+    assert STAYS in in_one_line(find_step("s07"), state.verdict, SimpleNamespace(state=state))
 
 
 def test_a_check_goes_through_its_phases():

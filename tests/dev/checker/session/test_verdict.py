@@ -17,7 +17,16 @@ from checker.events import (
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, State
 from checker.session.verdict import explanations_of
-from tests.dev.checker.session.test_advance import COMPILED_TOO, NUMBERS_RIGHT, OPENED, OTHER, S07, TO_COMPILE, folded
+from tests.dev.checker.session.test_advance import (
+    COMPILED_TOO,
+    CRASHED,
+    NUMBERS_RIGHT,
+    OPENED,
+    OTHER,
+    S07,
+    TO_COMPILE,
+    folded,
+)
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
@@ -32,7 +41,7 @@ def test_a_kernel_that_stops_says_where():
     stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
     _, lines = folded([OPENED, stopped, Died()], replace(S07, language=MOJO))
     sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
-    assert lines == [sentence, "kept: fail"]
+    assert lines == [sentence, CRASHED]
 
 
 #: The limit that was reached, the place, the load -> how the sentence goes on and ends.
@@ -68,7 +77,7 @@ def test_a_limit_in_words(late, begins, ends):
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_that_a_file_reaches_is_a_failure_to_keep(name):
     late, *_ = LIMITS[name]
-    is_kept = "kept: fail" in folded([OPENED, late])[1]
+    is_kept = CRASHED in folded([OPENED, late])[1]
     assert is_kept is (name in ("a loop", "no line of the file", "a wait"))
 
 
