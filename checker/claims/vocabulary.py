@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from checker.max_adapter.messages import shortened
 from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
 from checker.numeric.tolerance import TOLERANCE
 
@@ -122,7 +121,8 @@ def differing(one: str, other: str) -> tuple[str, str]:
     same = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
     first = max(0, same - BEFORE) if min(len(one), len(other)) > LONGEST else 0
     lead = "… " if first else ""
-    return lead + shortened(one[first:], LONGEST), lead + shortened(other[first:], LONGEST)
+    left, right = (rest if len(rest) <= LONGEST else f"{rest[:LONGEST]} …" for rest in (one[first:], other[first:]))
+    return lead + left, lead + right
 
 
 def is_same(actual: object, expected: object) -> bool:

@@ -401,9 +401,9 @@ def what_was_said(error: BaseException) -> str:
     return without_internals(str(error)) + (OF_BOOLEANS if is_mask else "")
 
 
-def shortened(message: str, longest: int = LONGEST) -> str:
+def shortened(message: str) -> str:
     """Return as much of a message as a verdict shows."""
-    return message if len(message) <= longest else f"{message[:longest]} …"
+    return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
 
 
 def without_internals(message: str) -> str:
