@@ -87,7 +87,7 @@ def test_dtype_and_device(step):
 
 @about("causal_mask")
 def test_no_nan(step):
-    """It has no NaN, which would spread to everything it is added to."""
+    """It has no NaN, which would spread to every sum."""
     for length in LENGTHS:
         wrong = int(np.isnan(np.from_dlpack(mask_of(step, length))).sum())
         sentence = f"In the mask of {length} tokens, {wrong} of {length * length} values are NaN."
@@ -108,7 +108,7 @@ def test_no_token_sees_the_future(step):
 
 @about("causal_mask")
 def test_counts(step):
-    """A long mask is right on a GPU, too, where scores may be bfloat16: no index is counted in it, as it has no 257."""
+    """A long mask is right in bfloat16, too, which GPUs use: it has no 257, so no index may be counted in it."""
 
     class Masked(Module):
         def forward(self, scores):
