@@ -77,7 +77,6 @@ class Observation:
     def __post_init__(self) -> None:
         self.running: Any = None
         self.left: list[Graph] = []  # by the claim that runs
-        self.inputs: dict[str, Any] = {}
 
     def run(self) -> dict[str, dict[str, Outcome]]:
         """Run the claims; return the outcomes."""
@@ -136,7 +135,7 @@ class Observation:
             if self.show:
                 from checker.numeric.showing import noting_inputs
 
-                opened.enter_context(noting_inputs(about_of(pyfuncitem), self.inputs))
+                opened.enter_context(noting_inputs(about_of(pyfuncitem)))
             return (yield)
 
     @pytest.hookimpl(tryfirst=True)
@@ -188,8 +187,6 @@ class Observation:
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
             outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
-        if self.show and outcome.compared:
-            outcome = replace(outcome, compared=replace(outcome.compared, inputs=dict(self.inputs)))
         return outcome
 
     def from_its_line(

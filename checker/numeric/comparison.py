@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
@@ -18,6 +19,10 @@ OTHER_ORDER = (
 )
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
 PLURALS = {"query": "queries", "batch": "batches", "class": "classes", "in": "inputs", "out": "outputs"}
+
+
+#: With ``--show``, what the learner's function was last called with.
+last_inputs: ContextVar[Mapping[str, Any] | None] = ContextVar("last_inputs", default=None)
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
@@ -40,7 +45,7 @@ class Comparison:
     expected: np.ndarray
     axes: Sequence[str]
     whose: str
-    inputs: dict[str, Any] = field(default_factory=dict)
+    inputs: dict[str, Any] = field(default_factory=lambda: {**(last_inputs.get() or {})})
     tolerance: float = TOLERANCE
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import SOLUTIONS, STEPS, TESTS
-from checker.numeric.comparison import Comparison, arrays_among
+from checker.numeric.comparison import Comparison, arrays_among, last_inputs
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
@@ -33,12 +33,12 @@ def shown(comparison: Comparison) -> list[str]:
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
     for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:
-        lead = _lead(array, worst)
+        lead = _lead(array.shape, worst, actual.shape)
         lines += [f"{name} {list(array.shape)}{f', at {list(lead)}' if lead else ''}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
     place = ", ".join(f"{axis} {index}" for axis, index in zip(comparison.axes, worst, strict=True))
     lines.append(f"{comparison.what} [{', '.join(axes)}]; > marks the largest difference, at {place or 'the number'}")
-    parts = [np.atleast_2d(array)[_lead(array, worst)] for array in (actual, expected, difference)]
+    parts = [np.atleast_2d(array)[worst[:-2]] for array in (actual, expected, difference)]
     marked = (0, 0, *worst)[-2:]
     rows = _around(marked[0], parts[0].shape[0], ROWS)
     columns = _around(marked[1], parts[0].shape[1], COLUMNS)
@@ -52,12 +52,15 @@ def shown(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _lead(array: np.ndarray, place: tuple[int, ...]) -> tuple[int, ...]:
-    """Return where the last two axes of an array are shown: at a place, if the array has it, else at its beginning."""
-    count = max(0, array.ndim - 2)
-    lead = place[:count]
-    fits = len(lead) == count and all(index < size for index, size in zip(lead, array.shape, strict=False))
-    return lead if fits else (0,) * count
+def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared: tuple[int, ...]) -> tuple[int, ...]:
+    """Return where the last two axes of an array are shown: at the place in what is compared, or at its beginning.
+
+    Where an axis has fewer places, such as one key head for a group of query heads, each is for equally many.
+    """
+    count = max(0, len(shape) - 2)
+    axes = [*zip(place, shape, compared, strict=False)][:count]
+    fits = len(axes) == count and all(whole % size == 0 for _, size, whole in axes)
+    return tuple(index * size // whole for index, size, whole in axes) if fits else (0,) * count
 
 
 def _around(index: int, size: int, count: int) -> range:
@@ -83,13 +86,14 @@ def _cell(number: np.generic, marked: bool = False) -> str:
 
 
 @contextmanager
-def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
-    """While this is open, note in ``inputs`` what a function of a step is called with, by parameter.
+def noting_inputs(function: str) -> Iterator[None]:
+    """While this is open, note for comparisons what a function of a step was last called with, by parameter.
 
-    The last call stays, of those that no other call of that function has made. A tensor is noted as it is: its numbers
+    The last call counts, of those that no other call of that function has made. A tensor is noted as it is: its numbers
     may not have been computed yet.
     """
     running: list[FrameType] = []
+    inputs: dict[str, Any] = {}
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
@@ -100,8 +104,10 @@ def noting_inputs(function: str, inputs: dict[str, Any]) -> Iterator[None]:
             inputs.clear()
             inputs.update((name, frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])
 
+    before = last_inputs.set(inputs)
     sys.setprofile(note)
     try:
         yield
     finally:
         sys.setprofile(None)
+        last_inputs.reset(before)

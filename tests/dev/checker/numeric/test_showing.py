@@ -16,6 +16,16 @@ def compare(actual, expected, **inputs):
     return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs))
 
 
+def compared():
+    return Comparison("it", np.zeros(1), np.ones(1), ["axis"], HUGGING_FACE)
+
+
+def test_a_key_head_is_shown_for_a_query_head_of_its_group():
+    query, key = np.zeros((2, 12, 3, 2)), np.zeros((2, 4, 3, 2))
+    lines = compare(np.where(np.arange(12).reshape(12, 1, 1) == 6, 1, query), query, query=query, key=key)
+    assert {"query [2, 12, 3, 2], at [0, 6]", "key [2, 4, 3, 2], at [0, 2]"} <= {*lines}
+
+
 def test_of_a_large_array_the_worst_place_is_shown():
     expected = np.zeros((2, 3, 40, 30))
     actual = expected.copy()
@@ -40,11 +50,23 @@ def test_inputs_are_shown_where_the_difference_is():
 
 @pytest.mark.parametrize(("folder", "noted"), [(STEPS, {"x": 3}), (ROOT / ".venv" / "lib", {})])
 def test_of_two_functions_of_one_name_the_inputs_of_the_step_are_noted(folder, noted):
-    namespace, inputs = {}, {}
+    namespace = {}
     exec(compile("def forward(x): return x", str(folder / "step_07.py"), "exec"), namespace)
-    with noting_inputs("forward", inputs):
+    with noting_inputs("forward"):
         namespace["forward"](3)
-    assert inputs == noted
+        assert compared().inputs == noted
+        namespace["forward"](4)
+    assert compared().inputs == {}
+
+
+def test_the_inputs_are_those_of_the_call_that_is_compared():
+    namespace = {}
+    exec(compile("def forward(x): return x", str(STEPS / "step_07.py"), "exec"), namespace)
+    with noting_inputs("forward"):
+        namespace["forward"](3)
+        first = compared()
+        namespace["forward"](4)
+    assert first.inputs == {"x": 3}
 
 
 @pytest.mark.slow
