@@ -98,7 +98,7 @@ def test_a_row_is_moved_as_it_is(step):
     for columns in (1, 3):
         weight = np.arange(12 * columns, dtype=np.float32).reshape(12, columns)
         given = weight.copy()
-        equal(step.unpermute(given, 2), in_order(weight, 2), ROWS, what="12 rows of 2 heads", whose="the right")
+        equal(step.unpermute(given, 2), in_order(weight, 2), ROWS, what="12 rows of 2 heads", whose="the right number")
         require(np.array_equal(given, weight), "unpermute changes the weight that it is given: make a new array.")
 
 
@@ -140,6 +140,8 @@ def converted(step, weights, config):
     kept = given.keys() == weights.keys() and all(np.array_equal(given[name], weights[name]) for name in weights)
     require(kept, "convert_llama changes the weights that it is given: make new ones.")
     require(isinstance(result, dict), f"It returns {type(result).__name__}, not a dict of weights.")
+    blocks = [name for name, weight in result.items() if np.asarray(weight).dtype.names]
+    require(not blocks, f"{''.join(blocks[:1])} has blocks, and must have numbers: call dequantize.", blocks)
     return result
 
 
@@ -201,4 +203,4 @@ def test_other_rows(step, draw):
     """Rows of random heads are put in order, too."""
     heads, half = draw.whole("heads", 1, 6), draw.whole("head_dim / 2", 3, 9)
     weight = draw.array(heads * 2 * half, draw.whole("columns", 1, 9))
-    equal(step.unpermute(weight, heads), in_order(weight, heads), ROWS, whose="the right")
+    equal(step.unpermute(weight, heads), in_order(weight, heads), ROWS, whose="the right number")

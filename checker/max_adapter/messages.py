@@ -21,7 +21,11 @@ A_SYMBOL = (
     "it cannot be compared."
 )
 PRODUCT = r"core dimension|Matrix multiplication"
-FOR_PRODUCTS = "x @ y needs [..., n, k] and [..., k, m]: swap the last two axes of one."
+FOR_PRODUCTS = (
+    "x @ y needs [..., n, k] and [..., k, m]: swap the last two axes of one. x * y multiplies number by number."
+)
+NO_BROADCAST = r"could not be broadcast|neither equivalent nor"
+FROM_THE_LAST = "From the last axis on, sizes must be equal, or one of them 1."
 OUTSIDE = r"^(?!.*(gather index|num_)).*(out of bounds|out of range for)"
 PLACES = "An axis of size n, or a table of n rows, has the places 0 to n - 1."
 SEVERAL = ("[*a]", "(*a,)", "*a")
@@ -34,7 +38,7 @@ Advice = str | Mapping[str, str]
 #: A pattern in a message of MAX's or NumPy's → what to do.
 ANY_ADVICE: dict[str, Advice] = {
     r"name 'torch' is not defined": "There is no PyTorch here.",
-    r"could not be broadcast|neither equivalent nor": "From the last axis on, sizes must be equal, or one of them 1.",
+    NO_BROADCAST: FROM_THE_LAST,
     PRODUCT: FOR_PRODUCTS,
     r"number of elements must match|cannot reshape": (
         "A reshape keeps the number of elements. Is a size wrong, or is a transpose missing before it?"
@@ -48,7 +52,16 @@ ANY_ADVICE: dict[str, Advice] = {
 
 #: A pattern in a message → what people who know PyTorch or NumPy meant, and what to write instead.
 ADVICE: dict[str, Advice] = ANY_ADVICE | {
-    PRODUCT: {r"@|matmul|dot": FOR_PRODUCTS, r"": "The last axis must be as long as the layer's input."},
+    NO_BROADCAST: {
+        r"^(?!.*unsqueeze)": FROM_THE_LAST,
+        r"": f"{FROM_THE_LAST} unsqueeze(-1) adds a last axis of 1, unsqueeze(0) a first one.",
+    },
+    PRODUCT: {
+        r"@|matmul|dot": FOR_PRODUCTS,
+        r"_attn\(.*(key|, k)": "Query and key must be equally wide, and have equally many heads.",
+        r"": "The last axis must be as long as the layer's input.",
+    },
+    r"must statically divide": "Without axis, MAX cuts the first one: F.chunk(x, 2, axis=-1) cuts the last.",
     OUTSIDE: {
         r"[\[(]": PLACES,
         r"": "What is unpacked falls apart along its first axis; F.split(x, [n, n], axis=-1) cuts the last one.",
@@ -106,7 +119,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": {
-        r"^(?!.*\w*(ids|tokens)\))": "MAX does not mix int64 with float32. Cast first: x.cast(DType.float32).",
+        r"^(?!.*\w*(ids|tokens)\))": "MAX does not mix int64 with float32: cast the integers, .cast(DType.float32).",
         r"": "Token ids are only looked up, in an embedding; a layer takes what that returns.",
     },
     r"not supported between instances of '(tuple|list)' and 'int'": (

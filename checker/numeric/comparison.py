@@ -90,7 +90,7 @@ class Comparison:
 
     def _law(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
         """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
-        each = ", ".join(name for axis, name in enumerate(self.axes) if axis not in over)
+        each = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
         subject = f"Each {each} is off by its own" if each else "Everything is off by one"
         squares, gaps = (expected * expected).sum(over, keepdims=True), actual - expected
         factor = (actual * expected).sum(over, keepdims=True) / np.where(squares, squares, 1)
@@ -126,7 +126,7 @@ class Comparison:
                 if len(several) == 1:
                     return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')} is {word}{more}."
             where = ("at positions", "at") if name == "token" else (f"for {PLURALS.get(name, f'{name}s')}", "for")
-            return f"The values are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
+            return f"The numbers are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
         return ""
 
     def tendency(self) -> str:

@@ -220,5 +220,5 @@ def _told_once(explanations: Sequence[Explanation]) -> Explanation:
     more = len({explanation.sentence for explanation in explanations if explanation.cause == first.cause}) - 1
     if not more:
         return first
-    count = "one more input" if more == 1 else f"{more} more inputs"
-    return replace(first, sentence=f"{first.sentence} (The same for {count}.)")
+    count = "another input" if more == 1 else f"{more} other inputs"
+    return replace(first, sentence=f"{first.sentence} (The same happens with {count} of the check.)")

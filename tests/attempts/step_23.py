@@ -36,6 +36,9 @@ MISTAKES = {
     },
     "The mean is taken of the channels; take it of their squares.": {MEAN: "mean_square = F.mean(x, axis=-1) ** 2"},
     "The channels are not squared: take the mean of x * x.": {MEAN: MEAN.replace("x * x", "x")},
+    "The mean is over the tokens; take it over the last axis, each token's channels: axis=-1.": {
+        MEAN: MEAN.replace("axis=-1", "axis=1")
+    },
     "The squares are summed; divide the sum by the number of channels, as F.mean does.": {
         MEAN: MEAN.replace("F.mean", "F.sum")
     },

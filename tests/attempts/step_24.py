@@ -60,6 +60,19 @@ MISTAKES = {
     "The positions are rounded to float16, which has no 2049 and no 8191: cast to float32.": {
         ANGLES: ANGLES.replace(".cast(DType.float32)", ".cast(DType.float16).cast(DType.float32)")
     },
+    "Positions need a last axis of 1 to meet the frequencies: unsqueeze(-1).": {
+        ANGLES: ANGLES.replace("unsqueeze(-1)", "unsqueeze(1)")
+    },
+    "The positions and frequencies are a product of matrices; multiply each position by each frequency, with *.": {
+        ANGLES: ANGLES.replace("* freqs", "@ freqs")
+    },
+    "The halves are joined along the batch, MAX's axis 0; join them along the last: axis=-1.": {
+        JOINED: JOINED.replace(", axis=-1", "")
+    },
+    "The halves are stacked on a new axis; join them along the last: F.concat(…, axis=-1).": {
+        JOINED: JOINED.replace("concat", "stack")
+    },
+    "The batch is cut into halves, MAX's axis 0; cut the channels: axis=-1.": {HALVES: HALVES.replace(", axis=-1", "")},
     "Neighbors are paired, 2 * i and 2 * i + 1, as in the paper; the pairs here are i and i + head_dim / 2.": {
         HALVES: NEIGHBORS,
         JOINED: AS_NEIGHBORS,

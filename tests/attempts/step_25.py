@@ -75,6 +75,7 @@ MISTAKES = {
         "attn_output = self._attn(query, key, value, mask)",
         JOINED,
     ),
+    "The heads of a group are still lined up: reshape to [batch, head, seq, head_dim].": {JOINED: "return attn_output"},
     "Heads and tokens are mixed at the end: in each group, head comes before seq.": {
         JOINED: "shape = [batch, self.num_kv_heads, sequence_length, self.group_size, head_dim]\n"
         "        attn_output = attn_output.reshape(shape).transpose(2, 3)\n        " + JOINED
@@ -123,6 +124,13 @@ MISTAKES = {
     "The query is rotated twice.": {ROTATED: f"{ROTATED}\n        query = rotate(query, angles)"},
     "The key in the cache is not rotated: rotate query and key first, then store the key; the score needs both.": {
         f"        {ROTATED}\n        {UPDATED}\n": f"        {UPDATED}\n        {ROTATED}\n"
+    },
+    "Keys and values are swapped: _qkv returns query, key, value.": {PARTS: PARTS.replace("key, value", "value, key")},
+    "Only the new tokens are counted; the total is of old and new ones, mask.shape[-1].": {
+        UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[1]")
+    },
+    "_attn wants a key-value head for every query head; here several share one: _grouped_attn.": {
+        ATTENDED: ATTENDED.replace("_grouped_attn", "_attn")
     },
     "Keys and values are swapped on their way into the cache.": {
         UPDATED: UPDATED.replace("key, value,", "value, key,")

@@ -43,7 +43,10 @@ def error_of(source, names):
     ("names", "said"),
     [
         ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 7))}, "The other order fits: w @ x."),
-        ({"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 5))}, "swap the last two axes of one."),
+        (
+            {"x": np.ones((2, 7, 5)), "w": np.ones((2, 7, 5))},
+            "swap the last two axes of one. x * y multiplies number by number.",
+        ),
     ],
 )
 def test_the_order_of_a_product_is_told_where_the_shapes_say_it(names, said):

@@ -33,6 +33,9 @@ MORE_WITH_MAX = (
     "F.band_part(x, num_lower=9, num_upper=None)",
     "F.band_part(x, num_lower=Dim('seq'), num_upper=None)",
     "Linear(8, 4)(input_ids)",
+    "x * x.unsqueeze(-1)",
+    "_attn(x, key=x)",
+    "F.chunk(x, 5)",
 )
 
 #: What only MAX's kernels say, once they run: an index of 17 in a table of 13 rows.
@@ -66,6 +69,7 @@ WITH_NUMPY = (
     "x.reshape(7)",
     "x[5]",
     "np.where(x > 0, x)",
+    "np.array([1, [2, 3]])",
     "x(3)",
     "torch.ones(3)",
 )
@@ -80,7 +84,8 @@ def words_of(expressions, x, **more):
 def test_every_error_gets_advice_and_every_advice_is_given():
     install_hooks()
     ids = runtime.tensor(np.ones((2, 8), np.int64))
-    with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], runtime.tensor(np.ones((2, 3, 8), np.float32)), input_ids=ids)
+    x = runtime.tensor(np.ones((2, 3, 8), np.float32))
+    with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], x, input_ids=ids, _attn=lambda query, key: query @ key)
     assert "Diagnostics" not in with_max["x @ x"]
     outside = messages.without_internals(OUTSIDE)
     for code in ("self.wpe(input_ids)", "self.wpe(positions)"):

@@ -34,7 +34,7 @@ SAID = {
     "Only the last token is right.": changed(np.s_[:, :2]),
     "Only the first token is wrong.": changed(np.s_[:, :1]),
     "Only channel 2 is wrong.": changed(np.s_[:, :, 2]),
-    "The values are right for channels 0 to 2, wrong for 3, 4": changed(np.s_[:, :, 3:]),
+    "The numbers are right for channels 0 to 2, wrong for 3, 4": changed(np.s_[:, :, 3:]),
     "at batch 1, token 2, channel 4: yours": changed(np.s_[1, 2, 4:]),
     "the shape [2, 3], and must have [2, 3, 5] (batch, token, channel)": RIGHT[..., 0],
     "is float64, and must be float32": RIGHT.astype(np.float64),

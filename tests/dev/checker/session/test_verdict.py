@@ -92,7 +92,7 @@ def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
     assert [each.sentence for each in explanations_of(State(S07, explanations=(*alike,)))] == [
-        f"{said[0]} (The same for one more input.)"
+        f"{said[0]} (The same happens with another input of the check.)"
     ]
 
 
