@@ -25,6 +25,15 @@ def test_the_share_of_the_limit_is_the_one_that_was_recorded_with_the_libraries(
     assert shares[newest["machine"]] == pytest.approx(recorded, abs=0.5)
 
 
+def test_libraries_that_compute_the_same_have_the_same_limit():
+    """A share of the limit times the time that was measured is the time that the limit allows."""
+    for row in newest["parts"]["forward"].values():
+        least = {way: share * row["ms"][way] for way, share in row["share"].items() if "bfloat16" not in way}
+        del least["llama.cpp, F32"]  # it computes the last token's logits
+        assert "OpenVINO" in least
+        assert min(least.values()) == pytest.approx(max(least.values()), rel=0.01)
+
+
 def test_a_row_of_the_page_on_speed_is_of_one_library():
     assert one_text("CTranslate2", "this course, Q4_0").splitlines() == [
         "| CTranslate2 | 55 | 47 | 27 | 805 |",
