@@ -225,7 +225,7 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option("--host", default="127.0.0.1", help="0.0.0.0 lets other machines in.")
 @click.option("--port", type=int, default=8000)
 @click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
-@click.option("--no-key", is_flag=True, help="Let other machines ask without a key.")
+@click.option("--no-key", is_flag=True, help="Let other machines connect without a key.")
 @device_option
 @click.option("--context", type=click.IntRange(2), default=Options.context, help="The most tokens of a text.")
 @click.option("--batch", type=click.IntRange(1), default=Options.batch, help="Texts that run at once.")

@@ -75,7 +75,7 @@ def keys_of(options: Options) -> Keys | None:
         raise UserError("--api-key and --no-key exclude each other; leave one out")
     if not (options.api_key or options.no_key or options.host in LOOPBACK):
         raise UserError(
-            f"--host {options.host} lets other machines ask; give --api-key FILE, a file with one key per line, "
-            "or say --no-key if something in front of this server decides who may ask"
+            f"--host {options.host} lets other machines connect; give --api-key FILE, a file with one key per line, "
+            "or say --no-key if something in front of this server decides who may connect"
         )
     return Keys(options.api_key) if options.api_key else None

@@ -47,7 +47,7 @@ class Options:
     no_prefix_cache: bool = False  # compute every prompt anew
     log_json: bool = False
     api_key: Path | None = None  # a file of keys, one of which a request needs
-    no_key: bool = False  # let other machines ask without a key
+    no_key: bool = False  # let other machines connect without a key
     replicas: int = 1  # how many servers share the requests; more than one run in Ray Serve
     mine: bool = False  # serve the learner's steps
     fill_in: bool = False  # take the reference's step where there is none of the learner's
