@@ -16,7 +16,7 @@ from solutions.solution_01 import GPT2Config
 from solutions.solution_05 import check_token_ids
 from solutions.solution_06 import check_length
 
-BlockCache = tuple[Tensor, Tensor]  # keys and values of one block, [batch, key-value head, n_positions, head_dim] each
+BlockCache = tuple[Tensor, Tensor]  # keys and values of one block, [batch, head, n_positions, head_dim] each
 KVCache = list[BlockCache]  # those of every block
 CachedFunction = Callable[[np.ndarray, int, KVCache], np.ndarray]  # int64 [batch, total], past -> [batch, 1, vocab]
 

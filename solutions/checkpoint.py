@@ -48,7 +48,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
     except Exception as error:  # of the hub, of the network or of the disk: it has many, with no base of their own
         raise ValueError(
             f"{name} is not a folder here, and could not be downloaded ({type(error).__name__}); "
-            "is the name right, and is there a network?"
+            "check the name and the network"
         ) from error
 
 
@@ -64,7 +64,7 @@ def read_config(folder: Path) -> GPT2Config:
         raise ValueError(f"{folder} holds a {values.get('model_type')} model, not a gpt2")
     for name, allowed in SUPPORTED.items():
         if values.get(name, allowed[0]) not in allowed:
-            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]}; this model has {allowed[0]}")
+            raise ValueError(f"{folder} is a gpt2 with {name} = {values[name]!r}; this model has {allowed[0]!r}")
     sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
     for name, size in sizes.items():
         default = getattr(GPT2Config, name)  # None for n_inner, a float for layer_norm_epsilon, else an integer

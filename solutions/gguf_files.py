@@ -70,11 +70,11 @@ def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Path) -> None:
     """Write a tokenizer of GPT-2's kind: the tokens and merges of a byte-pair encoding."""
     model = json.loads(tokenizer.read_text())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
-    kinds = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
+    token_types = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
-    writer.add_token_types(kinds)
+    writer.add_token_types(token_types)
     if END_OF_TEXT in tokens:  # else llama.cpp takes token 11, which is a comma
         writer.add_bos_token_id(tokens.index(END_OF_TEXT))
         writer.add_eos_token_id(tokens.index(END_OF_TEXT))

@@ -14,7 +14,7 @@ from solutions.solution_01 import GPT2Config
 
 def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
     """Return the position of every token: 0, 1, 2, …"""
-    # Count from 0 to Dim(sequence_length), in int64; arange takes no symbol's name. (1 line)
+    # Count from 0 in int64, up to but not including Dim(sequence_length); arange takes no symbol's name. (1 line)
     return Tensor.arange(Dim(sequence_length), dtype=DType.int64, device=device)
 
 

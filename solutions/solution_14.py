@@ -59,7 +59,7 @@ def cached_attention(
 class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
     """GPT-2 that is shown only the new tokens. It has no weights of its own: it runs the model's blocks, with a cache.
 
-    It takes what Hugging Face's ``GPT2LMHeadModel`` takes; its mask, over all tokens, is added to the scores here.
+    Hugging Face's ``attention_mask`` is 1 for a token, 0 for padding; ``padding_mask`` is what is added to the scores.
     """
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
@@ -68,7 +68,7 @@ class CachedGPT2(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
 
     def forward(
         self, input_ids: Tensor, positions: Tensor, padding_mask: Tensor, cache: KVCache
-    ) -> Tensor:  # int64 [batch, seq], int64 [batch, seq], [batch, total] -> [batch, 1, vocab]
+    ) -> Tensor:  # 2 x int64 [batch, seq], [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token, and leave keys and values of the new tokens in the cache."""
         mask = cache_mask(input_ids.shape[-1], padding_mask)  # [batch, 1, seq, total]
         # Run the model on the new tokens; the head is needed for the last one alone. (6 lines)

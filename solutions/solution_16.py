@@ -37,7 +37,7 @@ def log_softmax(logits: Tensor) -> Tensor:  # [..., vocab] -> [..., vocab]
 def token_losses(logits: Tensor, targets: Tensor) -> Tensor:  # [batch, seq, vocab], int64 [batch, seq] -> [batch, seq]
     """Return the surprise -ln p of each target, and 0 where the target is ``IGNORE_INDEX``."""
     is_valid = targets != IGNORE_INDEX
-    # Look up how surprised the model is by each target; IGNORE_INDEX is no index, and costs nothing. (3 lines)
+    # Look up how surprised the model is by each target; IGNORE_INDEX isn't an index, and costs nothing. (3 lines)
     indices = F.where(is_valid, targets, 0).unsqueeze(-1)  # [batch, seq, 1]
     target_log_probs = F.gather_nd(log_softmax(logits), indices, batch_dims=2)
     return F.where(is_valid, -target_log_probs, 0.0)
@@ -66,7 +66,7 @@ def cross_entropy_backward(
 
 
 def perplexity(loss: float) -> float:
-    """Return how many equally likely tokens would cost ``loss`` nats to guess; raise OverflowError from 709.8 on."""
+    """Return how many equally likely tokens cost ``loss`` nats to guess; raise OverflowError above about 709.78."""
     # Turn the surprise into a number of equally likely tokens. (1 line)
     return math.exp(loss)
 

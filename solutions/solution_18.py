@@ -45,7 +45,7 @@ def attention_backward(
     attn_output = attention._merge_heads(weights @ value)  # [batch, seq, embd]
     # Go back through both layers, and through the heads between them. (5 lines)
     grad_attn_output, c_proj_grads = projection_backward(attention.c_proj, grad, attn_output)
-    grads = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)
-    grad_qkv = F.concat([attention._merge_heads(part) for part in grads], axis=-1)  # [batch, seq, 3 * embd]
+    parts = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)
+    grad_qkv = F.concat([attention._merge_heads(part) for part in parts], axis=-1)  # [batch, seq, 3 * embd]
     grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)
     return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})

@@ -20,11 +20,11 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 class PagedCache(Protocol):
     """Keys and values of every request in the batch, in pages that MAX hands out and takes back.
 
-    ``row_offsets``, uint32 [batch + 1], says which rows belong to which request: request ``i`` has the rows from
-    ``row_offsets[i]`` up to, but not including, ``row_offsets[i + 1]``. Every request has at least one. The cache of
-    MAX's server is in ``checker/max_adapter/paged_cache.py``.
+    Request ``i`` has the tokens from ``row_offsets[i]`` up to, but not including, ``row_offsets[i + 1]``, at least one;
+    ``row_offsets`` is uint32 [batch + 1]. The cache of MAX's server is in ``checker/max_adapter/paged_cache.py``.
     Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
-    for the pages; Yu et al., "Orca" (2022), for joining all requests into one sequence, which only attention splits.
+    for the pages; Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models" (2022), for
+    joining all requests into one sequence, which only attention splits.
     """
 
     past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already
@@ -41,7 +41,7 @@ class PagedCache(Protocol):
 
 def ragged_positions(
     rows: Tensor, row_offsets: Tensor, past: Tensor
-) -> Tensor:  # int64 [tokens], [batch + 1], [batch] -> int64 [tokens]
+) -> Tensor:  # int64 [tokens], uint32 [batch + 1], uint32 [batch] -> int64 [tokens]
     """Return the position that the token of each row has in its request, with ``past`` tokens in the cache already."""
     starts = row_offsets[:-1].cast(DType.int64)  # [batch]
     ends = row_offsets[1:].cast(DType.int64)  # [batch]
@@ -50,22 +50,24 @@ def ragged_positions(
     raise NotImplementedError
 
 
-def last_rows(hidden_states: Tensor, row_offsets: Tensor) -> Tensor:  # [tokens, embd], [batch + 1] -> [batch, embd]
+def last_rows(
+    hidden_states: Tensor, row_offsets: Tensor
+) -> Tensor:  # [tokens, embd], uint32 [batch + 1] -> [batch, embd]
     """Return the last token of every request: the only one whose logits anyone asks for."""
-    # TODO: Take the row before each request's end. (1 line)
+    # TODO: Take the token before each request's end. (1 line)
     raise NotImplementedError
 
 
 def paged_attention(
     attention: GPT2MultiHeadAttention, hidden_states: Tensor, *, cache: PagedCache, layer: int, row_offsets: Tensor
-) -> Tensor:  # [tokens, embd], [batch + 1] -> [tokens, embd]
+) -> Tensor:  # [tokens, embd], uint32 [batch + 1] -> [tokens, embd]
     """Run step 07's attention on the tokens of many requests, with earlier tokens from the cache."""
     # TODO: Let the cache attend in place of _attn. (4 lines)
     raise NotImplementedError
 
 
 class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
-    """GPT-2 for a server: the model has no batch axis. It has step 11's modules, under the same names."""
+    """GPT-2 for a server: one axis holds the tokens of all requests. It has step 11's modules, under the same names."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.transformer = model.transformer
@@ -73,7 +75,7 @@ class ServedGPT2(Module[[Tensor, Tensor, PagedCache], Tensor]):
 
     def forward(
         self, input_ids: Tensor, row_offsets: Tensor, cache: PagedCache
-    ) -> Tensor:  # int64 [tokens], [batch + 1] -> [batch, vocab]
+    ) -> Tensor:  # int64 [tokens], uint32 [batch + 1] -> [batch, vocab]
         """Return the logits of the token that follows each request."""
         rows = position_ids(input_ids.shape[0], device=input_ids.device)  # [tokens]: 0, 1, 2, … through all requests
         # TODO: Run the model on all rows; the head is needed for the last one of each request. (7 lines)

@@ -39,7 +39,7 @@ def gelu_backward(grad: Tensor, x: Tensor) -> Tensor:  # [...], [...] -> [...]
 def layer_norm_backward(
     grad: Tensor, x: Tensor, weight: Tensor, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:  # [..., dim], [..., dim], [dim] -> [..., dim], [dim], [dim]
-    """Return the gradients of ``x``, weight and bias, where ``grad`` is that of ``(x - mean) / std * weight + bias``.
+    """Return the gradients of ``x``, weight and bias, where ``grad`` is that of ``(x - mean) * rstd * weight + bias``.
 
     A token's mean and variance depend on all its channels, so each channel's gradient depends on those of all.
     """

@@ -62,7 +62,7 @@ def append(cache: Cache, key: np.ndarray, value: np.ndarray) -> None:  # 2 x [ba
 def mask_with_past(sequence_length: int, past: int) -> np.ndarray:  # -> [seq, past + seq] of bool
     """Return where new tokens may look: at all ``past`` tokens before them, at themselves, and at none after them.
 
-    Step 02's ``causal_mask`` says the same in numbers to add, for a ``past`` of 0.
+    Step 14's ``cache_mask`` says the same in numbers to add, and hides padding too.
     """
     # TODO: Of the square mask of all tokens, old and new, keep the rows of the new ones. (1 line)
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2-medium.
+"""GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2-medium
 
 It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
 It writes one text. The function that compile_cached returns also takes a batch, with PADDING before shorter prompts.

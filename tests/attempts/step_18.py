@@ -11,8 +11,8 @@ BY_QUERY = "grad_query = grad_scores @ key"
 BY_KEY = "grad_key = grad_scores.T @ query"
 ALL_THREE = "return grad_query, grad_key, grad_value"
 MERGED = "grad_attn_output, c_proj_grads = projection_backward(attention.c_proj, grad, attn_output)"
-GRADS = "grads = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)"
-PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in grads], axis=-1)"
+GRADS = "parts = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)"
+PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in parts], axis=-1)"
 INPUT = "grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
 RETURN = 'return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})'
 
@@ -130,7 +130,7 @@ MISTAKES = {
         GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output.reshape(query.shape)")
     },
     "attn_backward is given grad after value; it comes first.": {
-        GRADS: "grads = attn_backward(query, key, value, attention._split_heads(grad_attn_output), weights)"
+        GRADS: "parts = attn_backward(query, key, value, attention._split_heads(grad_attn_output), weights)"
     },
     "attn_backward is given grad unsplit; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output")
@@ -139,32 +139,32 @@ MISTAKES = {
         PARTS: PARTS.replace("attention._merge_heads(part)", "part.reshape(hidden_states.shape)")
     },
     "The parts are joined in the order key, query, value; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in (grads[1], grads[0], grads[2])")
+        PARTS: PARTS.replace("in parts", "in (parts[1], parts[0], parts[2])")
     },
     "The parts are joined in the order value, key, query; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in grads[::-1]")
+        PARTS: PARTS.replace("in parts", "in parts[::-1]")
     },
     "The parts are joined in the order query, value, key; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in (grads[0], grads[2], grads[1])")
+        PARTS: PARTS.replace("in parts", "in (parts[0], parts[2], parts[1])")
     },
     "The parts are joined in the order value, query, key; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in (grads[2], grads[0], grads[1])")
+        PARTS: PARTS.replace("in parts", "in (parts[2], parts[0], parts[1])")
     },
     "The parts are joined in the order key, value, query; c_attn makes query, key, value.": {
-        PARTS: PARTS.replace("in grads", "in (grads[1], grads[2], grads[0])")
+        PARTS: PARTS.replace("in parts", "in (parts[1], parts[2], parts[0])")
     },
     "The parts are joined along another axis; join them side by side, along the last: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
     },
     "The heads are joined before they are merged, so the channels of query, key and value alternate.": {
-        PARTS: "grad_qkv = F.concat(list(grads), axis=-1).transpose(-3, -2)\n"
+        PARTS: "grad_qkv = F.concat(list(parts), axis=-1).transpose(-3, -2)\n"
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "The gradient of c_attn is made with the merged heads; its input was hidden_states.": {
         INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, attn_output")
     },
     "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
-        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(grads[0]),")
+        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(parts[0]),")
     },
     "The gradient of the residual connection is added; the block does that, in step 19.": {
         RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
@@ -236,12 +236,12 @@ ALTERNATIVES = {
     },
     "the heads split and merged by hand": {
         GRADS: "sizes = [*grad_attn_output.shape[:-1], attention.num_heads, attention.head_dim]\n"
-        "    grads = attn_backward(grad_attn_output.reshape(sizes).transpose(1, 2), query, key, value, weights)",
-        PARTS: "parts = [part.transpose(1, 2).reshape(hidden_states.shape) for part in grads]\n"
+        "    parts = attn_backward(grad_attn_output.reshape(sizes).transpose(1, 2), query, key, value, weights)",
+        PARTS: "parts = [part.transpose(1, 2).reshape(hidden_states.shape) for part in parts]\n"
         "    grad_qkv = F.concat(parts, axis=2)",
     },
     "the parts stacked": {
-        PARTS: "grad_qkv = F.stack([attention._merge_heads(part) for part in grads], axis=-2)\n"
+        PARTS: "grad_qkv = F.stack([attention._merge_heads(part) for part in parts], axis=-2)\n"
         "    grad_qkv = grad_qkv.reshape([*hidden_states.shape[:-1], 3 * int(hidden_states.shape[-1])])"
     },
     "zeros for the bias of the keys": {
@@ -272,13 +272,13 @@ HABITS = {
     },
     "transpose, contiguous and view": {
         PARTS: "batch, seq, width = hidden_states.shape\n"
-        "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in grads]\n"
+        "    parts = [part.transpose(1, 2).contiguous().view(batch, seq, width) for part in parts]\n"
         "    grad_qkv = F.concat(parts, axis=-1)"
     },
     "view and transpose": {
         GRADS: "batch, seq, _ = hidden_states.shape\n"
         "    grad = grad_attn_output.view(batch, seq, attention.num_heads, attention.head_dim).transpose(1, 2)\n"
-        "    grads = attn_backward(grad, query, key, value, weights)"
+        "    parts = attn_backward(grad, query, key, value, weights)"
     },
     "torch.cat": {PARTS: PARTS.replace("F.concat", "torch.cat").replace("axis=", "dim=")},
     "F.cat": {PARTS: PARTS.replace("F.concat", "F.cat").replace("axis=", "dim=")},
