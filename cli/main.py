@@ -89,8 +89,10 @@ CHECK_OPTIONS: list[click.Parameter] = [
 
 def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
+    from checker.interrupts import exit_on_termination
     from checker.session.child import Child
 
+    exit_on_termination()
     with Child() as child:  # it imports pytest while this imports the rest
         from checker.course.blanks import blanks_of
         from checker.events import Options
