@@ -100,7 +100,7 @@ def interpret() -> None:
                 raise TypeError(f"{small[0]} is right to 3 digits, and the check compares 5: compute in float32")
             if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
                 raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")
-            with compiling("an operation for which MAX's interpreter has no kernel, which takes longer"):
+            with compiling("an operation that MAX's interpreter cannot run"):
                 return compiler.execute(graph, inputs)
 
     executor.set_default_executor(InterpretOrCompile())

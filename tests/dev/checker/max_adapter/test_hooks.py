@@ -62,7 +62,7 @@ def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, py
         monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)
     with suppress(ZeroDivisionError):
         np.from_dlpack(run(F.argsort, X[0]))
-    assert any("no kernel" in what and seconds for what, seconds in events)
+    assert any("cannot run" in what and seconds for what, seconds in events)
 
 
 @pytest.mark.parametrize("dtype", [DType.bfloat16, DType.float16])
