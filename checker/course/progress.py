@@ -51,7 +51,7 @@ def digest_of_code(step: Step, source: str) -> str:
 def read() -> dict[str, dict[str, Any]]:
     """Return everything that is kept.
 
-    A file that is missing or cannot be understood counts as an empty one.
+    A file that is missing or cannot be understood counts as an empty one, and a count that is none as zero.
 
     Returns:
         ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
@@ -63,7 +63,8 @@ def read() -> dict[str, dict[str, Any]]:
         passed, failed = (dict(kept.get(verdict, {})) for verdict in ("pass", "fail"))
         hunts = {step: dict(hunt) for step, hunt in kept.get("hunts", {}).items()}
         passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
-        return {"hints": dict(kept["hints"]), "pass": passed, "fail": failed, "hunts": hunts}
+        hints = {step: seen for step, seen in kept["hints"].items() if isinstance(seen, int)}
+        return {"hints": hints, "pass": passed, "fail": failed, "hunts": hunts}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}, "hunts": {}}
 

@@ -40,6 +40,15 @@ def test_done_is_exactly_the_file_that_passed(course):
     assert states(course)["s02"] == "done, but its check has changed since (see causal_mask)"
 
 
+@pytest.mark.parametrize("seen", ['"x"', "null", "[2]", "{}", "1.5"])
+def test_a_damaged_count_of_hints_is_none(monkeypatch, tmp_path, seen):
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
+    progress.FILE.write_text(f'{{"hints": {{"warmup_01": {seen}, "warmup_02": 2}}}}')
+    assert progress.read()["hints"] == {"warmup_02": 2}
+    progress.note_hints(W01, 1)
+    assert progress.read()["hints"] == {"warmup_01": 1, "warmup_02": 2}
+
+
 @pytest.mark.slow
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
     file = course.root / ".course" / "progress.json"
