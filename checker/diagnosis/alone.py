@@ -73,7 +73,7 @@ class Alone:
         labels = self.functions.keys()
         beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
         beside_none = {label: labels - {label} for label in questions}
-        first = self.try_(beside_right, questions)
+        first = self.try_beside(beside_right, questions)
         fitting = {label: self._fitting(first.get(label, {})) for label in questions}
         judged = {label: {**questions[label], **fitting[label]} for label in questions}
         to_try_again = {
@@ -81,7 +81,7 @@ class Alone:
             for label, outcomes in judged.items()
             if failed(outcomes) and beside_none[label] != beside_right[label]
         }
-        second = self.try_({label: beside_none[label] for label in to_try_again}, to_try_again)
+        second = self.try_beside({label: beside_none[label] for label in to_try_again}, to_try_again)
         found = []
         for label, outcomes in judged.items():
             again = self._fitting(second.get(label, {}))
@@ -101,7 +101,7 @@ class Alone:
         called = self.calls.get(self.functions.get(label, ""), set())
         return [other for other in others if self.functions.get(other) in called]
 
-    def try_(
+    def try_beside(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
     ) -> Mapping[str, Outcomes]:
         """Return what claims say of single functions, with the solution's code in ``replaced`` ones.

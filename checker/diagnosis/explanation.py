@@ -195,7 +195,7 @@ class Blaming:
         if not blamed:
             return Diagnosis(_all_from(refused, self._together(refused)), unjudged)
         blamed = self._name_copies(blamed)
-        return Diagnosis(self._explanations(outcomes, blamed), blamed)
+        return Diagnosis(self._explain_claims(outcomes, blamed), blamed)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
@@ -221,7 +221,7 @@ class Blaming:
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
             named = Named(mistake)
             if label not in places:
-                ask = partial(self._ask, label)
+                ask = partial(self._ask, label, outcomes)
                 named = self.naming.of_function(label, alone[label], _about(label, outcomes), ask)
             blamed.append(Blame(label, failing[label], named))
         return tuple(blamed)
@@ -245,9 +245,12 @@ class Blaming:
         sure = [label for label in failing if label not in unfit]
         return [label for label in failing if label in sure or not self.alone.called_of(sure, label)]
 
-    def _ask(self, label: str, claims: Collection[str]) -> Outcomes:
-        """Return what some claims say of a function with the solution's code in all others."""
-        return self.alone.try_({label: self.functions.keys() - {label}}, {label: claims}).get(label, {})
+    def _ask(self, label: str, in_file: Outcomes, claims: Collection[str]) -> Outcomes:
+        """Return what some claims say of a function with the solution's code in all others, if there are others."""
+        others = self.functions.keys() - {label}
+        if not others:
+            return {claim: in_file[claim] for claim in claims if claim in in_file}
+        return self.alone.try_beside({label: others}, {label: claims}).get(label, {})
 
     # ------------------------------------------------------------ what more can be said
 
@@ -284,7 +287,7 @@ class Blaming:
         }
         return tuple(replace(blame, named=copied.get(blame.label, blame.named)) for blame in blamed)
 
-    def _explanations(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
+    def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
         explanations = [explanation for blame in blamed for explanation in blame.explanations()]
         labels = [blame.label for blame in blamed]
