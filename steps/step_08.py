@@ -10,7 +10,7 @@ from max.experimental.tensor import Tensor
 def pre_norm_residual(
     x: Tensor, norm: Callable[[Tensor], Tensor], sublayer: Callable[[Tensor], Tensor]
 ) -> Tensor:  # [..., embd] -> [..., embd]
-    """Add the output of ``sublayer`` for the normalized ``x`` to ``x``.
+    """Return ``x`` plus the output of ``sublayer`` for the normalized ``x``.
 
     The sum takes ``x`` itself, not the normalized one, so every sublayer adds its output to one stream, which runs from
     the embeddings to the last norm. Source: Radford et al., "Language Models are Unsupervised Multitask Learners"

@@ -38,11 +38,11 @@ def compile_model(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
     model.to(device)
     graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
 
-    def run(input_ids: np.ndarray) -> np.ndarray:
+    def run(input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, seq] -> [batch, seq, vocab]
         """Return the logits; raise ValueError if there are too many tokens or unknown ids: the graph checks neither."""
         check_length(input_ids.shape[-1], model.config)
         check_token_ids(input_ids, model.config)
-        ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the end of a text is not contiguous
+        ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the last columns of a batch are not
         return graph(ids.to(device)).to_numpy()
 
     return run
