@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.random import Generator, default_rng
 
-from solutions.arrays import LogitsFunction  # int64 [batch, seq] -> [batch, seq, vocab] or [batch, 1, vocab]
+from solutions.arrays import LogitsFunction
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
@@ -82,6 +82,5 @@ def generate_tokens(
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")
-    rng = rng or default_rng()
     # TODO: Let every row grow by one token at a time. (5 lines)
     raise NotImplementedError
