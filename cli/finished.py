@@ -168,11 +168,12 @@ def try_(chapter: str, solution: bool) -> int:
 
 
 @click.command()
-def python() -> None:
+@click.option("-c", "command", default="", metavar="CODE", help="Run this instead of opening a prompt.")
+def python(command: str) -> None:
     """Open a Python prompt in which MAX answers at once."""
     from play.reading.prompt import open_prompt
 
-    open_prompt(teller())
+    open_prompt(teller(), command)
 
 
 @click.command()

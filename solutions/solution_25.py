@@ -28,7 +28,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.head_dim = config.head_dim
         self.embed_dim = self.num_heads * self.head_dim  # all heads side by side, as _merge_heads puts them
         kv_dim = self.num_kv_heads * self.head_dim
-        # Make q_proj (to embed_dim), k_proj and v_proj (to kv_dim), o_proj (back), all without a bias. (4 lines)
+        # Make q_proj to embed_dim, k_proj, v_proj to kv_dim, o_proj to hidden_size, all without a bias. (4 lines)
         self.q_proj = Linear(config.hidden_size, self.embed_dim, bias=False)
         self.k_proj = Linear(config.hidden_size, kv_dim, bias=False)
         self.v_proj = Linear(config.hidden_size, kv_dim, bias=False)
@@ -57,7 +57,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group_size * sequence_length, mask.shape[-1]
-        # Line up each group's queries; repeat the mask group_size times; _attn; separate the heads. (4 lines)
+        # Line up each group's queries; repeat the whole mask group_size times; _attn; separate heads. (4 lines)
         query = query.reshape([batch, self.num_kv_heads, rows, head_dim])
         mask = F.broadcast_to(mask, [batch, self.group_size, sequence_length, total]).reshape([batch, 1, rows, total])
         attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group_size * seq, head_dim]
@@ -72,7 +72,8 @@ class LlamaAttention(GPT2MultiHeadAttention):
             hidden_states: the new tokens.
             angles: those of their positions, ``[batch, seq, head_dim / 2]``.
             mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
-            block_cache: this block's rotated keys and its values; those of the new tokens are written into it.
+            block_cache: this block's rotated keys and its values. ``update_cache(block_cache, key, value, total)`` adds
+                those of the new tokens, and returns all keys and values.
         """
         # Attend from the new tokens to all tokens, as in step 14; queries and keys are rotated. (5 lines)
         query, key, value = self._qkv(hidden_states)

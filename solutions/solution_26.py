@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solutions.checkpoint import HEAD, Weights
+from solutions.checkpoint import HEAD, Weights  # HEAD is "lm_head.weight"
 from solutions.llama_config import LlamaConfig
 from solutions.quantized import dequantize as dequantize_others
 from solutions.solution_22 import BLOCK_SIZE
@@ -12,6 +12,7 @@ from solutions.solution_22 import BLOCK_SIZE
 EMBEDDINGS = "model.embed_tokens.weight"
 
 #: The 20-byte blocks of llama.cpp's Q4_1, its ``d``, ``m`` and ``qs``; the extra axes let the first two broadcast.
+#: A field of blocks ``[...]`` is an array: ``blocks["packed"]`` is ``[..., 16]``.
 Q4_1 = np.dtype([("scale", np.float16, (1,)), ("minimum", np.float16, (1,)), ("packed", np.uint8, (BLOCK_SIZE // 2,))])
 
 #: What llama.cpp calls the layers of a model, and their names in Hugging Face's ``LlamaForCausalLM``.
@@ -34,7 +35,8 @@ BLOCK_LAYERS = {
 def dequantize_q4_1(blocks: np.ndarray) -> np.ndarray:  # [...] of Q4_1 -> float32 [..., 32]
     """Return the weights that blocks stand for: the minimum of the block plus 0 to 15 times its scale.
 
-    As in Q4_0, the first 16 quants are the low halves of the 16 bytes, and the last 16 the high halves.
+    As in Q4_0, the first 16 quants are the low halves of the 16 bytes, ``& 15``, and the last 16 the high halves,
+    ``>> 4``.
     """
     # Put all low halves before all high ones; multiply by the scale and add the minimum, as float32. (3 lines)
     quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)

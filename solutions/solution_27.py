@@ -50,7 +50,7 @@ def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  
 class NucleusSampling(Sampling):
     """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``."""
 
-    top_p: float = 1.0  # 1: all tokens, except any lost to rounding
+    top_p: float = 1.0  # 1: all tokens, though rounding may drop the least likely
 
     def __post_init__(self) -> None:
         """Raise ValueError if ``top_p`` is outside (0, 1], or another setting is impossible."""
@@ -90,7 +90,7 @@ def answer(
         input_ids: the conversation, up to where the answer begins. No token drops out, so the context must have room
             for the answer, too.
         max_new_tokens: how many tokens at most, if the model does not end its turn.
-        sampling: how a token is chosen.
+        sampling: how step 12's ``generate_next_token(model, input_ids, sampling, rng)`` chooses, one token per row.
         end: the id of END.
         rng: what it is drawn with.
     """

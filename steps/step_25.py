@@ -28,7 +28,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.head_dim = config.head_dim
         self.embed_dim = self.num_heads * self.head_dim  # all heads side by side, as _merge_heads puts them
         kv_dim = self.num_kv_heads * self.head_dim
-        # TODO: Make q_proj (to embed_dim), k_proj and v_proj (to kv_dim), o_proj (back), all without a bias. (4 lines)
+        # TODO: Make q_proj to embed_dim, k_proj, v_proj to kv_dim, o_proj to hidden_size, all without a bias. (4 lines)
         raise NotImplementedError
 
     def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, head * head_dim] -> [batch, head, seq, head_dim]
@@ -53,7 +53,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group_size * sequence_length, mask.shape[-1]
-        # TODO: Line up each group's queries; repeat the mask group_size times; _attn; separate the heads. (4 lines)
+        # TODO: Line up each group's queries; repeat the whole mask group_size times; _attn; separate heads. (4 lines)
         raise NotImplementedError
 
     def forward(  # type: ignore[override] # step 07's makes its own mask, and needs no angles and no cache
@@ -65,7 +65,8 @@ class LlamaAttention(GPT2MultiHeadAttention):
             hidden_states: the new tokens.
             angles: those of their positions, ``[batch, seq, head_dim / 2]``.
             mask: ``[batch, 1, seq, total]``; its last axis says how many tokens there are, old and new.
-            block_cache: this block's rotated keys and its values; those of the new tokens are written into it.
+            block_cache: this block's rotated keys and its values. ``update_cache(block_cache, key, value, total)`` adds
+                those of the new tokens, and returns all keys and values.
         """
         # TODO: Attend from the new tokens to all tokens, as in step 14; queries and keys are rotated. (5 lines)
         raise NotImplementedError

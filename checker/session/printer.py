@@ -189,6 +189,8 @@ class Printer(View):
         if not self.told_why and what != THE_KERNEL:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
+        if not self.console.is_terminal:  # where no line moves
+            self.line(f"  compiling {what}")
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         busy = f" ({crowd()})" if crowd() else ""
@@ -219,14 +221,9 @@ def telling_of_compiling() -> Iterator[None]:
     """While this is open, say on standard error what takes longer than a moment to compile."""
     printer, timers = Printer(stderr=True), list[threading.Timer]()
 
-    def show(what: str, since: float) -> None:
-        printer.show_compiling(what, since)
-        if not printer.console.is_terminal:  # where no line moves
-            printer.line(f"  compiling {what}")
-
     def listen(what: str, seconds: float | None) -> None:
         if seconds is None:
-            timer = threading.Timer(COMPILING_IS_LONG, show, [what, time.monotonic()])
+            timer = threading.Timer(COMPILING_IS_LONG, printer.show_compiling, [what, time.monotonic()])
             timers.append(timer)
             timer.start()
         else:

@@ -26,8 +26,11 @@ from max.experimental.tensor import Tensor
 _until_the_kernel_ends = contextlib.ExitStack()
 
 
-def open_prompt(tell: Callable[[str], None]) -> None:
-    """Open a prompt in the folder of the course, with the names that the steps import; ``tell`` any notice."""
+def open_prompt(tell: Callable[[str], None], command: str = "") -> None:
+    """Open a prompt in the folder of the course, with the names that the steps import; ``tell`` any notice.
+
+    With a ``command``, run that instead.
+    """
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     names: dict[str, object] = {"__name__": "__main__"}
@@ -35,6 +38,9 @@ def open_prompt(tell: Callable[[str], None]) -> None:
     banner += [f">>> {line}" for line in NAMES.splitlines()]
     with prepared(tell):
         exec(NAMES, names)
+        if command:
+            exec(command, names)
+            return
         with contextlib.suppress(ImportError):  # not every Python has it
             import readline
             import rlcompleter

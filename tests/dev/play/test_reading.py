@@ -58,3 +58,4 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
 def test_the_prompt_answers_an_operation_of_max(course):
     line = "print(F.softmax(Tensor.from_dlpack(np.ones((1, 4), np.float32))))\n"
     assert "0.25" in course.check("python", input=line, status=0).stdout
+    assert "0.25" in course.check("python", "-c", line, status=0).stdout

@@ -49,7 +49,7 @@ def test_a_short_compilation_inside_a_long_one_ends_no_moving_line(capsys):
     printer.compiled("the inner", 0.1)
     assert printer.moving_line
     printer.compiled("the outer", 3.0)
-    assert capsys.readouterr().out.endswith("  compiling the outer took 3 s\n")
+    assert capsys.readouterr().out.endswith("  compiling the outer\n  compiling the outer took 3 s\n")
 
 
 def test_ctrl_c_as_the_moving_line_begins_leaves_a_terminal_that_prints(monkeypatch, capsys):
