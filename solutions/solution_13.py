@@ -46,7 +46,7 @@ def convert_checkpoint(tensors: Weights) -> Weights:
     kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}
     weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}
     tied = {HEAD: weights[WTE]} if WTE in weights else {}
-    return tied | weights
+    return tied | weights  # in this order, a head of the checkpoint's own replaces the tied one
 
 
 def load_pretrained(name_or_folder: str | Path) -> MaxGPT2LMHeadModel:

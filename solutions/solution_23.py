@@ -49,7 +49,7 @@ class LlamaMLP(Module[[Tensor], Tensor]):
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., hidden_size] -> [..., hidden_size]
         """Project up, apply the gate, and project back down."""
-        # Make the gate with gate_proj and SiLU, multiply what up_proj makes by it, then down_proj. (3 lines)
+        # Compute the gate (gate_proj, then SiLU), multiply up_proj's output by it, then down_proj. (3 lines)
         gate = F.silu(self.gate_proj(hidden_states))  # [..., intermediate_size]
         up = self.up_proj(hidden_states)  # [..., intermediate_size]
         return self.down_proj(gate * up)

@@ -13,7 +13,7 @@ from solutions.solution_09 import GPT2Block
 
 
 class GPT2Model(Module[[Tensor], Tensor]):
-    """Hugging Face's ``GPT2Model``: embed the tokens and their positions, run every block, and normalize."""
+    """Embed the tokens and their positions, run every block, and normalize: Hugging Face's ``GPT2Model``."""
 
     def __init__(self, config: GPT2Config) -> None:
         self.config = config

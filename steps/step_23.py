@@ -46,5 +46,5 @@ class LlamaMLP(Module[[Tensor], Tensor]):
 
     def forward(self, hidden_states: Tensor) -> Tensor:  # [..., hidden_size] -> [..., hidden_size]
         """Project up, apply the gate, and project back down."""
-        # TODO: Make the gate with gate_proj and SiLU, multiply what up_proj makes by it, then down_proj. (3 lines)
+        # TODO: Compute the gate (gate_proj, then SiLU), multiply up_proj's output by it, then down_proj. (3 lines)
         raise NotImplementedError
