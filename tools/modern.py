@@ -51,7 +51,7 @@ GEMMA: dict[str, Edits] = {  # the docstrings stay Llama's, so that its diff sho
             "    return x * F.rsqrt(mean_square + eps) * (1 + weight)\n"
         ),
         "Tensor.ones([dim])": "Tensor.zeros([dim])",
-        "Make the gate with gate_proj and SiLU": "Make the gate with gate_proj and GELU",
+        "Compute the gate (gate_proj, then SiLU)": "Compute the gate (gate_proj, then GELU)",
         "F.silu(self.gate_proj(hidden_states))": 'F.gelu(self.gate_proj(hidden_states), approximate="tanh")',
     },
     "llama": {
