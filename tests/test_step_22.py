@@ -66,7 +66,8 @@ def become(numbers, step, format, what="the blocks"):
     require(kind == right.dtype, f"It returns {kind}, not an array of {format}: fill `blocks`, and return it.", kind)
     axes = ("row", "block", "number" if format == "Q8_0" else "byte")[-numbers.ndim :]
     for part in right.dtype.names:
-        equal(result[part], right[part], axes, what=f"the {part} of {what}", whose=LLAMA_CPP)
+        named = {"packed": "packed quants"}.get(part, part)
+        equal(result[part], right[part], axes, what=f"the {named} of {what}", whose=LLAMA_CPP)
     signs = np.signbit(result["scale"])
     require(
         bool((signs == np.signbit(right["scale"])).all()),
@@ -107,7 +108,7 @@ def zeros_are_no_error(step, format):
     blocks[0, 1], blocks[0, 2] = NARROW[0, 0, :32], NARROW[0, 0, :32] * 1e-9
     with np.errstate(divide="raise", invalid="raise"):
         try:
-            become(blocks, step, format, "zeros, others, and tiny ones")
+            become(blocks, step, format, "a row with zeros and tiny numbers")
         except FloatingPointError as error:
             require(False, f"A block of zeros is divided by its scale, 0: {error}.", f"{error}")
 
@@ -206,10 +207,10 @@ def stand_for(step, format):
     dequantize = function_of(step, "dequantize", format)
     blocks = any_blocks(np.random.default_rng(8), getattr(step, format), 5, 3)
     right = numbers_in(blocks, format).reshape(5, 3, 32)
-    equal(dequantize(blocks.copy()), right, ("row", "block", "number"), what="the numbers of 5 x 3", whose=LLAMA_CPP)
-    equal(
-        dequantize(blocks[0, 0].copy()), right[0, 0], ("number",), what="the numbers of a single block", whose=LLAMA_CPP
-    )
+    axes = ("row", "block", "number")
+    equal(dequantize(blocks.copy()), right, axes, what="the output for 5 x 3 blocks", whose=LLAMA_CPP)
+    alone = dequantize(blocks[0, 0].copy())
+    equal(alone, right[0, 0], ("number",), what="the output for a single block", whose=LLAMA_CPP)
 
 
 @about("forward")

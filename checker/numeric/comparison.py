@@ -141,8 +141,10 @@ class Comparison:
             return f"Rows must add up to 1; yours add up to {_range(sums)}."
         if shown := int(np.count_nonzero(actual[hidden])):
             return f"{shown} of the {int(hidden.sum())} numbers that must be 0 are not."
-        likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
         where = " or ".join(filter(None, [", ".join(self.axes[:-1]), self.axes[-1]]))
+        if not np.ptp(actual) or not np.ptp(expected):  # a constant has no correlation
+            return f"No {where} is right throughout."
+        likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
         return f"No {where} is right throughout; yours and the right numbers have a correlation of {likeness:.2f}."
 
     def difference(self) -> str:

@@ -24,6 +24,12 @@ MISTAKES = {
         SCALE_8: SCALE_8.replace("127", "128"),
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
     },
+    "Q8_0 is divided by 128, so the largest magnitude becomes 128, which int8 doesn't have: divide by 127.": {
+        SCALE_8: SCALE_8.replace("127", "128")
+    },
+    "The largest magnitude of all blocks sets the scale of Q8_0; take that of each block: axis=-1, keepdims=True.": {
+        SCALE_8: "scales = np.abs(weights).max() / 127"
+    },
     "The magnitude is divided by 255, the quants on both sides together; each side has 127.": {
         SCALE_8: SCALE_8.replace("127", "255"),
         ROUNDED_8: f"{ROUNDED_8}.clip(-127, 127)",
@@ -47,6 +53,9 @@ MISTAKES = {
     "The numbers of Q8_0 are multiplied by the scale; divide by it.": {ROUNDED_8: "quants = roundf(weights * scales)"},
     "The quants of Q8_0 are computed from rounded scales; llama.cpp computes them from the float32 ones.": {
         ROUNDED_8: "quants = roundf(weights * inverse(scales.astype(np.float16).astype(np.float32))).clip(-127, 127)"
+    },
+    "Q8_0 divides by scales rounded to float16; divide by the float32 ones, and round them only to store them.": {
+        SCALE_8: SCALE_8.replace("= ", "= (") + ").astype(np.float16).astype(np.float32)"
     },
     "Q8_0 is truncated toward 0; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.trunc")},
     "Q8_0 is rounded down; round to the nearest quant.": {ROUNDED_8: ROUNDED_8.replace("roundf", "np.floor")},
@@ -98,6 +107,13 @@ MISTAKES = {
     "The scale of Q4_0 has lost its sign: the number itself is divided by -8.": {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / 8"
     },
+    "Q4_0's scale is made of the magnitude; take the weight of the largest magnitude itself, with its sign.": {
+        SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / -8"
+    },
+    "The largest weight of all blocks sets the scale of Q4_0; take that of each block: axis=-1, keepdims=True.": {
+        INDEX: "index = np.abs(weights).argmax()",
+        SCALE_4: "scales = weights.reshape(-1)[index] / -8",
+    },
     "The sign of Q4_0's scale is wrong: divide by -8, so that the largest number is quant -8.": {
         SCALE_4: SCALE_4.replace("-8", "8")
     },
@@ -118,8 +134,13 @@ MISTAKES = {
     "Each number of Q4_0 is divided by the scale; multiply by inverse(scales), or some quants are not llama.cpp's.": {
         ROUNDED_4: ROUNDED_4.replace("* inverse(scales)", "/ np.where(scales == 0, 1, scales)")
     },
-    "Q4_0 is rounded in float64, where a number just below the middle stays there; llama.cpp adds 8.5 in float32.": {
-        ROUNDED_4: ROUNDED_4.replace("8.5", "np.float64(8.5)")
+    "Add 8.5 at once, in float32, before np.floor: x + 0.5, or float64, keeps digits of Q4_0 that llama.cpp loses.": {
+        ROUNDED_4: "quants = (np.floor(weights * inverse(scales) + 0.5).clip(-8, 7) + 8).astype(np.uint8)"
+    },
+    "A byte holds two neighbors; it must hold numbers 0 and 16, 1 and 17, and so on. Also add 8.5 at once, in float32: "
+    "x + 0.5 keeps digits that llama.cpp loses.": {
+        ROUNDED_4: "quants = (np.floor(weights * inverse(scales) + 0.5).clip(-8, 7) + 8).astype(np.uint8)",
+        PACKED: 'blocks["packed"] = quants[..., ::2] | quants[..., 1::2] << 4',
     },
     "A block of zeros is divided by its scale, 0, in Q4_0: use inverse.": {
         ROUNDED_4: ROUNDED_4.replace("inverse(scales)", "(1 / scales)")
@@ -153,6 +174,9 @@ MISTAKES = {
     },
     "The sum is shifted, not just the second half: << binds tighter than |, but not than +.": {
         PACKED: 'blocks["packed"] = quants[..., :half] + quants[..., half:] << 4'
+    },
+    "Both halves are shifted; shift the second alone: low | (high << 4).": {
+        PACKED: 'blocks["packed"] = (quants[..., :half] | quants[..., half:]) << 4'
     },
     "The halves are joined by &, which keeps common bits only; | keeps all.": {PACKED: PACKED.replace("|", "&")},
     "The quants of Q4_0 are not packed, so each takes a whole byte.": {PACKED: 'blocks["packed"] = quants'},
@@ -206,6 +230,10 @@ MISTAKES = {
         BIASED: "return product + F.pad(self.bias, [0, product.shape[-1] - self.out_dim]) if isinstance(self.bias, "
         "Tensor) else product"
     },
+    "The outputs of the padding are still there, and the bias has no place for them; keep the first out_dim.": {
+        BIASED: "return product + self.bias"
+    },
+    "The first axis is cut, not the last: [..., : self.out_dim].": {BIASED: BIASED.replace("..., ", "")},
     "The last outputs are kept, where the padding is; keep the first.": {
         BIASED: BIASED.replace(": self.out_dim", "-self.out_dim :")
     },

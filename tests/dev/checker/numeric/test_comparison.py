@@ -66,6 +66,7 @@ SHARES = np.exp(RIGHT) / np.exp(RIGHT).sum(axis=-1, keepdims=True)
         ),
         (RIGHT[::-1] ** 2, np.where(RIGHT > 1, RIGHT, 0), "22 of the 22 numbers that must be 0 are not."),
         (np.cos(9 * RIGHT), RIGHT, "yours and the right numbers have a correlation of 0.01."),
+        (np.full_like(RIGHT, 2), np.cos(9 * RIGHT), "No batch, token or channel is right throughout."),
         (-RIGHT, RIGHT, ""),
     ],
 )
