@@ -1,6 +1,7 @@
 """Step 20, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 RISING = "if step <= warmup_steps:"
+BEFORE_PEAK = "if step < warmup_steps:"  # as right as RISING, unless the cosine is wrong
 RISE = "return peak * step / warmup_steps"
 DONE = "progress = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))"
 FALL = "return peak * (1 + math.cos(math.pi * progress)) / 2"
@@ -31,6 +32,35 @@ MISTAKES = {
         RISE: "return peak * step / (warmup_steps + 1)"
     },
     "There is no warm-up: every early step has the peak.": {RISE: "return peak"},
+    "The warm-up is missing: up to warmup_steps, return peak * step / warmup_steps.": {
+        f"    {RISING}\n        {RISE}\n": ""
+    },
+    "The warm-up counts from 0; the first step is 1, so don't subtract 1.": {
+        RISING: BEFORE_PEAK,
+        RISE: "return peak * (step - 1) / warmup_steps",
+    },
+    "1 is added to the step; the first step is 1 already: peak * step / warmup_steps.": {
+        RISING: BEFORE_PEAK,
+        RISE: "return peak * (step + 1) / warmup_steps",
+    },
+    "The warm-up is nanoGPT's, which counts steps from 0; ours begin at 1: peak * step / warmup_steps.": {
+        RISE: "return peak * (step + 1) / (warmup_steps + 1)"
+    },
+    "The cosine begins at step 0; it begins after the warm-up: subtract warmup_steps from step.": {
+        RISING: BEFORE_PEAK,
+        DONE: "progress = min(1.0, step / total_steps)",
+    },
+    "The sign before the cosine is a minus, so the rate jumps to 0 at the peak; 1 + cosine falls from 2 to 0.": {
+        RISING: BEFORE_PEAK,
+        FALL: FALL.replace("1 + math", "1 - math"),
+    },
+    "The rate is twice the peak where the cosine begins: take half of 1 + cosine.": {
+        RISING: BEFORE_PEAK,
+        FALL: FALL.replace(" / 2", ""),
+    },
+    "pi is missing, so the rate stops at 77% of the peak: math.cos(math.pi * progress).": {
+        FALL: FALL.replace("math.pi * ", "")
+    },
     "The cosine begins at step 0; it begins where the warm-up ends.": {DONE: "progress = min(1.0, step / total_steps)"},
     "The warm-up is subtracted twice, so the cosine begins too late: once from step, once from total_steps.": {
         DONE: "progress = (step - 2 * warmup_steps) / (total_steps - warmup_steps)\n"
@@ -66,6 +96,9 @@ MISTAKES = {
     "Short gradients are made longer: the factor must be at most 1.": {FACTOR: "factor = max_norm / norm"},
     "The factor is at least 1: divide by the larger of norm and max_norm.": {FACTOR: FACTOR.replace("F.max", "F.min")},
     "The factor is upside down: max_norm over the norm.": {FACTOR: "factor = F.max(norm, max_norm) / max_norm"},
+    "max_norm is missing, so longer gradients get a norm of 1: the factor is max_norm over the norm, at most 1.": {
+        FACTOR: FACTOR.replace("max_norm /", "1.0 /")
+    },
     "The norms are added up; add up the squares, and take one root.": {
         NORM: "norm = sum(F.sqrt(sum_of_squares(grad)) for grad in grads.values())"
     },
@@ -162,6 +195,9 @@ MISTAKES = {
         M: f"if weight.rank > 1:\n            grad = grad + self.weight_decay * weight\n        {M}",
         DOWN: UNDECAYED,
     },
+    "The decay is in the gradient as well as in the direction; it belongs in the direction alone.": {
+        M: f"grad = grad + decay * weight\n        {M}"
+    },
     "The decay is missing: add weight_decay * weight to the direction of a matrix.": {DOWN: UNDECAYED},
     "The weights grow instead of decaying: add the decay to the direction, which is subtracted.": {
         DOWN: DOWN.replace("+ decay", "- decay")
@@ -221,7 +257,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the warm-up without its last step": {RISING: "if step < warmup_steps:"},
+    "the warm-up without its last step": {RISING: BEFORE_PEAK},
     "the squared cosine of half the angle": {FALL: "return peak * math.cos(math.pi * progress / 2) ** 2"},
     "NumPy's cosine": {FALL: "import numpy as np\n\n    return float(peak * 0.5 * (1.0 + np.cos(np.pi * progress)))"},
     "0 at the end, then the cosine": {
