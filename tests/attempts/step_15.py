@@ -22,6 +22,18 @@ MISTAKES = {
     "A request's first row is counted with the request before: an end equal to the row is passed, so use >=.": {
         ">= ends": "> ends"
     },
+    "A row is compared with the requests' starts, so its own counts as passed: compare with their ends.": {
+        PASSED: PASSED.replace("ends", "starts")
+    },
+    "The requests that a row has passed keep an axis of size 1: F.sum(…, axis=-1).squeeze(-1).": {
+        "axis=-1).squeeze(-1)": "axis=-1)"
+    },
+    "past has a number for each request, and a row needs its own request's: F.gather(past, request, axis=0).": {
+        PLACES: "rows - F.gather(starts, request, axis=0) + past"
+    },
+    "The tokens in the cache are subtracted; add them, since they come before the new ones.": {
+        PLACES: PLACES.replace("+ F.gather(past", "- F.gather(past")
+    },
     "The requests are counted in int8, which ends at 127, and a server has more; count in int64.": {
         "passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int8), axis=-1)"
         ".squeeze(-1).cast(DType.int64)"
@@ -35,6 +47,7 @@ MISTAKES = {
         "F.broadcast_to(Tensor(hidden_states.shape[0] - 1, dtype=DType.int64, device=row_offsets.device), "
         "row_offsets[1:].shape)]), axis=0).squeeze(0), axis=0)"
     },
+    "row_offsets[1:] are the ends, one after each request's last row: subtract 1.": {LAST: LAST.replace(" - 1", "")},
     "The first row of each request is taken; take the last one, which predicts the next token.": {
         LAST: "F.gather(hidden_states, row_offsets[:-1].cast(DType.int64), axis=0)"
     },
@@ -79,6 +92,9 @@ MISTAKES = {
     },
     "c_proj is not applied: the heads are joined but never mixed.": {
         PROJECT: "return attention._merge_heads(attn_output)"
+    },
+    "The heads are not joined: c_proj takes attention._merge_heads(attn_output).": {
+        PROJECT: PROJECT.replace("attention._merge_heads(attn_output)", "attn_output")
     },
     "The heads are joined by a reshape, which mixes tokens and heads; _merge_heads brings them side by side.": {
         PROJECT: "return attention.c_proj(attn_output.reshape(hidden_states.shape))"
