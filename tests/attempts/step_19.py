@@ -67,6 +67,9 @@ MISTAKES = {
     "The norm is given the gradient of the sum; give it the gradient that comes out of the sublayer.": {
         NORM: "grad_branch, norm_grads = norm_backward(norm, grad, x)"
     },
+    "x is added to the branch's gradient; add grad, which bypasses the branch.": {
+        RESIDUAL: RESIDUAL.replace("grad +", "x +")
+    },
     "The branch's gradient is subtracted; the two paths add up.": {
         RESIDUAL: "return grad - grad_branch, norm_grads, sublayer_grads"
     },
@@ -79,6 +82,8 @@ MISTAKES = {
     "The half with attention is given middle; its input was the block's input.": {
         FIRST: FIRST.replace("hidden_states", "middle")
     },
+    "The half with attention is given ln_2; its norm is ln_1.": {FIRST: FIRST.replace("block.ln_1", "block.ln_2")},
+    "The half with mlp is given ln_1; its norm is ln_2.": {SECOND: SECOND.replace("block.ln_2", "block.ln_1")},
     "The half with attention gets the gradient that came into the block; give it the one from the half with mlp.": {
         SECOND: SECOND.replace("grad, ln_2_grads", "_, ln_2_grads")
     },
@@ -97,6 +102,9 @@ MISTAKES = {
     "The gradients of the norms are left out.": {NAMES: 'with_prefix({"attn": attn_grads, "mlp": mlp_grads})'},
     "The head is given ln_f's input; its own input was ln_f's output: final.": {
         TABLE: TABLE.replace("final, transformer", "hidden_states, transformer")
+    },
+    "wte is transposed for the head; linear_backward takes a weight as it is, [out, in].": {
+        TABLE: TABLE.replace("wte.weight", "wte.weight.T")
     },
     "The backward pass skips ln_f.": {
         FINAL: "_, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
@@ -136,6 +144,10 @@ MISTAKES = {
     "The blocks are numbered from the end; h.0 is the first one.": {
         BLOCK: BLOCK.replace("block_grads[layer]", "block_grads[len(transformer.h) - 1 - layer]")
     },
+    "The blocks are reversed before they are numbered, so the last one is 0: number first, then reverse.": {
+        BACK: "for layer, block in enumerate(reversed(list(transformer.h))):",
+        BLOCK: BLOCK.replace("transformer.h[layer]", "block"),
+    },
     "The states are taken out of the caller's list, and a tuple of them has no pop; read them: states[layer].": {
         BACK: f"states.pop()\n    {BACK}",
         BLOCK: BLOCK.replace("states[layer]", "states.pop()"),
@@ -165,6 +177,12 @@ MISTAKES = {
     },
     "The head is given the first state; its input was the last one.": {
         "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[0])"
+    },
+    "The head is given the input of the last block; its own was that block's output, states[-1].": {
+        "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[-2])"
+    },
+    "The gradients are those of the input ids, unlike the loss; they must be those of the labels.": {
+        LOSS: LOSS.replace("labels", "input_ids")
     },
     "The gradient and the loss are those of the input ids; they must be those of the labels.": {
         LOSS: "labels = input_ids\n    " + LOSS
