@@ -42,7 +42,7 @@ def pre_norm_residual_backward(
 ) -> tuple[Tensor, Tensors, Tensors]:  # 2 x [..., embd] -> [..., embd], and twice by name
     """Return the gradients of step 08's ``x`` and, by name, of norm and sublayer; ``grad`` is that of the sum."""
     normed = norm(x)
-    # Go back through the sublayer and the norm, and add what came past both. (3 lines)
+    # Go back through the sublayer and the norm, and add the gradient that bypassed both. (3 lines)
     grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, normed)
     grad_branch, norm_grads = norm_backward(norm, grad_normed, x)
     return grad + grad_branch, norm_grads, sublayer_grads
@@ -66,7 +66,7 @@ def residual_stream(
 ) -> list[Tensor]:  # int64 [batch, seq] -> (n_layer + 1) x [batch, seq, embd]
     """Return the input of each block, in order, and last the output of the last block.
 
-    Of the blocks, only these are kept; the backward pass computes the inside of each again (gradient checkpointing).
+    The backward pass needs no more of the blocks: it computes the inside of each again (gradient checkpointing).
     """
     check_length(input_ids.shape[-1], transformer.config)
     positions = position_ids(input_ids.shape[-1], device=input_ids.device)
@@ -79,7 +79,7 @@ def residual_stream(
 def head_backward(
     transformer: GPT2Model, grad: Tensor, hidden_states: Tensor
 ) -> tuple[Tensor, Tensors]:  # [batch, seq, vocab], [batch, seq, embd] -> [batch, seq, embd], and by name
-    """Return the gradients of ln_f, of its input, and of wte as the head uses it; ``grad`` is that of the logits."""
+    """Return the gradients of ln_f's input and, by name, of ln_f and the tied head; ``grad`` is that of the logits."""
     final = transformer.ln_f(hidden_states)
     # Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
@@ -125,5 +125,5 @@ def gpt2_loss_and_gradients(
     grad, block_grads = blocks_backward(transformer, grad, states)
     table_grads = tables_backward(transformer, grad, input_ids)
     grad_wte = table_grads["wte.weight"] + head_grads["wte.weight"]  # [vocab, embd]
-    grads = table_grads | block_grads | head_grads | {"wte.weight": grad_wte}
+    grads = table_grads | block_grads | head_grads | {"wte.weight": grad_wte}  # the sum replaces its two terms
     return cross_entropy(logits, labels), with_prefix({"transformer": grads})

@@ -29,7 +29,7 @@ def learning_rate(step: int, *, peak: float, warmup_steps: int, total_steps: int
     """Return the learning rate of a step; the first is step 1.
 
     It rises in a straight line to ``peak`` at ``warmup_steps``, then falls along half a cosine to 0 at ``total_steps``,
-    which is later, and stays there. Without a warm-up, ``warmup_steps`` is 0.
+    which is greater than ``warmup_steps``, and stays there. Without a warm-up, ``warmup_steps`` is 0.
     """
     # Rise in a straight line during the warm-up, then fall along half a cosine, and stay at 0. (4 lines)
     if step <= warmup_steps:
@@ -129,8 +129,8 @@ def train_step(
     """Learn from some batches as if they were one, in which every valid label counts the same; the first step is 1.
 
     Return the mean loss before the step, and the norm of the gradients before they were clipped. Raise
-    FloatingPointError if the loss is not finite, or no label is valid, when only ``sums`` has changed; or if the norm
-    is not finite, when the state is of no further use.
+    FloatingPointError if the loss is not finite or no label is valid; then only ``sums`` has changed. Raise it also if
+    the norm is not finite; then the state is of no further use.
     """
     # Accumulate all batches, then update once; check the loss before that, and the norm after it. (6 lines)
     loss_sum, count = accumulate_batches(state, batches, accumulate)

@@ -37,7 +37,7 @@ def quantize_q8_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [.
     # Choose each block's scale so that its largest magnitude becomes 127, and round. (5 lines)
     scales = np.abs(weights).max(axis=-1, keepdims=True) / 127  # [..., 1]
     quants = roundf(weights * inverse(scales))  # [..., 32]
-    blocks["scale"] = scales  # rounded to 16 bits; the quants are counted in all 32, as in llama.cpp
+    blocks["scale"] = scales  # rounded to float16; as in llama.cpp, the quants are those of the float32 scale
     blocks["quants"] = quants
     return blocks
 
@@ -51,9 +51,9 @@ def dequantize_q8_0(blocks: np.ndarray) -> np.ndarray:  # [...] of Q8_0 -> float
 def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [...] of Q4_0
     """Round to 4 bits: each weight becomes a quant from -8 to 7, stored as 0 to 15.
 
-    The scale has a sign, so that the first weight of the largest magnitude is quant -8. A weight halfway between two
-    quants goes to the higher one. The first 16 quants are the low halves of the 16 bytes, the last 16 the high halves.
-    Source: ``quantize_row_q4_0_ref`` of llama.cpp.
+    The scale has a sign, so that the first weight of the largest magnitude is quant -8; its opposite would be 8, and
+    becomes 7. A weight halfway between two quants goes to the higher one. The first 16 quants are the low halves of the
+    16 bytes, the last 16 the high halves. Source: ``quantize_row_q4_0_ref`` of llama.cpp.
     """
     blocks = np.zeros(weights.shape[:-1], Q4_0)
     half = BLOCK_SIZE // 2
