@@ -182,9 +182,12 @@ export class Panel {
         this.changed(words);
     }
 
-    /** Show where the file and the text differ, and let the reader say which is to stay. */
+    /** Show where the file and the text differ, and let the reader say which is to stay; return whether they agree. */
     choose(file) {
-        if (file.text == this.editor.text) return this.take(file);
+        if (file.text == this.editor.text) {
+            this.take(file);
+            return true;
+        }
         this.conflict = file;
         this.chooser.replaceChildren(
             make('p', {}, `${this.name} was saved elsewhere, and your text here is not saved. Which is to stay?`),
@@ -193,6 +196,7 @@ export class Panel {
                 button('Take what is on disk', () => this.decide(false))),
             comparison(file.rows, 'on disk', 'in the editor'));
         this.say('');
+        return false;
     }
 
     decide(isMine) {
