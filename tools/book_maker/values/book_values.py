@@ -201,8 +201,9 @@ def bounds() -> str:
     for processor, result in peers.items():
         most = limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
         written = result["parts"]["generation"]["1 x 16"]["tokens/s"]["this course, with kernels"]
-        figures = (*(limits(processor)[each] for each in ("float32", "reading")), most, written)
-        rows.append(f"| {processor} | {' | '.join(f'{each:.0f}' for each in figures)} | {written / most:.0%} |")
+        matmul, reading = (limits(processor)[each] for each in ("float32", "reading"))
+        cells = (processor, f"{matmul:.0f}", f"{reading:.1f}", f"{most:.0f}", f"{written:.0f}", f"{written / most:.0%}")
+        rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
 
