@@ -223,7 +223,6 @@ def set_up() -> None:
         if why or not VENV.exists():
             make(anew=bool(why))
         install_list(LEARN, lock)
-        heard([PYTHON, "-m", "checker.claims.modules"])  # MAX compiles two functions at its first import, for seconds
 
 
 def main() -> int:

@@ -9,14 +9,16 @@ says so.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import logging
 import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
+from types import ModuleType
 from typing import Any
 
 from max.driver import CPU
@@ -32,6 +34,45 @@ from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
 notices: list[str] = []
 
 _defaults = ExitStack()
+
+
+#: What no check runs of MAX's import: modules, and the functions and classes of each that are only ever called.
+#: ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo for which a process of
+#: Mojo's is started, and the code that reads GGUF files. Step 15's compiled claim and the server call the first.
+PLANNING = "max._kv_cache_ops"
+LATER = {
+    PLANNING: ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
+    "max.graph.weights.loader_wrappers": ("GGUFWeights",),
+}
+
+
+class ImportedWhenCalled(ModuleType):
+    """A stand-in for a module, which it imports when a function of it is called or another name is read."""
+
+    def __init__(self, name: str, called: Collection[str]) -> None:
+        super().__init__(name)
+        self._called = called
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a function that calls the module's own function of this name, or the module's attribute."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            return getattr(self._itself(), name)(*arguments, **options)
+
+        return call if name in self._called else getattr(self._itself(), name)
+
+    def _itself(self) -> ModuleType:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return importlib.import_module(self.__name__)
+
+
+def import_later() -> None:
+    """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
+    for name in LATER.keys() - sys.modules.keys():
+        sys.modules[name] = ImportedWhenCalled(name, LATER[name])
 
 
 def take_interrupts() -> None:
@@ -162,11 +203,12 @@ def add_inputs_one_by_one() -> None:
 
 #: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
 HOOKS: dict[str, Callable[[], None]] = {
+    "imports": import_later,  # 0.1 s of every check
     "kernels": install_kernels,  # minutes of the first check of a step
     "graphs": install_graphs,  # up to a minute of the first pass of a step
     "interpreter": interpret,
     "operations": interpret_more,  # minutes of the first checks of steps 15 and 22
-    "inputs": add_inputs_one_by_one,  # 0.2 s of a check of step 11, 0.5 s of one of step 15
+    "inputs": add_inputs_one_by_one,  # 0.25 s of a check of step 11, 0.4 s of one of step 15
     "sleep": let_threads_sleep,  # a twelfth of a core for as long as the process lives
     "interrupts": take_interrupts,  # 7 s of a check of step 07
 }
