@@ -168,7 +168,7 @@ def _ticked(state: State, tick: events.Tick) -> Advanced:
     """Say that the learner may go on, if the file has passed and MAX compiles for long."""
     if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING:
         return state, []
-    compiles = "This step is complete. MAX now compiles your module for this machine."
+    compiles = "This step is complete. MAX now compiles your module."
     return replace(state, phase=Phase.GOING_ON), [said(f"{compiles} {state.context.offers.going_on}", aside=True)]
 
 

@@ -61,7 +61,7 @@ LONG = Tick("your module", 3.0)
 ROWS = ["pass one: One is right.", "pass other: So is it."]
 MATCHES, KEPT = "Pass: the outputs match Hugging Face's (2.0 s).", "kept: pass"
 GO_ON = [
-    "This step is complete. MAX now compiles your module for this machine. You may go on: Ctrl-C keeps the pass.",
+    "This step is complete. MAX now compiles your module. You may go on: Ctrl-C keeps the pass.",
 ]
 PASSES = [
     *ROWS,
