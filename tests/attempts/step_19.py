@@ -80,7 +80,10 @@ MISTAKES = {
         SECOND: SECOND.replace("middle", "hidden_states")
     },
     "The half with attention is given middle; its input was the block's input.": {
-        FIRST: FIRST.replace("hidden_states", "middle")
+        FIRST: (
+            "grad, ln_1_grads, attn_grads = "
+            "pre_norm_residual_backward(block.ln_1, block.attn, attention_backward, grad, middle)"
+        )
     },
     "The half with attention is given ln_2; its norm is ln_1.": {FIRST: FIRST.replace("block.ln_1", "block.ln_2")},
     "The half with mlp is given ln_1; its norm is ln_2.": {SECOND: SECOND.replace("block.ln_2", "block.ln_1")},

@@ -24,9 +24,9 @@ MESSAGES = {
     ),
     "a blank that others fail in": (
         "s12",
-        {"exps = np.exp(logits / ": "exps = np.exp(logit / "},
+        {"exps = np.exp(shifted / ": "exps = np.exp(shift / "},
         {"softmax"},
-        ["softmax: NameError: name 'logit' is not defined", "generate_tokens waits until softmax"],
+        ["softmax: NameError: name 'shift' is not defined", "generate_tokens waits until softmax"],
     ),
     "the calls that led to an error": (
         "s12",
@@ -42,7 +42,7 @@ MESSAGES = {
         },
         {"most_frequent", "encode_word"},
         [
-            "waits learn waits until most_frequent works",
+            "waits train waits until most_frequent works",
             "most_frequent and encode_word are each wrong. Begin with most_frequent:",
         ],
     ),
@@ -101,9 +101,9 @@ MESSAGES = {
     ),
     "an index out of bounds in Mojo": (
         "s21",
-        {"var keys = k[matrix * total : (matrix + 1) * total]": "var keys = k[matrix * total : (matrix + 2) * total]"},
+        {"keys[matrix * total : (matrix + 1) * total]": "keys[matrix * total : (matrix + 2) * total]"},
         set(),
-        ["Mojo stopped (there is no row", "line {line}: var keys = k[matrix * total : (matrix + 2) * total]"],
+        ["Mojo stopped (there is no row", "line {line}: var head_keys = keys[matrix * total : (matrix + 2) * total]"],
     ),
 }
 

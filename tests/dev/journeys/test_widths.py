@@ -63,8 +63,7 @@ def test_watch_and_its_list_in_a_narrow_terminal(course):
     with Terminal(course.root, "-m", "cli", "watch", "w01", columns=20) as terminal:
         terminal.expect("q quit")
         terminal.send("l")
-        terminal.expect("first step:")
-        terminal.send("\x1b")
+        terminal.expect("done; fast")
         terminal.expect("q quit")
         terminal.send("q")
         assert "Traceback" not in terminal.rest()
