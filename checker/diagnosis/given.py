@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -11,7 +12,7 @@ from checker.course.languages import FunctionNode, Location, functions
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
-LINES = ":"  # behind the name of a function, and before a number: so many of its first statements
+LINES = ":"  # behind the name of a function, and before a number: so many statements behind its docstring
 
 Named = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
 Lines = tuple[list[str], list[str]]  # those of the learner's file, and those of the solution
@@ -77,6 +78,13 @@ def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
     return {(change.name, lines[change.line - 1].strip()) for change in changes}
 
 
+def statements(node: ast.stmt) -> list[ast.stmt]:
+    """Return the statements that another one holds, but for a docstring, which may be changed, deleted or added."""
+    body: list[ast.stmt] = getattr(node, "body", [])
+    has_docstring = isinstance(node, FunctionNode | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None
+    return body[has_docstring:]
+
+
 def name_of(node: ast.stmt) -> str:
     """Return the name that a statement gives a meaning: of a constant, a field, a function or a class; or nothing."""
     if isinstance(node, FunctionNode | ast.ClassDef):
@@ -86,7 +94,7 @@ def name_of(node: ast.stmt) -> str:
 
 
 def lines_given(function: str, wanted: Iterable[str]) -> int | None:
-    """Return how many of a function's first statements are among ``wanted``, which names them as ``function:2``."""
+    """Return how many of a function's statements are among ``wanted``, which names them as ``function:2``."""
     marked = (name.rpartition(LINES) for name in wanted)
     return next((int(count) for owner, _, count in marked if owner == function), None)
 
@@ -114,7 +122,16 @@ def _named(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Named:
 
 
 def _differ(mine: ast.stmt, theirs: ast.stmt) -> bool:
-    return ast.dump(mine) != ast.dump(theirs)
+    return ast.dump(mine) != ast.dump(theirs) and _meaning(mine) != _meaning(theirs)
+
+
+def _meaning(node: ast.stmt) -> str:
+    """Return what a statement is without docstrings."""
+    bare = copy.deepcopy(node)
+    for part in ast.walk(bare):
+        if isinstance(part, FunctionNode | ast.ClassDef):
+            part.body = statements(part)
+    return ast.dump(bare)
 
 
 def _change(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change:
@@ -128,13 +145,13 @@ def _change(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change
 
 def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines) -> Change | None:
     """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
-    count = sum((node.end_lineno or 0) < blank for node in theirs.body)
+    count = sum((node.end_lineno or 0) < blank for node in statements(theirs))
     if in_other_order(mine, theirs):
         names, given = (", ".join(_parameters(node)) for node in (mine, theirs))
         order = f"The parameters are ({names}); the step gives them as ({given}), and callers rely on that order."
         return Change(f"{name}{LINES}{count}", order, *_place(mine, theirs, lines))
-    for node, other in zip(mine.body[:count], theirs.body[:count], strict=False):
-        if _differ(node, other) and not _is_text(other):
+    for node, other in zip(statements(mine)[:count], statements(theirs)[:count], strict=False):
+        if _differ(node, other):
             return Change(f"{name}{LINES}{count}", ABOVE, *_place(*next(_unlike(node, other)), lines))
     return None
 
@@ -165,13 +182,9 @@ def _parameters(node: FunctionNode) -> list[str]:
     return [parameter.arg for parameter in node.args.args]
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _unlike(mine: ast.stmt, theirs: ast.stmt) -> Iterator[tuple[ast.stmt, ast.stmt]]:
     """Yield the innermost statements of two that differ, the first one first."""
-    bodies = [getattr(node, "body", []) for node in (mine, theirs)]
+    bodies = [statements(node) for node in (mine, theirs)]
     if type(mine) is type(theirs) and bodies[0] and len(bodies[0]) == len(bodies[1]):
         for pair in zip(*bodies, strict=True):
             if _differ(*pair):

@@ -9,7 +9,7 @@ from types import CodeType
 from typing import Protocol
 
 from checker.course.languages import FunctionNode
-from checker.diagnosis.given import in_other_order, lines_given, name_of
+from checker.diagnosis.given import in_other_order, lines_given, name_of, statements
 from checker.diagnosis.outcomes import Outcomes
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
@@ -33,7 +33,7 @@ def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
         learner: the source of the learner's file.
         solution: the source of the solution.
         theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORE_INDEX``;
-        with ``:2`` behind it, a function's first two statements and its order of the parameters.
+        with ``:2`` behind it, a function's first two statements behind its docstring and its order of the parameters.
     """
     tree = ast.parse(learner)
     _exchange(tree.body, _far(solution).body, "", theirs)
@@ -99,10 +99,11 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted:
 
 
 def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int | None) -> None:
-    """Give one function the first ``count`` statements of another, and its order of the parameters."""
+    """Give one function the first ``count`` statements of another, and its order of the parameters; docstrings stay."""
     if count is None:
         return
-    mine.body[:count] = theirs.body[:count]
+    first = len(mine.body) - len(statements(mine))
+    mine.body[first : first + count] = statements(theirs)[:count]
     if in_other_order(mine, theirs):
         mine.args = theirs.args
 

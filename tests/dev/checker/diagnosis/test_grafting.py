@@ -77,3 +77,14 @@ def test_a_traceback_shows_the_lines_of_each_file_as_its_own(theirs, file, sourc
         grafted(*theirs)["Thing"](1).broken()
     frame = traceback.extract_tb(caught.value.__traceback__)[-1]
     assert (frame.filename, frame.line or source.splitlines()[frame.lineno - 1].strip()[:5]) == (file, "raise")
+
+
+BARE = "def f(x):\n    y = {} * x\n    return {} * y\n"
+TOLD = 'def f(x):\n    """Return it."""\n    y = {} * x\n    return {} * y\n'
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [(BARE, TOLD), (TOLD, BARE), (TOLD, TOLD)])
+def test_a_function_begins_as_the_solutions_does_whichever_has_a_docstring(mine, theirs):
+    namespace: dict = {}
+    exec(compile(graft(mine.format(3, 5), theirs.format(2, 7), ["f:1"]), "f.py", "exec"), namespace)
+    assert namespace["f"](1) == 2 * 5
