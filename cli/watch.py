@@ -92,7 +92,7 @@ class Watching:
 
 @dataclass(frozen=True)
 class Offering:
-    """The key y does ``action``; any other is a command."""
+    """The key y does ``action``; any other is a command, and ends the offer, as a save does. A verdict does not."""
 
     action: Callable[[], None]
 
@@ -214,7 +214,6 @@ class Watch:
 
     def go_on(self, *, has_passed: bool) -> None:
         """Say what can be done now."""
-        self.mode = Watching()
         if has_passed:
             self.printer.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()

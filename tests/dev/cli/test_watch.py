@@ -3,14 +3,15 @@
 import re
 import signal
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli.checking import ReadyChild
-from cli.watch import KEYS, AtSave, ByKeys, Watch
+from cli.checking import Came, ReadyChild
+from cli.watch import KEYS, AtSave, ByKeys, Heard, Key, Watch
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -141,6 +142,15 @@ def test_what_comes_next_is_a_key_only_where_there_are_keys(monkeypatch, read_ke
 def test_the_step_before_is_that_of_the_book_and_the_first_stays():
     first, second = all_steps()[:2]
     assert [Watch(step, ReadyChild(), None).step_before() for step in (first, second)] == [first, first]
+
+
+def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
+    watch, done = Watch(find_step("w01"), ReadyChild(), str), []
+    watch.offer("This starts over.", lambda: done.append(True))
+    watch.running = SimpleNamespace(session=SimpleNamespace(step=watch.step, verdict=None))
+    watch.handle(Heard(watch.running, Came.BROKEN))
+    watch.handle(Key("y"))
+    assert (watch.running, done) == (None, [True])
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
