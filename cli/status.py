@@ -24,7 +24,7 @@ def list_all(printer: Printer, current: Step | None = None) -> None:
     if hunts := list(read()["hunts"].values()):
         found, named, given_up = (sum(hunt.get(end, 0) for hunt in hunts) for end in ("found", "named", "given_up"))
         printer.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
-    if any(now.words == NOT_COMPILED for now in standings):
+    if any(now.uncompiled for now in standings):
         printer.line(f"`{NOT_COMPILED}` counts as done.")
     if fast == len(FAST_PATH):
         printer.line('The fast path is done: `./run generate "Call me" --mine --fill-in` writes with your steps.')

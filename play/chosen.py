@@ -155,7 +155,7 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
     why = defaultdict[str, list[str]](list)
     for its in standings:
         words = its.words.partition(" (")[0]
-        why["no check has passed yet" if words == "in progress" else words].append(its.step.task)
+        why["no check has passed yet" if its.state == "in progress" else words].append(its.step.task)
     return [_unchecked(tasks, words) for words, tasks in why.items()]
 
 

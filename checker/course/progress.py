@@ -134,13 +134,14 @@ def forget(step: Step) -> None:
 class Standing:
     """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
 
-    ``refused`` says that the file as it is failed its last check.
+    ``refused`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out.
     """
 
     step: Step
     state: str
     words: str
     refused: bool = False
+    uncompiled: bool = False
 
 
 def standing(step: Step) -> Standing:
@@ -169,7 +170,7 @@ def standing(step: Step) -> Standing:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 words = f"{words} (see {names[0]}{more})"
             return Standing(step, "changed", words)
-        return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED)
+        return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code
     checked = REFUSED if refused else "not checked" if passed or not to_write else ""

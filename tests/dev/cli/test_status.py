@@ -8,8 +8,10 @@ from collections import Counter
 import pytest
 
 from checker.course import progress
+from checker.course.progress import NOT_COMPILED, Standing
 from checker.course.steps import all_steps, find_step
 from checker.session.printer import Printer
+from cli import status
 from cli.status import list_all
 from tests.dev.commands import run, states
 
@@ -46,6 +48,13 @@ def test_every_file_is_read_once(monkeypatch):
     monkeypatch.setattr(progress, "read_statically", lambda step, file: times.update([step]) or read(step, file))
     list_all(Printer(quiet=True))
     assert times == Counter(all_steps())
+
+
+def test_it_says_that_a_pass_without_compiling_counts_however_a_step_words_that(monkeypatch, capsys):
+    here = f"{NOT_COMPILED} here"
+    monkeypatch.setattr(status, "standing", lambda step: Standing(step, "done", here, uncompiled=True))
+    list_all(Printer())
+    assert f"\n`{NOT_COMPILED}` counts as done.\n" in capsys.readouterr().out
 
 
 def test_what_is_next(course):
