@@ -17,7 +17,7 @@ from typing import Any
 
 from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.steps import ROOT, Step, replacing
+from checker.course.steps import ROOT, Step, replacing, saved_at
 
 FILE = ROOT / ".course" / "progress.json"
 NOT_COMPILED, REFUSED = "pass, not compiled", "last check: fail"  # the first counts as done
@@ -192,7 +192,7 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     """
     begun = [now.step for now in standings if now.state in ("in progress", "changed")]
     if any(now.state == "in progress" for now in standings):
-        return max(begun, key=lambda step: step.learner_file.lstat().st_mtime)
+        return max(begun, key=lambda step: saved_at(step.learner_file))
     if begun:
         return begun[0]
     after = max((number for number, now in enumerate(standings, 1) if now.state == "done"), default=0)

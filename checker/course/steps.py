@@ -218,6 +218,13 @@ def replacing(path: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
+def saved_at(file: Path) -> float:
+    """Return when a file was written last; 0, if somebody has just removed it."""
+    with suppress(OSError):
+        return file.stat().st_mtime
+    return 0.0
+
+
 def is_kept(file: Path) -> bool:
     """Return whether something compiled is there, and note that it is used now."""
     if not file.is_file():

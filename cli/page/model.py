@@ -16,7 +16,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from checker.course.progress import digest
-from checker.course.steps import ROOT, Step
+from checker.course.steps import ROOT, Step, saved_at
 from checker.errors import UserError
 from checker.lines import Worker
 from play.chosen import passed
@@ -88,7 +88,7 @@ def training() -> Answer:
     Raises:
         UserError: ``./run train`` has made no folder in the course, or what is in it cannot be read.
     """
-    written = max(ROOT.glob(f"*/{FIGURES}"), key=lambda file: file.stat().st_mtime, default=None)
+    written = max(ROOT.glob(f"*/{FIGURES}"), key=saved_at, default=None)
     if written is None:
         raise UserError(f"there is no {OUT / FIGURES} yet; `./run train` writes it as it goes on")
     try:

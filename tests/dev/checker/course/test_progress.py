@@ -106,3 +106,8 @@ def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, sour
     progress.note_pass(W01, RIGHT, compiled=True)
     progress.note_failure(W01, source, takes_back=takes_back)
     assert tuple(W01.name in progress.read()[kind] for kind in ("pass", "fail")) == counts
+
+
+def test_a_file_that_is_removed_at_this_moment_may_be_the_next(monkeypatch, tmp_path):
+    monkeypatch.setattr(Step, "learner_file", tmp_path / "removed.py")
+    assert progress.next_to_do([progress.Standing(W01, "in progress", "")]) == W01

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -21,6 +22,8 @@ import json, os, sys
 for line in sys.stdin:
     print(json.dumps({"asked": json.loads(line), "ran": sys.argv[1:], "by": os.getpid()}), flush=True)
 """
+
+FIGURES = '{"plan": {"steps": 40}, "facts": {"vocab": 512}, "losses": [6, 5], "evaluations": [], "samples": []}'
 
 
 def model_of(monkeypatch, program, names=(), **options):
@@ -72,8 +75,7 @@ def test_the_newest_training_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr(model, "ROOT", tmp_path)
     with pytest.raises(UserError, match=r"there is no my-gpt2/training.json yet"):
         model.training()
-    figures = '{"plan": {"steps": 40}, "facts": {"vocab": 512}, "losses": [6, 5], "evaluations": [], "samples": []}'
-    for seconds, (name, text) in enumerate({"letters": figures, "my-gpt2": "{", "a diary": figures}.items()):
+    for seconds, (name, text) in enumerate({"letters": FIGURES, "my-gpt2": "{", "a diary": FIGURES}.items()):
         file = tmp_path / name / "training.json"
         file.parent.mkdir()
         file.write_text(text)
@@ -83,3 +85,10 @@ def test_the_newest_training_is_shown(tmp_path, monkeypatch):
     file.unlink()
     with pytest.raises(UserError, match="cannot be read"):
         model.training()
+
+
+def test_a_training_that_is_removed_at_this_moment_is_not_the_newest(tmp_path, monkeypatch):
+    file = tmp_path / "training.json"
+    file.write_text(FIGURES)
+    monkeypatch.setattr(model, "ROOT", SimpleNamespace(glob=lambda names: [tmp_path / "removed", file]))
+    assert model.training()["planned"] == 40
