@@ -163,9 +163,10 @@ def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
 
 
 def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
-    """Return whether a mistake that agrees with some ``outcomes`` raises the same errors, with the same sizes."""
-    pairs = [(outcome, answers[claim]) for claim, outcome in outcomes.items() if agrees(outcome, answers.get(claim))]
-    return all(_letters(outcome) == _letters(answer) for outcome, answer in pairs if outcome.is_error)
+    """Return whether a mistake raises an error that is among some ``outcomes``, and all of them with the same sizes."""
+    errors = {claim: outcome for claim, outcome in outcomes.items() if outcome.is_error}
+    pairs = [(error, answers[claim]) for claim, error in errors.items() if agrees(error, answers.get(claim))]
+    return bool(pairs) and all(_letters(error) == _letters(answer) for error, answer in pairs)
 
 
 def _letters(outcome: Outcome) -> str:

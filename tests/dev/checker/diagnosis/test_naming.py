@@ -9,7 +9,7 @@ from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.naming import Naming
 from checker.diagnosis.outcomes import Outcome, Raised, Said
-from checker.events import FAIL
+from checker.events import FAIL, PASS
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 
@@ -30,3 +30,13 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
     assert Naming(file, known).of_file({"an error": error, "a number": number}) == "it"
+
+
+@pytest.mark.parametrize(("text", "named"), [("one", "it"), ("another", "")])
+def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
+    """It lies in ``f``, whose claims hold; those of ``g``, which is not the last, tell nothing by their errors."""
+    mine, own = (Outcome(FAIL, observed=Raised("E", words), about="g") for words in (text, "one"))
+    known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(PASS)}})
+    known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
+    file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
+    assert Naming(file, known).of_file({"of g": mine, "of f": Outcome(PASS, about="f")}) == named
