@@ -11,7 +11,7 @@ from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunted
 from checker.course.progress import standing
 from checker.course.steps import Step, relative_path
-from checker.diagnosis.hunting import copies_of, copy_with, sentences_with
+from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
 from checker.events import Options
 from checker.session.child import Child
@@ -63,7 +63,12 @@ def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
         raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):
         return hunted.begin(copies, seed)
-    raise UserError(f"no mistake can be drawn: what is recorded of them is out of date; `./run kernels {step.number}`")
+    raise UserError(f"no mistake can be drawn: {out_of_date(step)}")
+
+
+def out_of_date(step: Step) -> str:
+    """Return why nothing is known of the mistakes of a step, and what to do."""
+    return f"what is recorded of them is out of date; `./run kernels {step.number}`"
 
 
 def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **how: Any) -> int:
@@ -128,6 +133,8 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
     mistake = hunted.hunts.mistake
     sentences = sentences_with(Step(hunted.name), mistake)
+    if len(sentences) == 1:
+        raise UserError(f"no other mistakes can be listed: {out_of_date(hunted)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
     if not number:
@@ -142,5 +149,6 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
 def told(hunted: Hunted) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
     step = Step(hunted.name)
-    mistaken = copies_of(step).get(hunted.hunts.mistake, "")
-    return PASSED, [hunted.end(), "", *rows_of(mistaken.splitlines(), copy_with(step, {}).splitlines())]
+    mistaken, right = copy_of(step, hunted.hunts.mistake), copy_with(step, {})
+    rows = ["", *rows_of(mistaken.splitlines(), right.splitlines())] if mistaken else []
+    return PASSED, [hunted.end(), *rows]

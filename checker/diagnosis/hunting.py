@@ -11,7 +11,7 @@ from checker.course.languages import PYTHON, TEXT
 from checker.course.skeletons import expected
 from checker.course.steps import Step
 from checker.diagnosis.given import changed_lines, imports_of
-from checker.diagnosis.mistakes import Edits, KnownMistakes, edited
+from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
 
 LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
@@ -33,7 +33,7 @@ def copies_of(step: Step) -> dict[str, str]:
         if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
             copy = copy_with(step, known.edits[name])
             if not is_longer(copy, right):
-                copies[name] = without_unused(copy) if step.language is PYTHON else copy
+                copies[name] = copy
     return copies
 
 
@@ -72,11 +72,18 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def copy_with(step: Step, edits: Edits) -> str:
-    """Return the edited solution without the comments in its blanks, which would say what is right."""
+    """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
     given = {*expected(step).splitlines()}
     source = edited(step.solution_file.read_text(), edits).splitlines()
     lines = [(line, line if line in given else without_comment(line)) for line in source]
-    return "\n".join(bare for line, bare in lines if bare or not line) + "\n"
+    copy = "\n".join(bare for line, bare in lines if bare or not line) + "\n"
+    return without_unused(copy) if step.language is PYTHON else copy
+
+
+def copy_of(step: Step, mistake: str) -> str:
+    """Return a copy of the solution with a mistake; nothing if the course has changed and does not know it any more."""
+    edits = load_attempts(step).mistakes.get(mistake)
+    return copy_with(step, edits) if edits else ""
 
 
 def without_comment(line: str) -> str:
