@@ -113,13 +113,18 @@ def read_steps(checkout: Path) -> dict[Step, str | Unreadable]:
 
 
 def read_helpers(checkout: Path) -> dict[str, str]:
-    """Return the texts of the other files of Python beside the steps of a checkout, which these may import, by name."""
+    """Return the texts of the other modules of Python in the steps of a checkout, which these may import, by path.
+
+    A kernel in Mojo is compiled alone, and imports none.
+    """
+    folder, texts = checkout / STEPS, dict[str, str]()
     names = {step.learner_file.name for step in all_steps()}
-    texts = {}
-    for path in sorted((checkout / STEPS).glob("*.py")):
+    for path in sorted(folder.rglob("*.py")):
+        name = path.relative_to(folder)
+        is_module = all(part.isidentifier() for part in name.with_suffix("").parts)
         with contextlib.suppress(Unreadable):
-            if path.stem.isidentifier() and path.name not in names and not path.name.startswith("hunt_"):
-                texts[path.name] = read_text(path)
+            if is_module and str(name) not in names and not name.name.startswith("hunt_"):
+                texts[str(name)] = read_text(path)
     return texts
 
 
@@ -152,7 +157,9 @@ def grade_step(
         file.parent.mkdir()
         steps = {step.learner_file.name: source for step, source in texts.items() if isinstance(source, str)}
         for beside, source in {**helpers, **steps}.items():
-            file.with_name(beside).write_text(source, encoding="utf-8", newline="")
+            module = file.parent / beside
+            module.parent.mkdir(parents=True, exist_ok=True)
+            module.write_text(source, encoding="utf-8", newline="")
         if not is_begun(step, file):
             return Grade(step, NOT_BEGUN)
         copy_course(Path(name))
