@@ -60,8 +60,8 @@ class Session:
 
     @property
     def seed(self) -> int | None:
-        """What the second configuration was drawn from; None if nothing was run."""
-        return None if isinstance(self.state.end, events.Refused | events.Opened) else self.state.context.options.seed
+        """What the second configuration was drawn from; None if none was."""
+        return self.state.context.options.seed if self.state.is_drawn else None
 
     @property
     def verdict(self) -> Verdict | None:

@@ -8,7 +8,20 @@ from enum import Enum, auto
 from typing import ClassVar
 
 from checker.course.languages import Language, Location
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TRACED, Claimed, Ended, Event, Explanation, Options, Shown
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    NUMBERS,
+    PASS,
+    TRACED,
+    Claimed,
+    Ended,
+    Event,
+    Explanation,
+    Options,
+    Shown,
+)
 
 PASSED, FAILED = 0, 1  # exit statuses
 
@@ -246,6 +259,13 @@ class State:
     def numbers_are_right(self) -> bool:
         """Whether everything is written, and every claim about numbers was made, and holds."""
         return not self.to_write and DRAWN in self.stages and self.marks <= {PASS, TRACED}
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether other numbers were drawn, as they are once all recorded ones are right."""
+        kinds = self.context.kinds.values()
+        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == NUMBERS}
+        return NUMBERS in self.stages and recorded == {PASS} and DRAWN in kinds
 
     @property
     def drawn_failed(self) -> bool:

@@ -9,13 +9,14 @@ import pytest
 
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
-from checker.events import Ended, Options
+from checker.events import NUMBERS, Died, Ended, Options, StageEnded
 from checker.session import records
+from checker.session.limits import COMPUTING
 from checker.session.printer import View
 from checker.session.records import Records, verdict_record
 from checker.session.session import Session
 from checker.session.state import FAILED, PASSED, State
-from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, S07
+from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
 
@@ -44,6 +45,24 @@ def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compil
         session.hear(event)
     record = verdict_record(session)
     assert (record["verdict"], record["complete"]) == ("pass", compiles)
+
+
+SEEDS = {
+    "a recorded number is wrong": ([OPENED, ONE_FAILS, OTHER, StageEnded(NUMBERS)], None),
+    "it dies before others are drawn": ([OPENED, ONE], None),
+    "it dies at what was drawn": ([OPENED, ONE, OTHER, StageEnded(NUMBERS)], 5),
+    "a pass": (NUMBERS_RIGHT, 5),
+}
+
+
+@pytest.mark.parametrize(("events", "seed"), SEEDS.values(), ids=SEEDS)
+def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
+    monkeypatch.setattr(progress, "note_failure", lambda *arguments, **options: None)
+    session = Session(find_step("s07"), View())
+    session.state = State(S07)
+    for event in [*events, Died(COMPUTING)]:
+        session.hear(event)
+    assert verdict_record(session)["seed"] == seed
 
 
 def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):
