@@ -13,6 +13,7 @@ model of real size does not belong in the set of a check.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import re
@@ -34,8 +35,8 @@ from checker.max_adapter.tracing import Mode, leave, mode
 
 SETS = ("solutions", "play")
 
-#: What is kept of a set, as JSON: its ``file``, the fingerprints of its ``graphs``, and the type and shape of all their
-#: ``weights``, by fingerprint/name.
+#: What is kept of a set, as JSON: its ``file`` and the ``digest`` of that, the fingerprints of its ``graphs``, and the
+#: type and shape of all their ``weights``, by fingerprint/name.
 Index = dict[str, Any]
 
 #: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it.
@@ -113,10 +114,10 @@ def install_graphs() -> None:
         try:
             models = init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
-        except Exception:  # the file was cut short, say: its graphs are compiled as they are met, until all are again
-            if file := _index_file(compiled.of):
-                file.unlink(missing_ok=True)
-            _read_index.cache_clear()
+        except Exception:  # its graphs are compiled as they are met; if the file is damaged, until all are again
+            if not _is_whole(compiled.index) and (index := _index_file(compiled.of)):
+                index.unlink(missing_ok=True)
+                _read_index.cache_clear()
             return init_any(session, compiled.compile(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
@@ -142,6 +143,19 @@ def _read_index(of: str) -> Index | None:
     except (OSError, ValueError):
         return None
     return index if is_kept(Path(index["file"])) else None
+
+
+def _digest_of(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _is_whole(index: Index) -> bool:
+    """Return whether the file of a set is as it was written: it may have been cut short."""
+    try:
+        return _digest_of(Path(index["file"])) == index["digest"]
+    except (OSError, KeyError):  # an older version of the course has kept no digest
+        return False
 
 
 def compile_set(of: str, graphs: Iterable[Graph]) -> None:
@@ -178,8 +192,9 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
     file = index.with_name(f"{index.stem}-{digest(' '.join(sorted(names)))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
+    kept = {"file": str(file), "digest": _digest_of(file), "graphs": sorted(names), "weights": weights}
     with replacing(index) as unfinished:
-        unfinished.write_text(json.dumps({"file": str(file), "graphs": sorted(names), "weights": weights}))
+        unfinished.write_text(json.dumps(kept))
     remove_unused(file.parent, ALL_KEPT)
 
 

@@ -1,5 +1,6 @@
 """The graphs that are kept, and those that MAX's compiler would refuse."""
 
+import hashlib
 import json
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_a_graph_whose_file_is_damaged_is_left_where_nothing_is_to_be_compiled(i
         compile_sliced("batch", 3)
     assert len(left) == 1
     assert not index.exists()
+
+
+def test_a_file_that_is_as_it_was_written_is_kept_whatever_keeps_max_from_loading_it(index):
+    kept = json.loads(index.read_text())
+    index.write_text(json.dumps(kept | {"digest": hashlib.sha256(b"cut short").hexdigest()}))
+    with pytest.raises(LookupError):
+        compile_sliced("batch", 3)
+    assert index.exists()
 
 
 def staged(evaluate):
