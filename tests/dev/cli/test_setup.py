@@ -173,6 +173,27 @@ def test_a_setup_that_fails_says_why_and_is_taken_up_again(clone, spoil, others,
     assert run(clone).returncode == 0
 
 
+PROGRAMS = {
+    "uname": "echo {machine}",
+    "uv": '[ "$2" = install ] && echo downloading && exit 1',
+}
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        ("Darwin x86_64", "MAX needs Linux on x86-64 or ARM, or macOS on Apple silicon; here is Darwin x86_64."),
+        ("Darwin arm64", "downloading"),
+    ],
+)
+def test_no_python_is_downloaded_where_max_cannot_run(clone, machine, words):
+    for name, line in PROGRAMS.items():
+        (clone / "bin" / name).write_text(f"#!/bin/sh\n{line.format(machine=machine)}\n")
+        (clone / "bin" / name).chmod(0o755)
+    done = run(clone, PYTHON="")
+    assert (done.returncode, words in done.stderr, "downloading" in done.stderr) == (2, True, words == "downloading")
+
+
 def test_a_full_disk_is_named_where_packages_cannot_be_installed(monkeypatch):
     monkeypatch.setattr(setup, "installer", lambda lock: [])
     monkeypatch.setattr(setup, "succeeds", lambda command, lock: False)
