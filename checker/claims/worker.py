@@ -246,7 +246,8 @@ def main() -> None:
         tell(events.Unloadable(why, of_file=False))
         tell(events.Ended())
         return
-    faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=True)  # LLVM takes SIGUSR1 and SIGUSR2
+    # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
+    faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     tell(events.Busy())
     try:
         Graded(step, job, tell).grade()

@@ -63,6 +63,10 @@ WHAT_IT_DOES = {
     "waits for an answer": (at_import("input('who? ')"), "ValueError: I/O operation on closed file."),
     "a fake verdict": (at_import(f"print({FAKE!r}, flush=True); import os; os._exit(0)"), "the process ended while"),
     "a loop at import": (at_import("while True: pass"), "timed out after 2 s while the file was loaded."),
+    "a loop beside another thread": (
+        at_import("import threading, time; threading.Thread(target=lambda: time.sleep(60)).start()\nwhile True: pass"),
+        "timed out after 2 s while the file was loaded.",
+    ),
     "the answer, imported": (written("from solutions.warmup_01 import *\n\ndef attention_scores(): ...\n"), ANSWER),
     "the answer, imported from its folder": (at_import("from solutions import warmup_01"), ANSWER),
     "exit": (while_scoring("import sys; sys.exit(0)"), "attention_scores: Your code ends the program"),
