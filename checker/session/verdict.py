@@ -94,6 +94,8 @@ def _interrupted(state: State) -> Verdict:
     if state.has_passed:
         return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {KEPT}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
+    if state.has_failed:
+        known = "the failure is not explained yet"
     if state.phase is Phase.TAKEN_BACK:
         known = "once compiled, a claim does not hold, and the pass is taken back"
     return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))

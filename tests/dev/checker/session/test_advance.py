@@ -99,7 +99,10 @@ CHECKS = {
     ),
     "Ctrl-C after a failure": (
         [OPENED, ONE_FAILS, Interrupted()],
-        ["fail one: One is right.", "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
+        [
+            "fail one: One is right.",
+            "Interrupted: the failure is not explained yet. Run it again; what MAX has compiled is kept.",
+        ],
     ),
     "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Interrupted()], PASSES),
     "the GPU disagrees, and does not end": (
