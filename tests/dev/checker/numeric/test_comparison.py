@@ -78,6 +78,7 @@ def test_what_is_said_of_numbers_without_a_pattern_or_a_name(wrong, right, words
 
 HIDDEN = np.array([[1, -np.inf, 2], [-np.inf, 3, 4]])
 SAME_TOKENS = np.broadcast_to(RIGHT[:, :1], RIGHT.shape)
+LATER = (np.arange(3) > 0)[:, None]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +93,8 @@ SAME_TOKENS = np.broadcast_to(RIGHT[:, :1], RIGHT.shape)
             "Only the token at position 1 is wrong. Where it is wrong",
             "own",
         ),
-        (changed(np.s_[:, 1:, 2:]), RIGHT, "Only the first token is right", "id"),
+        (changed(np.s_[:, 1:, 2:]), RIGHT, "Only the first token is right, and later ones", "id"),
+        (changed(np.s_[:]) * LATER, RIGHT * LATER, "Only the first token is right, where all must be 0", "own"),
     ],
 )
 def test_a_pattern_is_no_coincidence(wrong, right, words, not_said):
