@@ -293,6 +293,7 @@ export class Panel {
         if (!confirm(`${does} What is there now is kept beside it. Reset?`) || !await this.save()) return;
         this.beforeReset = this.saved;
         const file = await this.inTurn(() => post(`${this.path}/reset`));
+        if (!file) return; // the reader has to choose first: it was saved elsewhere meanwhile
         this.checking?.abort(); // it is about what was there before
         this.tell('');
         this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : `This is ${this.original}.`);
