@@ -67,6 +67,8 @@ def main() -> None:
 
             install_hooks()
             Writer(device="gpu")
+        case arguments:
+            raise SystemExit(f"not what can be compiled: {' '.join(arguments)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,19 @@
+"""What compiles the finished model refuses what it cannot compile, so that a wrong line of ``.ci/run`` is noticed."""
+
+import re
+
+import pytest
+
+from checker.course.steps import ROOT
+from play import warming
+
+
+def test_what_cannot_be_compiled_is_refused(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["warming", "serving"])
+    with pytest.raises(SystemExit, match="not what can be compiled: serving"):
+        warming.main()
+
+
+def test_ci_compiles_the_small_model_to_be_served():
+    (model,) = re.findall(r"play\.warming serving (\S+)", (ROOT / ".ci" / "run").read_text())
+    assert (ROOT / model / "config.json").is_file()
