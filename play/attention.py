@@ -36,7 +36,7 @@ def show_attention(
     with prepared(tell, LLAMA if llama else [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention, read_attention_of_llama
-        from play.checkpoints import usable_checkpoint, usable_llama
+        from play.usable import usable_checkpoint, usable_llama
         from play.widgets.packing import attention_on
         from play.widgets.page import as_html
         from solutions.checkpoint import read_config

@@ -49,7 +49,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
     own.install()
     for sentence in own.sentences:
         tell(sentence)
-    from play.serving.checkpoints import checkpoint_of
+    from play.serving.served_checkpoint import checkpoint_of
 
     checkpoint = checkpoint_of(options, tell)  # before the kernels are compiled, and the model
     pass_on(options, kernels=kernels_of(options, tell))

@@ -32,9 +32,9 @@ def graphs() -> list[Graph]:
 async def serve(model: str) -> None:
     """Start the process that runs a served model, and end it when it is ready."""
     from play.serve import kernels_of, pass_on
-    from play.serving.checkpoints import checkpoint_of
     from play.serving.max.server import Served
     from play.serving.options import Options
+    from play.serving.served_checkpoint import checkpoint_of
 
     options = Options(model)
     pass_on(options, kernels=kernels_of(options, print))

@@ -17,11 +17,11 @@ from typing import cast
 
 from checker.course.languages import Location
 from checker.course.steps import STEPS, relative_path
-from checker.diagnosis import numpy_messages
+from checker.diagnosis import numpy_errors
 from checker.diagnosis.locating import code_in, passed
 from checker.diagnosis.rewriting import Place, rewritten, statement_at
-from checker.max_adapter import messages
-from checker.max_adapter.messages import shortened, what_was_said
+from checker.max_adapter import max_errors
+from checker.max_adapter.max_errors import shortened, what_was_said
 
 MOST_CALLS = 2  # that are shown
 LONGEST_VALUE = 20  # characters of a value that is shown
@@ -56,7 +56,7 @@ def error_in_words(error: BaseException, path: str = "") -> str:
     sentence, library = f"{type(error).__name__}: {message}", _library_of(error, message)
     signature, code = _signature_in_words(error), _failed_statement(error, path)
     advice = _other_order(error, path, code) or _of_the_course(error, path, code)
-    advice = advice or messages.advice_on(message, library.ADVICE, code) or signature or _meant(error, library.IMPORTS)
+    advice = advice or max_errors.advice_on(message, library.ADVICE, code) or signature or _meant(error, library.IMPORTS)
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence
@@ -193,7 +193,7 @@ def _library_of(error: BaseException, message: str) -> ModuleType:
     around = frames[-1].f_locals.values() if frames else ()
     kinds = {type(value).__module__.partition(".")[0] for value in around}  # a step may use both
     is_numpys = NUMPYS.search(message) is not None or ("numpy" in kinds and "max" not in kinds)
-    return numpy_messages if "max.experimental" not in sys.modules or (not by_max and is_numpys) else messages
+    return numpy_errors if "max.experimental" not in sys.modules or (not by_max and is_numpys) else max_errors
 
 
 def _called(error: BaseException) -> tuple[str, inspect.Signature] | None:
@@ -225,7 +225,7 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     message = shortened(what_was_said(error))
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(error, message)
-    rules += messages.rewrites_for(message, _library_of(error, message).REWRITES)
+    rules += max_errors.rewrites_for(message, _library_of(error, message).REWRITES)
     place = _place_of(innermost) if innermost else None
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
     if innermost is None:

@@ -23,7 +23,7 @@ from checker.course.progress import digest
 from checker.course.steps import ROOT, Step, is_kept, remove_unused, replacing
 from checker.errors import UserError
 from checker.events import THE_KERNEL
-from checker.mojo.messages import in_words, of_the_machine
+from checker.mojo.mojo_errors import in_words, of_the_machine
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 KEPT = ROOT / ".course" / "mojo"  # 70 kilobytes for each text that was compiled

@@ -88,7 +88,7 @@ def gpt2_writer(
     else:
         needed.append(CACHED_MODEL)
     with prepared(tell, needed, **own_steps):
-        from play.checkpoints import usable_checkpoint
+        from play.usable import usable_checkpoint
 
         folder = usable_checkpoint(model)
         if lacks_cache:

@@ -73,8 +73,8 @@ class Replica:
     # Ray awaits it
     async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
         handed_on().install()
-        from play.serving.checkpoints import checkpoint_of
         from play.serving.max.server import Served
+        from play.serving.served_checkpoint import checkpoint_of
 
         if ADDRESS == "local":
             _bind_to_loopback()

@@ -16,7 +16,7 @@ from checker.max_adapter.runtime import tensor
 from play.ending import put_off
 from play.generation.engine import Settings, continue_text
 from play.tokens import encode
-from play.training.checkpoint import Folder, Saved
+from play.training.folder import Folder, Saved
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes

@@ -18,7 +18,7 @@ from play.training.places import BEST, new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
-    from play.training.checkpoint import Folder
+    from play.training.folder import Folder
     from play.training.loop import Training
 
 Tell = Callable[[str], None]
@@ -59,7 +59,7 @@ def train(
 
     with resumed(path) if resume else new(path) as (place, is_new), ending_soon(stopped):
         with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
-            from play.training.checkpoint import Folder
+            from play.training.folder import Folder
 
             folder = Folder(path, place)
             if resume:

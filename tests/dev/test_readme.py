@@ -8,7 +8,7 @@ import pytest
 from checker.course.languages import PYTHON
 from checker.course.steps import FAST_PATH, ROOT, find_step
 from checker.diagnosis.mistakes import load_attempts
-from checker.max_adapter.messages import ADVICE
+from checker.max_adapter.max_errors import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal
 from tools.book_maker.values.book_values import environment_gb, loop

@@ -14,8 +14,8 @@ from pathlib import Path
 from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
 from play.smollm2 import SMOLLM2, smollm2
-from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
+from tools.benchmarks.random_weights import checkpoint_of
 from tools.benchmarks.turns import COURSE, HUGGING_FACE, LLAMA_CPP, Answer, Way, compare, reference
 from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from checker.course.steps import ROOT, SMALL_MODEL
 from checker.errors import UserError
-from tools.benchmarks.checkpoints import checkpoint_of
 from tools.benchmarks.harness import Column, Result, conditions, finish, median, say, table, take_turns, task_arguments
+from tools.benchmarks.random_weights import checkpoint_of
 
 START_SECONDS = 900
 SECONDS, TOKENS = 4.0, 32  # of a turn, and of each request

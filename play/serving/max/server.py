@@ -32,13 +32,13 @@ from checker.course.steps import ROOT
 from checker.errors import UserError
 from play import stand_ins
 from play.processes import temporary_folder
-from play.serving.checkpoints import Checkpoint
 from play.serving.front import front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live
 from play.serving.max.process import ModelProcess
 from play.serving.options import Options, Tell
 from play.serving.request_log import write_as_json
+from play.serving.served_checkpoint import Checkpoint
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
 

@@ -22,9 +22,9 @@ def test_a_check_imports_no_other_command(named):
 
 
 def test_a_command_is_imported_alone_and_only_the_finished_models_import_it():
-    assert {*python(ROOT, "-c", SCRIPT, "hint", status=0).stderr.split()} == TO_PARSE | {"cli.companions"}
+    assert {*python(ROOT, "-c", SCRIPT, "hint", status=0).stderr.split()} == TO_PARSE | {"cli.course_commands"}
     loaded = {*python(ROOT, "-c", SCRIPT, "generate", status=0).stderr.split()}
-    assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.finished"}
+    assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.model_commands"}
     assert "play.generation.generate" not in loaded, "which is imported when it runs"
 
 

@@ -129,7 +129,7 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
 
 
 def test_a_checkpoint_that_fits_is_found_without_reading_its_weights(monkeypatch):
-    from play.checkpoints import usable_checkpoint
+    from play.usable import usable_checkpoint
     from solutions import checkpoint
 
     monkeypatch.setattr(checkpoint, "deserialize", None)

@@ -12,7 +12,7 @@ from checker.course.progress import Standing
 from checker.course.steps import ROOT, find_step
 from checker.interrupts import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
-from cli.finished import blaming
+from cli.model_commands import blaming
 from play import stand_ins
 from play.ending import ENDINGS
 from tests.dev.terminal import Terminal, started

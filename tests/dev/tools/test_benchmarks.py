@@ -12,7 +12,7 @@ from checker.course.steps import ROOT
 from checker.errors import UserError
 from play.processor import instruction_sets
 from tools.benchmarks import bench, harness, recorded, serving, turns
-from tools.benchmarks.checkpoints import checkpoint_of
+from tools.benchmarks.random_weights import checkpoint_of
 from tools.benchmarks.turns import COURSE, Answer, Way, compare, difference, log_probabilities
 from tools.benchmarks.workers import TEXT, Workload
 from tools.course_copy import python

@@ -19,7 +19,7 @@ from checker.course.installed import PROJECT, needed_version
 from checker.course.steps import CACHED_MODEL, ROOT, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
-from cli import finished
+from cli import model_commands
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.setup import SIZE_GB as environment_gb
 from play.export.export import are_same, sources
@@ -104,7 +104,7 @@ step_speed = _json(f"{FIGURES}/train.json")
 serving = _json(f"{FIGURES}/serve.json")
 
 #: The options of ``./run serve`` as they are if nothing is said, and what it takes of a request's body.
-serve_defaults = {option.name: option.default for option in finished.serve.params}
+serve_defaults = {option.name: option.default for option in model_commands.serve.params}
 largest_head, head_seconds = LARGEST_HEAD, HEAD_SECONDS
 largest_body, body_seconds = LARGEST_BODY, BODY_SECONDS
 

@@ -8,9 +8,9 @@ import pytest
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from checker.diagnosis import numpy_messages
+from checker.diagnosis import numpy_errors
 from checker.diagnosis.rewriting import rewritten, rule
-from checker.max_adapter import messages
+from checker.max_adapter import max_errors
 
 HEAD = "from max.experimental import functional as F\nimport numpy as np\n\n"
 LIBRARIES = {"F": F, "np": np, "Tensor": Tensor}
@@ -54,7 +54,7 @@ def test_a_rule_may_fit_elsewhere_if_it_says_so():
     assert rewritten(source, None, ["x[-n:] => x[x.shape[0] - n:]"]) == (0, "")
 
 
-@pytest.mark.parametrize("table", [messages, numpy_messages], ids=["MAX", "NumPy"])
+@pytest.mark.parametrize("table", [max_errors, numpy_errors], ids=["MAX", "NumPy"])
 def test_a_rule_brings_only_what_there_is(table):
     for pattern, rules in table.REWRITES.items():
         names = re.search(r"\((\w+(\|\w+)+)\)", pattern)

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from play.training.checkpoint import Folder
+from play.training.folder import Folder
 from play.training.graphs import Trainer
 from play.training.loop import Training
 from play.training.memory import Shared

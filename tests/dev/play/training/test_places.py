@@ -4,7 +4,7 @@ import pytest
 
 from checker.course.steps import ROOT, UNFINISHED
 from play.training import places
-from play.training.checkpoint import Folder, Saved
+from play.training.folder import Folder, Saved
 from play.training.places import STATE
 from play.training.plan import History
 from solutions.training import initial_weights

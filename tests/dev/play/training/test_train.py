@@ -18,7 +18,7 @@ import pytest
 from checker.course.steps import ROOT, TRAINING, steps_up_to
 from play.ending import ENDINGS
 from play.training import places
-from play.training.checkpoint import Folder
+from play.training.folder import Folder
 from play.training.places import STATE
 from play.training.plan import History
 from play.training.train import train

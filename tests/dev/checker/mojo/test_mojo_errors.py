@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.mojo.messages import in_words, of_the_machine
+from checker.mojo.mojo_errors import in_words, of_the_machine
 
 SOURCE = """\
 def f(x: Numbers, d: Int) -> Float32:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from checker.diagnosis import numpy_messages
+from checker.diagnosis import numpy_errors
 
 
-@pytest.mark.parametrize("imported", numpy_messages.IMPORTS.items())
+@pytest.mark.parametrize("imported", numpy_errors.IMPORTS.items())
 def test_an_import_to_write_imports_that_name(imported):
     name, statement = imported
     namespace: dict = {}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from checker.max_adapter import messages
-from checker.max_adapter.messages import ANY_ADVICE, ANYWHERE, MISSING, Advice
+from checker.max_adapter import max_errors
+from checker.max_adapter.max_errors import ANY_ADVICE, ANYWHERE, MISSING, Advice
 
-IMPORTS = messages.IMPORTS | {"np": "import numpy as np"}
+IMPORTS = max_errors.IMPORTS | {"np": "import numpy as np"}
 
 ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"unexpected keyword argument '(dim|dims)'": "NumPy's word for it is axis.",
@@ -46,7 +46,7 @@ FUNCTIONS = (
 
 IN_PLACE = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
-#: A pattern in a message → how to rewrite what failed, as in ``checker.max_adapter.messages``.
+#: A pattern in a message → how to rewrite what failed, as in ``checker.max_adapter.max_errors``.
 REWRITES = {
     r"keyword argument '(?:dims?|keepdim)'|'dim' is an invalid keyword": (
         "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, keepdims=b, **k)",

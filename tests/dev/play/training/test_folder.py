@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from play import files
-from play.training.checkpoint import Folder, Saved
+from play.training.folder import Folder, Saved
 from play.training.places import MADE, STATE
 from play.training.plan import History
 from solutions.training import initial_weights

@@ -6,8 +6,8 @@ import pytest
 from tokenizers import Tokenizer
 
 from checker.course.steps import SMALL_MODEL
-from play.serving.checkpoints import checkpoint_of
 from play.serving.options import Options
+from play.serving.served_checkpoint import checkpoint_of
 from solutions.solution_27 import END, chat_ids
 from tests.dev.play.serving import tiny_llama
 

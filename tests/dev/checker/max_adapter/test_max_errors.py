@@ -8,8 +8,8 @@ from max.experimental import functional as F
 from max.experimental.nn import Embedding, Linear
 from max.graph import Dim
 
-from checker.diagnosis import numpy_messages
-from checker.max_adapter import messages, runtime
+from checker.diagnosis import numpy_errors
+from checker.max_adapter import max_errors, runtime
 from checker.max_adapter.hooks import install_hooks
 from play.reading.chapters import SRC
 from tests.dev.checker.diagnosis.test_exceptions import error_of
@@ -87,12 +87,12 @@ def test_every_error_gets_advice_and_every_advice_is_given():
     x = runtime.tensor(np.ones((2, 3, 8), np.float32))
     with_max = words_of([*WITH_MAX, *MORE_WITH_MAX], x, input_ids=ids, _attn=lambda query, key: query @ key)
     assert "Diagnostics" not in with_max["x @ x"]
-    outside = messages.without_internals(OUTSIDE)
+    outside = max_errors.without_internals(OUTSIDE)
     for code in ("self.wpe(input_ids)", "self.wpe(positions)"):
-        with_max[code] = messages.advice_on(outside, code=code)
+        with_max[code] = max_errors.advice_on(outside, code=code)
     x = np.ones((2, 3))
     x.setflags(write=False)
-    for words, advice in ((with_max, messages.ADVICE), (words_of(WITH_NUMPY, x), numpy_messages.ADVICE)):
+    for words, advice in ((with_max, max_errors.ADVICE), (words_of(WITH_NUMPY, x), numpy_errors.ADVICE)):
         choices = [[each] if isinstance(each, str) else [*each.values()] for each in advice.values()]
         flat = [each for several in choices for each in several]
         unanswered = [text for text, answer in words.items() if not any(each in answer for each in flat)]
