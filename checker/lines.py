@@ -1,6 +1,6 @@
 """Messages between a process and one that it has started: on each side a line of JSON, and what is printed is none.
 
-The one that was started hears messages on standard input and says its own on standard output. Whatever else is printed
+The one that was started receives messages on standard input and sends its own on standard output. Whatever else is printed
 there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
 """
 
@@ -95,15 +95,15 @@ class Worker:
             return signal.Signals(number).name
         return f"signal {number}"  # one of those that have no name
 
-    def tell(self, message: Mapping[str, Any]) -> None:
-        """Give it a message; whether it is there to hear it will show in what it says."""
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send it a message; whether it is there to receive it will show in what it sends."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, or another thread has stopped it
             self.process.stdin.write(json.dumps(message).encode() + b"\n")
             self.process.stdin.flush()  # it stays open for as long as this process lives
 
-    def hear(self, seconds: float | None = None) -> Message | None:
-        """Return the next message; None if it has ended, says something else, or says none in so many seconds."""
+    def receive(self, seconds: float | None = None) -> Message | None:
+        """Return the next message; None if it has ended, sends something else, or sends none in so many seconds."""
         deadline = None if seconds is None else time.monotonic() + seconds
         with contextlib.suppress(OSError, ValueError):  # another thread has stopped it
             while not self.waiting and self.lines.is_open and len(self.lines.line) < MOST_BYTES:
@@ -143,15 +143,15 @@ class Employer:
         os.dup2(2, 1)
         self.turn = threading.Lock()
 
-    def say(self, message: Mapping[str, Any]) -> None:
-        """Say something; several threads may."""
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send it a message; several threads may."""
         line = json.dumps(message).encode() + b"\n"
         with self.turn:
             while line:
                 line = line[os.write(self.descriptor, line) :]
 
-    def hear(self) -> Iterator[Message]:
-        """Yield what it says, until it has nothing more to say."""
+    def messages(self) -> Iterator[Message]:
+        """Yield its messages, until it sends no more."""
         for line in sys.stdin:
             yield json.loads(line)
 

@@ -1,4 +1,4 @@
-"""Checks in threads, for ``watch`` and the page: they can be ended, and the next one's child is started before it."""
+"""Checks in threads, for ``watch`` and the page: they can be canceled, and the next one's child is started before it."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class ReadyChild:
             self._stop()
 
 
-class Came(Enum):
-    """What a check has come to."""
+class Report(Enum):
+    """What a check reports of itself."""
 
-    GOES_ON = auto()  # the step has passed, and only compiling is left
-    OVER = auto()  # it has a verdict
-    ENDED = auto()  # somebody has ended it
+    COMPILES = auto()  # the step has passed, and only compiling is left
+    VERDICT = auto()  # it has one
+    CANCELED = auto()  # somebody has canceled it
     BROKEN = auto()  # a fault of the check itself has, which is printed where the command runs
 
 
@@ -72,7 +72,7 @@ class Check(threading.Thread):
     Args:
         session: the check, which this opens.
         ready: its child, and then the next one's.
-        report: called in the thread, with this check and what it has come to.
+        notify: called in the thread, with this check and its report.
         compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
@@ -80,13 +80,13 @@ class Check(threading.Thread):
         self,
         session: Session,
         ready: ReadyChild,
-        report: Callable[[Check, Came], None],
+        notify: Callable[[Check, Report], None],
         compiling: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
-        self.session, self.ready, self.report = session, ready, report
+        self.session, self.ready, self.notify = session, ready, notify
         self.limits = limits_of(compiling=compiling)
-        self.was_ended = threading.Event()
+        self.was_canceled = threading.Event()
         self.has_gone_on = False
         self.job = session.open()
         self.child = ready.take(session.step) if self.job else None
@@ -98,42 +98,42 @@ class Check(threading.Thread):
         return self.session.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
-        """Carry it out, and say what it has come to."""
+        """Carry it out, and report what it has come to."""
         try:
             for event in self._events():
                 self._take_in(event)
-            came = Came.OVER
+            report = Report.VERDICT
         except Exception:
             self.session.view.close()  # a line that moves would go on below what is printed
             traceback.print_exc()
-            came = Came.BROKEN
-        if self.was_ended.is_set():
-            came = Came.ENDED
-        self.report(self, came)
-        if came is not Came.ENDED and not self.has_gone_on:
+            report = Report.BROKEN
+        if self.was_canceled.is_set():
+            report = Report.CANCELED
+        self.notify(self, report)
+        if report is not Report.CANCELED and not self.has_gone_on:
             self.ready.start_spare(self.session.step)
 
     def _take_in(self, event: Event) -> None:
-        self.session.hear(event)
+        self.session.handle(event)
         if event == StageEnded(DRAWN):  # from now on this child only compiles
             self.ready.start_spare(self.session.step)
         if self.goes_on and not self.has_gone_on:
             self.has_gone_on = True
             assert self.child
             self.child.lower_priority()
-            self.report(self, Came.GOES_ON)
+            self.notify(self, Report.COMPILES)
 
     def _events(self) -> Iterator[Event]:
-        """Yield what the child says, until somebody ends it; a pass was kept when it was heard."""
+        """Yield what the child says, until somebody cancels it; a pass was kept when it came."""
         if self.child and self.job:
             with self.child:
                 for event in self.child.run(self.job, self.limits):
-                    if self.was_ended.is_set():
+                    if self.was_canceled.is_set():
                         return
                     yield event
 
-    def end(self) -> None:
-        """End it, from any thread."""
-        self.was_ended.set()
+    def cancel(self) -> None:
+        """Cancel it, from any thread."""
+        self.was_canceled.set()
         if self.child:
             self.child.kill()

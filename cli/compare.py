@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checker.course.blanks import TODO, blanks_of, read_text
 from checker.course.languages import Function, Unreadable
-from checker.course.progress import standing
+from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
@@ -78,7 +78,7 @@ def compare(step: Step, *, anyway: bool) -> int:
         UserError: the file cannot be read.
     """
     printer, file = Printer(), relative_path(step.learner_file)
-    has_passed = standing(step).state == "done"
+    has_passed = standing_of(step).state == "done"
     if not anyway and not has_passed:
         printer.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")

@@ -30,9 +30,9 @@ def watch(step: Step | None) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask before the last hint, which tells the most.")
 def hint(step: Step, every: bool, yes: bool) -> None:
     """Show the next hint for a step: ./run hint 07."""
-    from cli.hint import tell
+    from cli.hint import show_hint
 
-    tell(step, every=every, sure=yes)
+    show_hint(step, every=every, sure=yes)
 
 
 @click.command()

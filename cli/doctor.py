@@ -18,7 +18,7 @@ from functools import cache
 from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_usable
 from checker.course.machine import why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
-from cli.programs import Ended, last_line, run_module
+from cli.programs import Completed, last_line, run_module
 from cli.setup import ROOM_GB
 
 NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}
@@ -49,7 +49,7 @@ def doctor() -> int:
 
 
 @cache
-def ask_contract() -> Ended | None:
+def ask_contract() -> Completed | None:
     """Return what the contract with MAX says, from a process that imports MAX."""
     return run_module("checker.max_adapter.try_hooks", seconds=CONTRACT_SECONDS)
 

@@ -65,7 +65,7 @@ def next_tier(step: Step) -> Tier | None:
     return next((tier for tier in hints_of(step) if tier.number > seen), None)
 
 
-def tell(step: Step, *, every: bool = False, sure: bool = False) -> None:
+def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
     """Print the next hint, or ``every`` hint from the first; before the last, ask a person who is not ``sure``.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunted
-from checker.course.progress import standing
+from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
@@ -18,7 +18,7 @@ from checker.session.child import Child
 from checker.session.printer import Printer, View
 from checker.session.records import Record, verdict_record
 from checker.session.session import Session
-from checker.session.state import FAILED, PASSED, Item, Kept, Offers, said
+from checker.session.state import FAILED, PASSED, Item, Kept, Offers, remark
 from cli.compare import rows_of
 from cli.parts import refuse_to_show
 
@@ -46,7 +46,7 @@ class Hunt(Session):
     def write_down(self, kept: Kept) -> list[Item]:
         """End the hunt at a pass, and say so."""
         if kept.passed and self.hunted.hunts.mistake:
-            return [said(self.hunted.end(self.state.source))]
+            return [remark(self.hunted.end(self.state.source))]
         return []
 
 
@@ -58,7 +58,7 @@ def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
         OSError: a file cannot be written.
     """
     step = Step(hunted.name)
-    if standing(step).state != "done":
+    if standing_of(step).state != "done":
         file, check = relative_path(step.learner_file), f"`./run {step.task}` checks it"
         raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):
@@ -123,13 +123,13 @@ def answer(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, R
     """
     if not hunted.hunts.mistake:
         raise UserError(f"there is none; `./run {hunted.task}` begins one")
-    status, lines = told(hunted) if number is None else named(hunted, number)
+    status, lines = reveal(hunted) if number is None else take_guess(hunted, number)
     for line in lines:
         printer.line(line)
     return status, {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
 
 
-def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
+def take_guess(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
     mistake = hunted.hunts.mistake
     sentences = sentences_with(Step(hunted.name), mistake)
@@ -146,7 +146,7 @@ def named(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     return PASSED, [said_of_it, f"Now repair it: `./run {hunted.task}` checks the file, and --new begins another hunt."]
 
 
-def told(hunted: Hunted) -> tuple[int, list[str]]:
+def reveal(hunted: Hunted) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
     step = Step(hunted.name)
     mistaken, right = copy_of(step, hunted.hunts.mistake), copy_with(step, {})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checker.course.steps import ROOT
 
-Ended = subprocess.CompletedProcess[str]
+Completed = subprocess.CompletedProcess[str]
 
 
 def run_module(
@@ -18,7 +18,7 @@ def run_module(
     seconds: float | None = None,
     folder: Path = ROOT,
     environment: Mapping[str, str] | None = None,
-) -> Ended | None:
+) -> Completed | None:
     """Run ``python -m MODULE ARGUMENT …``, and return how it ended; None if it was killed after so many ``seconds``.
 
     What a check has started ends with it.
@@ -39,7 +39,7 @@ def run_module(
         return None
 
 
-def last_line(run: Ended) -> str:
+def last_line(run: Completed) -> str:
     """Return the last line that a program wrote, of its errors if there are any."""
     lines = (run.stderr.strip() or run.stdout.strip()).splitlines()
     return lines[-1] if lines else "it printed nothing"

@@ -46,7 +46,7 @@ def start_over(step: Step) -> list[str]:
     """
     file, was_untouched = relative_path(step.learner_file), is_untouched(step)
     try:
-        copy = begin_again(step)
+        copy = write_skeleton(step)
     except OSError as error:
         raise UserError(f"{error}. Is the folder of the course writable?") from error
     if was_untouched:
@@ -57,7 +57,7 @@ def start_over(step: Step) -> list[str]:
     ]
 
 
-def begin_again(step: Step) -> Path | None:
+def write_skeleton(step: Step) -> Path | None:
     """Write the skeleton of a step, and forget its hints and verdicts; return the copy of the learner's work, if any.
 
     Raises:

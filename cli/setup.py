@@ -67,7 +67,7 @@ def fault() -> str:
     if not PYTHON.exists():
         return "its Python is gone"
     try:
-        asked = heard([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
+        asked = run_quietly([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
     except OSError as error:  # nobody may run it, say
         return f"its Python does not start ({error.strerror})"
     if asked.returncode:
@@ -86,7 +86,7 @@ def missing_packages() -> list[str]:
 # ---------------------------------------------------------------- programs that do it
 
 
-def heard(command: Command) -> subprocess.CompletedProcess[str]:
+def run_quietly(command: Command) -> subprocess.CompletedProcess[str]:
     """Run a program, and return what it printed."""
     streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False, **streams)
@@ -153,7 +153,7 @@ def installer(lock: int) -> Command:
     if shutil.which("uv"):
         return ["uv", "pip", "install", "--python", PYTHON]
     if not any(VENV.glob("lib/python*/site-packages/pip")):
-        made = heard([PYTHON, "-m", "ensurepip", "--default-pip"])
+        made = run_quietly([PYTHON, "-m", "ensurepip", "--default-pip"])
         if made.returncode:
             raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(made)}. {ON_DEBIAN}")
         succeeds([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from checker.course.blanks import blanks_of
-from checker.course.progress import first_to_do, next_to_do, standing
+from checker.course.progress import first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
@@ -24,7 +24,7 @@ from checker.session.printer import Printer, View
 from checker.session.session import Session
 from checker.session.state import PASSED, Offers, Verdict
 from cli import hint, keyboard
-from cli.checking import FAULT, Came, Check, ReadyChild
+from cli.checking import FAULT, Check, ReadyChild, Report
 from cli.compare import WARNING, compare
 from cli.editor import open_in_editor
 from cli.keyboard import ESC, keys_of_terminal
@@ -75,14 +75,14 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Heard:
-    """A check, in its thread, has come to something."""
+class Reported:
+    """A check has reported something, in its thread."""
 
     check: Check
-    came: Came
+    report: Report
 
 
-Input = Saved | Key | Heard
+Input = Saved | Key | Reported
 
 
 @dataclass(frozen=True)
@@ -143,8 +143,8 @@ class Watch:
             match self.mode, what:
                 case _, Saved(steps):
                     self.follow_saves(steps)
-                case _, Heard(check, came):
-                    self.follow_check(check, came)
+                case _, Reported(check, report):
+                    self.follow_check(check, report)
                 case _, Key(keyboard.GONE):
                     self.is_over = True
                 case Offering(action), Key("y"):
@@ -169,7 +169,7 @@ class Watch:
         started = time.perf_counter()
         for before in (self.running, self.compiling.pop(self.step, None)):
             if before:  # a pass stays, not compiled
-                before.end()
+                before.cancel()
                 before.join()
         self.saves.settle(self.step)
         self.mode, self.to_show = Watching(), Options()
@@ -181,19 +181,19 @@ class Watch:
         for line in words:
             self.printer.line(line)
         session = Session(self.step, self.printer, options, started)
-        self.running = Check(session, self.ready, self.report)
+        self.running = Check(session, self.ready, self.notify)
 
-    def report(self, check: Check, came: Came) -> None:
-        """Put what a check has come to among the inputs, in its thread."""
-        if came is Came.GOES_ON:
+    def notify(self, check: Check, report: Report) -> None:
+        """Put the report of a check among the inputs, in its thread."""
+        if report is Report.COMPILES:
             check.session.view.close()
             check.session.view = View()  # what it goes on to say comes in one line
-        self.inputs.put(Heard(check, came))
+        self.inputs.put(Reported(check, report))
 
-    def follow_check(self, check: Check, came: Came) -> None:
+    def follow_check(self, check: Check, report: Report) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
         step, verdict = check.session.step, check.session.verdict
-        if came is Came.GOES_ON and check is self.running:
+        if report is Report.COMPILES and check is self.running:
             self.running, self.compiling[step] = None, check
             self.go_on(has_passed=True)
         elif verdict and check is self.running:
@@ -201,11 +201,11 @@ class Watch:
             about = next((why.about for why in verdict.explanations if why.has_numbers), "")
             self.to_show = Options(show=about, seed=check.session.seed if check.session.state.drawn_failed else None)
             self.go_on(has_passed=verdict.status == PASSED)
-        elif came is Came.BROKEN and check is self.running:
+        elif report is Report.BROKEN and check is self.running:
             self.running = None
             self.printer.line(f"\n{FAULT}")
             self.go_on(has_passed=False)
-        elif came is Came.BROKEN and check is self.compiling.get(step):
+        elif report is Report.BROKEN and check is self.compiling.get(step):
             del self.compiling[step]
             self.printer.line(f"\n{step.task} is not compiled; its pass is kept. {FAULT}")
         elif verdict and check is self.compiling.get(step):
@@ -235,7 +235,7 @@ class Watch:
     def close(self) -> None:
         """End all checks."""
         for check in filter(None, [self.running, *self.compiling.values()]):
-            check.end()
+            check.cancel()
             check.join()
         self.printer.close()
 
@@ -247,7 +247,7 @@ class Watch:
             self.check()
         elif len(saved) == 1:
             (step,) = saved
-            if standing(step).state not in ("untouched", "missing"):  # it was not reset
+            if standing_of(step).state not in ("untouched", "missing"):  # it was not reset
                 self.go_to(step)
 
     def go_to(self, step: Step | None) -> None:
@@ -266,7 +266,7 @@ class Watch:
         """Return the next step that is not done."""
         steps = all_steps()
         at = steps.index(self.step)
-        return first_to_do(map(standing, steps[at + 1 :] + steps[:at]))
+        return first_to_do(map(standing_of, steps[at + 1 :] + steps[:at]))
 
     # ------------------------------------------------------------ keys
 
@@ -304,7 +304,7 @@ class Watch:
 
     def offer_compare(self) -> None:
         """Show the file beside the solution; if it has not passed, offer that first."""
-        if standing(self.step).state == "done":
+        if standing_of(self.step).state == "done":
             self.compare()
         else:
             self.offer(WARNING, self.compare)
@@ -328,11 +328,11 @@ class Watch:
         """Give the next hint; offer the last one first."""
         self.printer.line()
         following = hint.next_tier(self.step)
-        tell = partial(hint.tell, self.step, sure=True)
+        show_it = partial(hint.show_hint, self.step, sure=True)
         if following and following.warning:
-            self.offer(following.warning, tell)
+            self.offer(following.warning, show_it)
         else:
-            tell()
+            show_it()
 
 
 def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
@@ -350,7 +350,7 @@ def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
 
 def watch(step: Step | None) -> int:
     """Watch a step, or the one to continue with, until the learner quits; return the exit status."""
-    step = step or next_to_do([standing(each) for each in all_steps()]) or all_steps()[0]
+    step = step or next_to_do([standing_of(each) for each in all_steps()]) or all_steps()[0]
     exit_on_termination()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:

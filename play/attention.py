@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.course.steps import LLAMA, MODEL
-from play.beginning import prepared
+from play.beginning import ready_to_run
 from play.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
 
@@ -28,12 +28,12 @@ def show_attention(
     Raises:
         OSError: the file cannot be written.
         ValueError: the model cannot be fetched or read, the text is too long, or there is no such head or device; or
-            the learner's steps cannot run: see :func:`play.beginning.prepared`, which ``own_steps`` are for.
+            the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which ``own_steps`` are for.
     """
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
     llama = is_llama(model)
-    with prepared(tell, LLAMA if llama else [MODEL], **own_steps):
+    with ready_to_run(tell, LLAMA if llama else [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention, read_attention_of_llama
         from play.usable import usable_checkpoint, usable_llama

@@ -47,7 +47,7 @@ def in_utf8(text: str) -> str:
 
 
 @contextmanager
-def prepared(
+def ready_to_run(
     tell: Callable[[str], None],
     needed: Sequence[str] = (),
     /,

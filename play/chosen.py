@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from checker.course.blanks import NoSuchFile, read_statically, read_text
 from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
-from checker.course.progress import Standing, standing
+from checker.course.progress import Standing, standing_of
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from play.stand_ins import stand_in
 
@@ -47,7 +47,7 @@ def named(names: Sequence[str]) -> Chosen:
 
 def passed() -> Chosen:
     """Return the learner's steps of the model that have passed as they are, and fit together."""
-    done = (step for step in steps_up_to(CACHED_MODEL) if standing(step).state == "done")
+    done = (step for step in steps_up_to(CACHED_MODEL) if standing_of(step).state == "done")
     return Chosen(tuple(step for step in done if not forms_of(step)))
 
 
@@ -92,8 +92,8 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     if others and not fill_in:
         raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
     missing = sorted([*missing, *others])
-    standings = [standing(step) for step in steps if step not in missing]
-    failed = [its.step.task for its in standings if its.refused]
+    standings = [standing_of(step) for step in steps if step not in missing]
+    failed = [standing.step.task for standing in standings if standing.refused]
     if failed and not anyway:
         raise ValueError(
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
@@ -102,8 +102,8 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     sentences = [f"the solutions stand in for {', '.join(step.task for step in missing)}"] if missing else []
     if failed:
         sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
-    sentences += unchecked([its for its in standings if its.state != "done" and not its.refused])
-    return Chosen(tuple(its.step for its in standings), tuple(sentences))
+    sentences += unchecked([standing for standing in standings if standing.state != "done" and not standing.refused])
+    return Chosen(tuple(standing.step for standing in standings), tuple(sentences))
 
 
 def is_complete(step: Step) -> bool:
@@ -153,9 +153,9 @@ def needed_by(*names: str) -> list[Step]:
 def unchecked(standings: Sequence[Standing]) -> list[str]:
     """Return what to say of steps that run though no check has passed them as they are."""
     why = defaultdict[str, list[str]](list)
-    for its in standings:
-        words = its.words.partition(" (")[0]
-        why["no check has passed yet" if its.state == "in progress" else words].append(its.step.task)
+    for standing in standings:
+        words = standing.words.partition(" (")[0]
+        why["no check has passed yet" if standing.state == "in progress" else words].append(standing.step.task)
     return [_unchecked(tasks, words) for words, tasks in why.items()]
 
 

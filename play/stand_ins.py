@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from checker.course.progress import standing
+from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 
@@ -55,7 +55,7 @@ class _Mine(importlib.abc.MetaPathFinder):
 
 def where_to_look() -> str:
     """Return what to do if the learner's steps in use fail together, and no line of theirs is known for it."""
-    tasks = [step.task for step in in_use.values() if standing(step).state != "done"]
+    tasks = [step.task for step in in_use.values() if standing_of(step).state != "done"]
     if not tasks:
         return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
     return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"

@@ -120,9 +120,9 @@ def survey(
     """
     work = Work(step.name, subjects, seed, draws, record, compiled_kernels)
     subject, worker = "the import of MAX", Worker([sys.executable, "-m", "tools.survey"], printed=None)
-    worker.tell(asdict(work))
+    worker.send(asdict(work))
     try:
-        while message := worker.hear(QUIET_SECONDS):
+        while message := worker.receive(QUIET_SECONDS):
             if "at" not in message:
                 surveyed = list(map(as_surveyed, message["subjects"]))
                 return Survey(surveyed, message["kernels"], message["compiled"])
@@ -156,10 +156,10 @@ def main() -> None:
     """Do one survey, and end with who asked for it."""
     employer = Employer()
     end_with_the_employer(employer.descriptor)
-    for message in employer.hear():
-        done = grade(Work(**message), lambda name: employer.say({"at": name}))
+    for message in employer.messages():
+        done = grade(Work(**message), lambda name: employer.send({"at": name}))
         subjects = [asdict(subject) for subject in done.subjects]
-        employer.say({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
+        employer.send({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
 
 
 def grade(work: Work, begin: Callable[[str], None]) -> Survey:
@@ -170,7 +170,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     step, subjects, seed, compiled_kernels = Step(work.step), work.subjects, work.seed, work.compiled_kernels
     compiled = list[str]()
 
-    def tell(event: FromChild) -> None:
+    def send(event: FromChild) -> None:
         if isinstance(event, Started):
             begin(event.subject)
 
@@ -200,7 +200,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     paths = {name: f"subject_{number}" for number, name in enumerate(names)}
     sources = {name: edited(solution, subjects[name]) for name in names}
     surveyed = {name: Surveyed(name) for name in names}
-    by_numbers = Observation(step, {name: partial(load, name) for name in names}, NUMBERS, tell=tell)
+    by_numbers = Observation(step, {name: partial(load, name) for name in names}, NUMBERS, send=send)
     graded = by_numbers.run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if work.record:
@@ -208,7 +208,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + work.draws)
     right = {name: partial(by_numbers.modules.get, name) for name in names if all_pass(graded.get(name, {}))}
-    drawn = Observation(step, right, DRAWN, seeds, tell=tell).run()
+    drawn = Observation(step, right, DRAWN, seeds, send=send).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}

@@ -19,14 +19,14 @@ from checker import events
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
-from checker.diagnosis.outcomes import Observed, Outcome, Said, raised, sketch
+from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
 from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, ON_GPU, PASS, TRACED, TRACING, WAITS, FromChild
 from checker.max_adapter.tracing import Mode, up_to_compiling
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph
 
-Tell = Callable[[FromChild], None]
+Send = Callable[[FromChild], None]
 
 COLLECTING = "collecting"  # a stage of no check: the compiled claims, for the graphs that they need
 
@@ -55,7 +55,7 @@ class Observation:
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
         to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
-        tell: called with an event when a claim starts and when it ends.
+        send: called with an event when a claim starts and when it ends.
         modules: those that were loaded.
         outcomes: for each of them, those of the claims so far, in the order of the check.
         graphs: those at which a claim has ended because MAX was not to compile them.
@@ -69,7 +69,7 @@ class Observation:
     device: str | None = None
     show: bool = False
     to_write: Collection[str] = ()
-    tell: Tell = lambda event: None
+    send: Send = lambda event: None
     modules: dict[str, ModuleType] = field(default_factory=dict, init=False)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
     graphs: list[Graph] = field(default_factory=list, init=False)
@@ -124,7 +124,7 @@ class Observation:
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
         self.running, self.left = item, []
-        self.tell(events.Started(sentence_of(item), subject_of(item)))
+        self.send(events.Started(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
@@ -142,7 +142,7 @@ class Observation:
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
         if call.when == "setup" and call.excinfo and place_in(call.excinfo.value, FIXTURES)[1]:
-            self.tell(events.Unloadable(own_fault(call.excinfo.value), of_file=False))
+            self.send(events.Unloadable(fault_of_check(call.excinfo.value), of_file=False))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.keep(item, call.excinfo)
         assert call.when != "collect"
@@ -166,7 +166,7 @@ class Observation:
             claimed = replace(
                 claimed, location=outcome.location, foreseen=outcome.foreseen, cause=outcome.cause, has_numbers=numbers
             )
-        self.tell(claimed)
+        self.send(claimed)
 
     def outcome(
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
@@ -210,7 +210,7 @@ class Observation:
         return failure
 
 
-def own_fault(error: BaseException) -> str:
+def fault_of_check(error: BaseException) -> str:
     """Return why there is no verdict, if the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"No verdict: the check itself failed ({words}). It isn't your file; please report it."
@@ -254,7 +254,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
     """
     if isinstance(error, Refusal):
         seen = error.observed
-        observed: Observed = Said(seen if isinstance(seen, str) else repr(seen))
+        observed: Observed = InWords(seen if isinstance(seen, str) else repr(seen))
         if isinstance(seen, np.ndarray):
             observed = sketch(seen)
         location = None

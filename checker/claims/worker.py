@@ -1,9 +1,9 @@
-"""The child process: runs the claims of a step on a learner's file, and tells the parent what they say.
+"""The child process: runs the claims of a step on a learner's file, and sends the parent what they say.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
 the parent (``checker.lines``).
 
-``python -m checker.claims.worker [STEP]`` hears one job. With a step, it first imports what that step's check needs, so
+``python -m checker.claims.worker [STEP]`` receives one job. With a step, it first imports what that step's check needs, so
 that a later job need not wait for it.
 """
 
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from checker import compiling, events
 from checker.claims.loading import load_code, load_step
-from checker.claims.observation import Observation, Tell, own_fault
+from checker.claims.observation import Observation, Send, fault_of_check
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable, functions
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
@@ -44,8 +44,8 @@ SUBJECT = "subject"  # the name of the learner's module among those that are gra
 class Graded:
     """The learner's module, graded stage after stage."""
 
-    def __init__(self, step: Step, job: Job, tell: Tell) -> None:
-        self.step, self.job, self.tell = step, job, tell
+    def __init__(self, step: Step, job: Job, send: Send) -> None:
+        self.step, self.job, self.send = step, job, send
         self.to_write = [*job.to_write]
         self.module: ModuleType | None = None
 
@@ -79,11 +79,11 @@ class Graded:
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
         only = None if claims is None else {SUBJECT: claims}
-        show, tell = bool(self.job.show), self.tell
+        show, send = bool(self.job.show), self.send
         subjects = {SUBJECT: lambda: self.module or self.load()}
-        outcomes = Observation(self.step, subjects, stage, seeds, only, device, show, self.to_write, tell).run()
+        outcomes = Observation(self.step, subjects, stage, seeds, only, device, show, self.to_write, send).run()
         if self.module:
-            self.tell(events.StageEnded(stage))
+            self.send(events.StageEnded(stage))
         return outcomes.get(SUBJECT, {})
 
     def load(self) -> ModuleType | None:
@@ -93,9 +93,9 @@ class Graded:
             name = f"steps.{Path(job.path).stem if job.hunt else self.step.name}"
             self.module = load_step(self.step, name, job.source, job.path)
         except Unreadable as error:
-            self.tell(events.Unloadable(str(error), error.location))
+            self.send(events.Unloadable(str(error), error.location))
         except UserError as error:  # where Mojo cannot compile
-            self.tell(events.Unloadable(f"No verdict: {error}", of_file=False))
+            self.send(events.Unloadable(f"No verdict: {error}", of_file=False))
         except BaseException as error:
             from checker.course.forms import changed_since
             from checker.diagnosis.exceptions import error_in_words, location_of
@@ -103,7 +103,7 @@ class Graded:
             words = error_in_words(error)
             if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
                 words += changed_since(self.step, job.source)
-            self.tell(events.Unloadable(words, location_of(error, job.path)))
+            self.send(events.Unloadable(words, location_of(error, job.path)))
         else:
             self.find_missing(self.module)
         return self.module
@@ -117,18 +117,18 @@ class Graded:
 
         if missing := missing_from(module, self.job.source, blanks):
             self.to_write += [function.rpartition(".")[2] for function in missing]
-            self.tell(events.Missing(missing))
+            self.send(events.Missing(missing))
 
     def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
         answers: Answers | None = {} if self.job.hunt else None
         explainer = explainer_of(
-            self.step, lambda: self.tell(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
+            self.step, lambda: self.send(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
         )
         diagnosis = explainer.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for explanation in diagnosis.explanations:
-            self.tell(explanation)
+            self.send(explanation)
         if self.job.show:
             self.show(diagnosis)
 
@@ -139,7 +139,7 @@ class Graded:
         label = self.job.show
         failed = (outcome for blame in diagnosis.blamed if blame.label == label for outcome in blame.outcomes.values())
         compared = [outcome.compared for outcome in failed if outcome.compared]
-        self.tell(events.Shown(label, shown(compared[0]) if compared else ()))
+        self.send(events.Shown(label, shown(compared[0]) if compared else ()))
 
 
 def explainer_of(
@@ -162,14 +162,14 @@ def explainer_of(
     from checker.diagnosis.explanation import Explainer
     from checker.diagnosis.mistakes import KnownMistakes
 
-    def try_(
+    def run_claims(
         codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
     ) -> Mapping[str, Outcomes]:
         subjects = {name: partial(loaded, f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
         stage = DRAWN if seeds else NUMBERS
-        return Observation(step, subjects, stage, seeds, claims, show=show, tell=lambda event: busy()).run()
+        return Observation(step, subjects, stage, seeds, claims, show=show, send=lambda event: busy()).run()
 
-    return Explainer(step, try_, KnownMistakes(step, {} if seeds else answers))
+    return Explainer(step, run_claims, KnownMistakes(step, {} if seeds else answers))
 
 
 def loaded(name: str, code: CodeType) -> ModuleType | None:
@@ -223,14 +223,14 @@ def main() -> None:
     """Do one job and end."""
     parent = Employer()
 
-    def tell(event: FromChild) -> None:
-        parent.say(encode(event))
+    def send(event: FromChild) -> None:
+        parent.send(encode(event))
 
-    compiling.listeners.append(lambda what, seconds: tell(events.Compiling(what, seconds)))
+    compiling.listeners.append(lambda what, seconds: send(events.Compiling(what, seconds)))
     try:
         for name in sys.argv[1:]:
             prepare_ahead(Step(name))
-        message = next(parent.hear(), None)
+        message = next(parent.messages(), None)
         if message is None:
             return  # started ahead, and not needed
         end_with_the_employer(sys.stdin.fileno())
@@ -242,18 +242,18 @@ def main() -> None:
     except Exception as error:
         from checker.course.installed import in_words
 
-        why = f"No verdict: {in_words(error)}" if isinstance(error, ImportError) else own_fault(error)
-        tell(events.Unloadable(why, of_file=False))
-        tell(events.Ended())
+        why = f"No verdict: {in_words(error)}" if isinstance(error, ImportError) else fault_of_check(error)
+        send(events.Unloadable(why, of_file=False))
+        send(events.Ended())
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
-    tell(events.Busy())
+    send(events.Busy())
     try:
-        Graded(step, job, tell).grade()
+        Graded(step, job, send).grade()
     except Exception as error:  # a learner's code raises none this far up
-        tell(events.Unloadable(own_fault(error), of_file=False))
-    tell(events.Ended())
+        send(events.Unloadable(fault_of_check(error), of_file=False))
+    send(events.Ended())
 
 
 if __name__ == "__main__":

@@ -67,9 +67,9 @@ class Unreadable(Exception):
 
     def __str__(self) -> str:
         """Return what a terminal says."""
-        return self.told("`./run skeletons`")
+        return self.in_words("`./run skeletons`")
 
-    def told(self, writer: str) -> str:
+    def in_words(self, writer: str) -> str:
         """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
         return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
 

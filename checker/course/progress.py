@@ -144,7 +144,7 @@ class Standing:
     uncompiled: bool = False
 
 
-def standing(step: Step) -> Standing:
+def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
     kept = read()
     passed = kept["pass"].get(step.name)
@@ -181,7 +181,7 @@ def standing(step: Step) -> Standing:
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:
     """Return the first step that is not done."""
-    return next((now.step for now in standings if now.state != "done"), None)
+    return next((standing.step for standing in standings if standing.state != "done"), None)
 
 
 def next_to_do(standings: Sequence[Standing]) -> Step | None:
@@ -190,10 +190,10 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
     saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
-    begun = [now.step for now in standings if now.state in ("in progress", "changed")]
-    if any(now.state == "in progress" for now in standings):
+    begun = [standing.step for standing in standings if standing.state in ("in progress", "changed")]
+    if any(standing.state == "in progress" for standing in standings):
         return max(begun, key=lambda step: saved_at(step.learner_file))
     if begun:
         return begun[0]
-    after = max((number for number, now in enumerate(standings, 1) if now.state == "done"), default=0)
+    after = max((number for number, standing in enumerate(standings, 1) if standing.state == "done"), default=0)
     return first_to_do([*standings[after:], *standings[:after]])

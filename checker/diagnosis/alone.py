@@ -116,7 +116,7 @@ class Alone:
         codes = {
             label: self.file.grafted(self._theirs(labels)) for label, labels in asked.items() if label not in right
         }
-        tried = self.file.try_(codes, {label: list(claims[label]) for label in codes}) if codes else {}
+        tried = self.file.run_claims(codes, {label: list(claims[label]) for label in codes}) if codes else {}
         return {**tried, **{label: dict.fromkeys(claims[label], Outcome(PASS, about=label)) for label in right}}
 
     def _fitting(self, outcomes: Outcomes) -> dict[str, Outcome]:

@@ -90,7 +90,7 @@ def from_what_is_given(
     if not found or not refused:
         return [], set()
     codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(found)}
-    answers = file.try_(codes, {version: list(refused) for version in codes})
+    answers = file.run_claims(codes, {version: list(refused) for version in codes})
     mended = [claim for claim in refused if _holds(answers, AS_GIVEN, claim) and not _holds(answers, AS_IT_IS, claim)]
     if not mended:
         return [], set()
@@ -135,7 +135,7 @@ def shared_between_calls(outcomes: Outcomes, suspects: Mapping[str, str], file: 
     if not suspects:
         return {}
     code = compile(file.source, file.path, "exec")
-    answers = file.try_(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    answers = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)
         for label, claim in suspects.items()

@@ -17,7 +17,7 @@ from checker.diagnosis import causes
 from checker.diagnosis.alone import Alone, Judged
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.grafting import File, Try
+from checker.diagnosis.grafting import File, RunClaims
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.naming import UNNAMED, Named, Naming
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
@@ -46,7 +46,7 @@ class Blame:
         """Return why its claims fail."""
         if shared := self.shared:
             return [Explanation(shared.sentence, self.label, shared.location, claim=claim) for claim in self.outcomes]
-        return [explanation_of(claim, self.label, self.named, outcome) for claim, outcome in self.outcomes.items()]
+        return [explain_claim(claim, self.label, self.named, outcome) for claim, outcome in self.outcomes.items()]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Diagnosis:
     blamed: tuple[Blame, ...] = ()
 
 
-def explanation_of(claim: str, about: str, named: Named, outcome: Outcome) -> Explanation:
+def explain_claim(claim: str, about: str, named: Named, outcome: Outcome) -> Explanation:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
@@ -80,12 +80,12 @@ class Explainer:
 
     Args:
         step: whose claims.
-        try_: runs modules and claims.
+        run_claims: runs modules, and claims on them.
         known: the mistakes that can be named; none, if the claims that failed are about a configuration drawn anew.
     """
 
-    def __init__(self, step: Step, try_: Try, known: KnownMistakes) -> None:
-        self.step, self.try_, self.known = step, try_, known
+    def __init__(self, step: Step, run_claims: RunClaims, known: KnownMistakes) -> None:
+        self.step, self.run_claims, self.known = step, run_claims, known
         self.solution = step.solution_file.read_text()
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
@@ -101,7 +101,7 @@ class Explainer:
         if self.step.language is not PYTHON:
             return self._diagnose_kernel(outcomes)
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
-        file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.try_)
+        file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.run_claims)
         naming = Naming(file, self.known)
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
@@ -152,7 +152,7 @@ class Explainer:
         names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(about_first, possible)]
         blame = Blame(first, failed(about_first), Named(names[0]) if names else UNNAMED)
         explanations = [
-            explanation_of(claim, first, blame.named, outcome)
+            explain_claim(claim, first, blame.named, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in refused.items()
@@ -278,7 +278,7 @@ class Blaming:
         if not asked:
             return blamed
         code = compile(self.file.source, self.file.step_path, "exec")
-        answers = self.file.try_(dict.fromkeys(asked, code), asked, show=True)
+        answers = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
         copied = {
             label: Named(f"The result is {name}, unchanged.")
             for label, seen in answers.items()
@@ -328,6 +328,6 @@ def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = refused.items()
     return [
-        explanation_of(first, outcome.about, Named(sentence), outcome),
+        explain_claim(first, outcome.about, Named(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]

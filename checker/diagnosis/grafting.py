@@ -15,7 +15,7 @@ from checker.diagnosis.outcomes import Outcomes
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 
 
-class Try(Protocol):
+class RunClaims(Protocol):
     """Runs some modules, given as code by name, and then the claims that are asked for on each."""
 
     def __call__(
@@ -57,7 +57,7 @@ class File:
 
     ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
     ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write;
-    ``try_`` runs edited versions of the file.
+    ``run_claims`` runs them on edited versions of the file.
     """
 
     source: str
@@ -67,7 +67,7 @@ class File:
     step_path: str
     functions: Mapping[str, str]
     to_write: Collection[str]
-    try_: Try
+    run_claims: RunClaims
 
     def grafted(self, theirs: Collection[str]) -> CodeType:
         """Return the file with the solution's code in the place of ``theirs``, by qualified names."""

@@ -29,7 +29,7 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
 from checker.course.progress import digest
 from checker.course.steps import Step
-from checker.diagnosis.outcomes import Observed, Outcome, Outcomes, Raised, Said, Sketch, agrees, failed
+from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Raised, Sketch, agrees, failed
 from checker.events import WAITS
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
@@ -210,7 +210,7 @@ def _written(observed: Observed | None) -> dict[str, Any] | None:
         case Sketch():
             sums = base64.b64encode(observed.sums.tobytes()).decode()
             return {"dtype": observed.dtype, "shape": observed.shape, "odd": observed.odd, "sums": sums}
-        case Said():
+        case InWords():
             return {"said": observed.words}
         case Raised():
             return {"raised": observed.kind, "text": observed.text}
@@ -222,7 +222,7 @@ def _read(observed: dict[str, Any] | None) -> Observed | None:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
         case {"said": words}:
-            return Said(words)
+            return InWords(words)
         case {"raised": kind, "text": text}:
             return Raised(kind, text)
     return None

@@ -75,7 +75,7 @@ def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Said:
+class InWords:
     """The words of a refusal."""
 
     words: str
@@ -115,7 +115,7 @@ def raised(error: BaseException) -> Raised:
     return Raised(type(error).__name__, str(error), lacking or "", call[1] if call else "")
 
 
-Observed = Sketch | Said | Raised
+Observed = Sketch | InWords | Raised
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ class Outcome:
     @property
     def words(self) -> str:
         """What was refused or raised, in words; nothing of numbers."""
-        return self.observed.words if isinstance(self.observed, Said | Raised) else ""
+        return self.observed.words if isinstance(self.observed, InWords | Raised) else ""
 
     @property
     def cause(self) -> str:

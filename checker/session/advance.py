@@ -13,7 +13,7 @@ from dataclasses import replace
 from checker import events
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation
-from checker.session.state import PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, said
+from checker.session.state import PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, remark
 from checker.session.verdict import decide
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
@@ -83,7 +83,7 @@ def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
 def _unloadable(state: State, event: events.Unloadable) -> Advanced:
     """Show that the file cannot be loaded; the child says nothing more. After the verdict, it is about a GPU."""
     if state.verdict:
-        return state, [said(event.sentence)]
+        return state, [remark(event.sentence)]
     rows: list[Effect] = []
     if event.of_file:
         rows.append(Row(FAIL, "", state.context.language.loads, state.line_of("", event.location)))
@@ -113,7 +113,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
     if state.phase is Phase.AFTER:
         state, effects = _rows(state, [claim])
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-        return state, effects + ([said(only)] if claim.mark == FAIL else [])
+        return state, effects + ([remark(only)] if claim.mark == FAIL else [])
     if state.has_failed:
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
@@ -126,7 +126,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
     """Return the rows of some claims, but for those of which a learner knows already, or need not know."""
     rows: list[Effect] = []
     waiting = set(state.waiting)
-    for claim in map(state.as_explained, claims):
+    for claim in map(state.as_seen, claims):
         about = claim.about
         is_drawn_pass = claim.mark == PASS and state.context.kind_of(claim.claim) == DRAWN
         if about in state.to_write or is_drawn_pass or (claim.mark == WAITS and about in waiting):
@@ -155,7 +155,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     state = replace(state, stages=state.stages | {stage})
     context = state.context
     if stage == DRAWN and context.compiles and state.numbers_are_right:
-        return state, [said(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
+        return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
@@ -169,7 +169,7 @@ def _ticked(state: State, tick: events.Tick) -> Advanced:
     if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING:
         return state, []
     compiles = "This step is complete. MAX now compiles your module."
-    return replace(state, phase=Phase.GOING_ON), [said(f"{compiles} {state.context.offers.going_on}", aside=True)]
+    return replace(state, phase=Phase.GOING_ON), [remark(f"{compiles} {state.context.offers.going_on}", aside=True)]
 
 
 # ---------------------------------------------------------------- the end
@@ -182,7 +182,7 @@ def _ended(state: State, event: Event, seconds: float) -> Advanced:
         return _decided(replace(state, end=end), Phase.OVER, seconds)
     state = replace(state, phase=Phase.OVER)
     if state.has_passed and isinstance(event, events.Late | events.Died):
-        return state, [said("The GPU's part did not come to its end. The pass stands.")]
+        return state, [remark("The GPU's part did not come to its end. The pass stands.")]
     return state, []
 
 
@@ -197,7 +197,7 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
 
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
     """Return the last lines of a check, in their order: the one to act on is read last."""
-    words = list[Effect](map(said, verdict.words))
+    words = list[Effect](map(remark, verdict.words))
     if verdict.status == PASSED and state.came_to_its_end:
         return words + _pass_in_words(state, seconds)
     if verdict.status == PASSED or isinstance(state.end, events.Interrupted):
@@ -210,7 +210,7 @@ def _pass_in_words(state: State, seconds: float) -> list[Effect]:
     context = state.context
     left_out_by = "" if context.is_complete else "--show" if context.options.show else "--no-compile"
     words = context.offers.passed(seconds, context.solution, left_out_by)
-    return [said(words)] if words else []
+    return [remark(words)] if words else []
 
 
 def _taken_back(state: State) -> list[Effect]:
@@ -222,7 +222,7 @@ def _taken_back(state: State) -> list[Effect]:
         f"with {state.context.file}. "
     )
     is_foreseen = any(claim.foreseen for claim in state.claims.values())
-    return [said(f"{'' if is_foreseen else report}The pass is taken back.")]
+    return [remark(f"{'' if is_foreseen else report}The pass is taken back.")]
 
 
 def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
@@ -232,13 +232,13 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
     if state.drawn_failed:
         again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
-        lines.append(said(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
+        lines.append(remark(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
         numbers = state.shown.lines if state.shown and state.shown.about == options.show else ()
         lines += [Words("shown", line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
     elif with_numbers:
         seed = options.seed if state.drawn_failed else None
-        lines.append(said(offers.shows_numbers(task, with_numbers[0], seed)))
+        lines.append(remark(offers.shows_numbers(task, with_numbers[0], seed)))
     return lines
 
 
@@ -248,7 +248,7 @@ def _in_order(verdict: Verdict) -> list[Effect]:
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
     if len(wrong) < 2:
         return [*reversed(others), *first]
-    begin = said(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
+    begin = remark(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
     return [*reversed(others), begin, *first]
 
 

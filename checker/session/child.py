@@ -1,4 +1,4 @@
-"""The process that runs a check: start it, give it a job, hear it in time, end it.
+"""The process that runs a check: start it, give it a job, listen to it in time, end it.
 
 The child runs the learner's code, so its exit status and what it prints mean nothing; only its events count.
 """
@@ -58,7 +58,7 @@ class Child:
     def run(self, job: Job, limits: Limits | None = None) -> Generator[Event]:
         """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, or ``Late`` at one of the limits."""
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
-        threading.Thread(target=self.worker.tell, args=[asdict(job)], daemon=True).start()
+        threading.Thread(target=self.worker.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.solution)):
             if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
                 event = replace(event, location=self._running(job))
@@ -79,7 +79,7 @@ class Child:
                     break  # what it has started may hold the pipe, and print
                 for key, _ in ready:
                     for event in key.data.events():
-                        pace.hear(event)
+                        pace.note(event)
                         if isinstance(event, Ended):
                             yield from output.rest()  # what was printed before it
                             yield event
@@ -130,10 +130,10 @@ class _Pace:
     def __init__(self, pid: int) -> None:
         self.pid, self.doing = pid, STARTING
         self.compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
-        self.heard = time.monotonic()
+        self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
 
-    def hear(self, event: Event) -> None:
+    def note(self, event: Event) -> None:
         """Take in an event. What the file prints doesn't count: a loop may print without end."""
         match event:
             case Printed():
@@ -143,7 +143,7 @@ class _Pace:
             case Compiling():
                 del self.compiling[-1:]
         self.doing = COMPILING if self.compiling else COMPUTING
-        self.heard, self.computed_before = time.monotonic(), None
+        self.quiet_since, self.computed_before = time.monotonic(), None
 
     def tick(self) -> Tick:
         """Return that nothing has happened, with what is being compiled."""
@@ -152,7 +152,7 @@ class _Pace:
 
     def late(self, limits: Limits) -> Late | None:
         """Return the limit that it has reached, if it has been quiet for a while."""
-        if time.monotonic() - self.heard < LOOK_SECONDS or not (over := reached(limits, self.doing, self._spent())):
+        if time.monotonic() - self.quiet_since < LOOK_SECONDS or not (over := reached(limits, self.doing, self._spent())):
             return None
         return Late(*over, compiling=self.tick().compiling, crowd=crowd())
 
@@ -161,7 +161,7 @@ class _Pace:
         computed = thread_seconds(self.pid)
         if self.computed_before is None:
             self.computed_before = computed
-        return Spent(time.monotonic() - self.heard, computed - self.computed_before, load())
+        return Spent(time.monotonic() - self.quiet_since, computed - self.computed_before, load())
 
 
 def thread_seconds(pid: int) -> float:

@@ -26,27 +26,27 @@ Record = dict[str, Any]
 
 
 class Records(View):
-    """Hands on each part of a check as a record; ``tell`` gets them as they come."""
+    """Hands on each part of a check as a record; ``send`` gets them as they come."""
 
-    def __init__(self, tell: Callable[[Record], None]) -> None:
+    def __init__(self, send: Callable[[Record], None]) -> None:
         super().__init__()
-        self.tell = tell
-        self.told_compiling = 0.0
+        self.send = send
+        self.sent_compiling = 0.0
 
     def present(self, item: Item) -> None:
-        """Tell a part."""
-        self.tell({"event": item.kind, **as_record(item)})
+        """Send a part."""
+        self.send({"event": item.kind, **as_record(item)})
 
     def show_compiling(self, what: str, since: float) -> None:
-        """Tell what is being compiled, once a second."""
-        if time.monotonic() - self.told_compiling > SECOND:
-            self.told_compiling = time.monotonic()
-            self.tell({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
+        """Send what is being compiled, once a second."""
+        if time.monotonic() - self.sent_compiling > SECOND:
+            self.sent_compiling = time.monotonic()
+            self.send({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
 
     def compiled(self, what: str, seconds: float) -> None:
-        """Tell that nothing is being compiled any more."""
+        """Send that nothing is being compiled any more."""
         if seconds > COMPILING_IS_LONG:
-            self.tell({"event": "compiling", "text": ""})
+            self.send({"event": "compiling", "text": ""})
 
 
 def as_record(item: Item) -> Record:

@@ -1,6 +1,6 @@
 """One check, from the learner's file to its verdict: for the command line, for ``watch``, and for the page.
 
-This is the edge around the fold of ``advance.py``: it reads the file, hears the child, and has shown and kept what
+This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and has shown and kept what
 follows from that.
 """
 
@@ -23,13 +23,13 @@ from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
-from checker.session.state import Context, Item, Kept, Phase, State, Verdict, said
+from checker.session.state import Context, Item, Kept, Phase, State, Verdict, remark
 
 MOST_SEEDS = 10_000
 
 
 class Session:
-    """A check: it hears events, and tells a view and the record of progress what follows from them.
+    """A check: it handles events, and tells a view and the record of progress what follows from them.
 
     Args:
         step: the step to grade.
@@ -78,28 +78,28 @@ class Session:
         try:
             reading = read_statically(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
-            sentence = error.told(self.view.offers.anew)
-            self.hear(events.Refused(sentence, error.location, error.refuted, error.source))
+            sentence = error.in_words(self.view.offers.anew)
+            self.handle(events.Refused(sentence, error.location, error.refuted, error.source))
         else:
-            self.hear(events.Opened(reading))
+            self.handle(events.Opened(reading))
         return self.job
 
     def run(self, child: Child, limits: Limits | None = None) -> Verdict:
-        """Carry the whole check out in a child, to its end or until Ctrl-C, which is heard between two events."""
+        """Carry the whole check out in a child, to its end or until Ctrl-C, which is handled between two events."""
         try:
             with noting_ctrl_c() as has_come:
                 job = self.open()
                 for event in child.run(job, limits) if job else ():
-                    self.hear(event)
+                    self.handle(event)
                     if has_come():
-                        self.hear(events.Interrupted())
+                        self.handle(events.Interrupted())
                         break
         finally:
             self.view.close()  # also after an error of the check's own
         assert self.verdict
         return self.verdict
 
-    def hear(self, event: Event) -> None:
+    def handle(self, event: Event) -> None:
         """Take in one event, and have what follows from it kept and shown."""
         if self._may_come_from_another_max(event) and uses_max(self.step):
             from checker.course.installed import why_not_usable  # which a pass does without
@@ -142,7 +142,7 @@ class Session:
             return self.write_down(kept)
         except OSError as error:
             file = relative_path(progress.FILE)
-            return [said(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
+            return [remark(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
 
     def write_down(self, kept: Kept) -> list[Item]:
         """Write down what came out; return what is to be said of that: nothing."""

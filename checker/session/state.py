@@ -84,7 +84,7 @@ Item = Row | Explanation | Words  # what is shown
 Effect = Item | Kept
 
 
-def said(text: str, *, aside: bool = False) -> Words:
+def remark(text: str, *, aside: bool = False) -> Words:
     """Return a sentence of the check."""
     return Words("said", text, aside)
 
@@ -273,7 +273,7 @@ class State:
         failed = (claim for claim in self.claims.values() if claim.mark == FAIL)
         return any(self.context.kind_of(claim.claim) == DRAWN for claim in failed)
 
-    def as_explained(self, claim: Claimed) -> Claimed:
+    def as_seen(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
         for why in self.explanations:
             if why.claim == claim.claim:

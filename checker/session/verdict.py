@@ -39,7 +39,7 @@ def _decide(state: State) -> Verdict:
         case Late() | Died():
             happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
             return _stopped(state, _why_stopped(state, state.end), happened)
-    explanations = tuple(explanations_of(state))
+    explanations = tuple(why_claims_fail(state))
     if state.has_failed:
         return Verdict(FAILED, explanations)
     if state.to_write or WAITS in state.marks:
@@ -110,7 +110,7 @@ def _stopped(state: State, why: Explanation, after_failure: str) -> Verdict:
         after_failure: the words for it after a failure.
     """
     if state.has_failed:
-        return Verdict(FAILED, tuple(explanations_of(state)), (after_failure,))
+        return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,))
     if state.has_passed:
         not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
         return Verdict(PASSED, words=(state.unusable or not_compiled, KEPT))
@@ -198,7 +198,7 @@ def _no_verdict(state: State, happened: str, advice: str, location: Location | N
 # ---------------------------------------------------------------- why claims fail
 
 
-def explanations_of(state: State) -> list[Explanation]:
+def why_claims_fail(state: State) -> list[Explanation]:
     """Return the explanations of the claims that failed: one per known mistake, else one per function.
 
     That of a function is its first one, since claims go from the plain to the special: what a special one says of a
@@ -206,15 +206,15 @@ def explanations_of(state: State) -> list[Explanation]:
     """
     failures = [explanation for explanation in state.explanations if explanation.mark == FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
-        failed = (claim for claim in map(state.as_explained, state.claims.values()) if claim.mark == FAIL)
+        failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == FAIL)
         failures = [Explanation(claim.reason, claim.about, claim.location, cause=claim.cause) for claim in failed]
     by_mistake: dict[tuple[str, str], list[Explanation]] = {}
     for explanation in failures:
         by_mistake.setdefault((explanation.about, explanation.mistake), []).append(explanation)
-    return [_told_once(alike) for alike in by_mistake.values()]
+    return [_first_with_count(alike) for alike in by_mistake.values()]
 
 
-def _told_once(explanations: Sequence[Explanation]) -> Explanation:
+def _first_with_count(explanations: Sequence[Explanation]) -> Explanation:
     """Return the first explanation of a function, with how many claims fail by the same error with other sizes."""
     first = explanations[0]
     if first.mistake or not first.cause:

@@ -33,14 +33,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunted
 from checker.course.languages import Unreadable
-from checker.course.progress import next_to_do, note_hints, standing
+from checker.course.progress import next_to_do, note_hints, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
 from checker.session.records import Record, verdict_record
 from checker.session.session import Session
 from cli import compare, hint, hunt, reset
-from cli.checking import FAULT, Came, Check, ReadyChild
+from cli.checking import FAULT, Check, ReadyChild, Report
 from cli.page import versions
 from cli.page.buttons import ANEW, PageRecords
 from cli.page.model import Model
@@ -126,7 +126,7 @@ class Book:
             Route("/steps/{step}/stop", self.stop, methods=["POST"]),
             Route("/steps/{step}/hint", partial(self.answer, next_hint), methods=["POST"]),
             Route("/steps/{step}/compare", partial(self.answer, differences), methods=["POST"]),
-            Route("/steps/{step}/reset", partial(self.answer, begin_again), methods=["POST"]),
+            Route("/steps/{step}/reset", partial(self.answer, replace_file), methods=["POST"]),
             Route("/steps/{step}/hunt", partial(self.answer, begin_hunt), methods=["POST"]),
         ]
         reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)
@@ -147,13 +147,13 @@ class Book:
         yield
         self.model.close()
         if self.newest:
-            self.newest.end()
+            self.newest.cancel()
             self.newest.join()
         self.ready.close()
 
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
-        return JSONResponse(await run_in_threadpool(_standings))
+        return JSONResponse(await run_in_threadpool(_all_standings))
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
@@ -177,31 +177,31 @@ class Book:
             raise HTTPException(400, "a seed is not negative")
         loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
-        def tell(record: Record) -> None:
+        def send(record: Record) -> None:
             with contextlib.suppress(RuntimeError):  # the server has ended
                 loop.call_soon_threadsafe(records.put_nowait, record)
 
-        def report(check: Check, came: Came) -> None:
-            match came:
-                case Came.GOES_ON:
-                    tell({"event": "passed"})
-                case Came.OVER:
-                    tell({"event": "verdict", **verdict_record(check.session)})
-                case Came.BROKEN:
-                    tell({"event": "ended", "text": FAULT})
-                case Came.ENDED:
+        def notify(check: Check, report: Report) -> None:
+            match report:
+                case Report.COMPILES:
+                    send({"event": "passed"})
+                case Report.VERDICT:
+                    send({"event": "verdict", **verdict_record(check.session)})
+                case Report.BROKEN:
+                    send({"event": "ended", "text": FAULT})
+                case Report.CANCELED:
                     why = "Stopped." if check is self.stopped else "A newer check has ended this one."
                     text = f"{why} The pass is kept." if check.session.state.has_passed else why
-                    tell({"event": "ended", "text": text})
+                    send({"event": "ended", "text": text})
 
         def begin() -> Check:
-            view = PageRecords(tell)
+            view = PageRecords(send)
             session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
-            return Check(session, self.ready, report, COMPILE_SECONDS)
+            return Check(session, self.ready, notify, COMPILE_SECONDS)
 
         async with self.turn:
             if self.newest:
-                self.newest.end()
+                self.newest.cancel()
             check = self.newest = await run_in_threadpool(begin)
 
         async def lines() -> AsyncIterator[bytes]:
@@ -212,7 +212,7 @@ class Book:
                     yield json.dumps(record).encode() + b"\n"
             finally:
                 if not check.goes_on:  # else it goes on for the pass that compiling completes
-                    check.end()
+                    check.cancel()
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
@@ -226,20 +226,22 @@ class Book:
         """End the check of a step that goes on, if one does; its own answer says so."""
         if self.newest and self.newest.session.step == await _step(request):
             self.stopped = self.newest
-            self.newest.end()
+            self.newest.cancel()
         return JSONResponse({})
 
 
 # ---------------------------------------------------------------- what threads read and write
 
 
-def _standings() -> Answer:
+def _all_standings() -> Answer:
     """Return how far each step is, and which to go on with."""
-    standings = [standing(step) for step in all_steps()]
+    standings = [standing_of(step) for step in all_steps()]
     following = next_to_do(standings)
     return {
-        "steps": [{"name": now.step.name, "state": now.state, "refused": now.refused} for now in standings],
-        "done": sum(now.state == "done" for now in standings),
+        "steps": [
+            {"name": standing.step.name, "state": standing.state, "refused": standing.refused} for standing in standings
+        ],
+        "done": sum(standing.state == "done" for standing in standings),
         "next": {"name": following.name, "title": following.title} if following else None,
     }
 
@@ -247,7 +249,7 @@ def _standings() -> Answer:
 def _file(step: Step, known: str | None) -> Answer:
     """Return the learner's file, and how far it is; without its text if that is the version ``known``."""
     file = versions.read(step)
-    now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing(step).words}
+    now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing_of(step).words}
     return now if file.version == known else {**now, "text": file.text}
 
 
@@ -268,14 +270,14 @@ def next_hint(step: Step, body: Answer) -> Answer:
 
 def differences(step: Step, body: Answer) -> Answer:
     """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
-    if standing(step).state != "done" and not body.get("sure"):
+    if standing_of(step).state != "done" and not body.get("sure"):
         return {"ask": compare.WARNING}
     return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
 
 
-def begin_again(step: Step, body: Answer) -> Answer:
+def replace_file(step: Step, body: Answer) -> Answer:
     """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
-    copy = hunt.begin(step) if isinstance(step, Hunted) else reset.begin_again(step)
+    copy = hunt.begin(step) if isinstance(step, Hunted) else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
@@ -324,7 +326,7 @@ def _field(body: Answer, name: str, kind: type | UnionType, otherwise: Any = Non
 async def _rejected(request: Request, error: Exception) -> Response:
     """Answer why something cannot be done."""
     status = error.status_code if isinstance(error, HTTPException) else 409
-    words = error.told(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
+    words = error.in_words(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
     return JSONResponse({"error": words}, status)
 
 

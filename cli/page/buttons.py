@@ -36,7 +36,7 @@ class PageRecords(Records):
     offers = Buttons()
 
     def show(self, item: Item) -> None:
-        """Tell every claim that passes; the page folds them itself."""
+        """Send every claim that passes; the page folds them itself."""
         if isinstance(item, Row) and item.mark == PASS:
             self.unfold()
             self.present(item)

@@ -69,8 +69,8 @@ class Model:
                 self.close()
                 self.worker = Worker([*self.command, *(step.name for step in steps)])
                 self.state, seconds = state, self.seconds[0]
-            self.worker.tell(question)
-            answer = self.worker.hear(seconds)
+            self.worker.send(question)
+            answer = self.worker.receive(seconds)
             if answer is None:  # too late, not there, or something else than an answer
                 self.close()
                 raise UserError("your steps gave no answer in time; `./run generate --mine` says more")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from checker.course.steps import MODEL
-from play.beginning import prepared
+from play.beginning import ready_to_run
 from play.files import require_writable, write
 
 DIGITS = 6  # of the figures in the file
@@ -19,10 +19,10 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
     Raises:
         OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
-            :func:`play.beginning.prepared`, which ``own_steps`` are for.
+            :func:`play.beginning.ready_to_run`, which ``own_steps`` are for.
     """
     require_writable(out)
-    with prepared(tell, [MODEL], **own_steps):
+    with ready_to_run(tell, [MODEL], **own_steps):
         from play.ablation.measuring import Measure
         from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer
 

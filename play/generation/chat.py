@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
-from play.beginning import in_utf8, prepared, usable_kernels
+from play.beginning import in_utf8, ready_to_run, usable_kernels
 from play.ending import stopping
 from play.smollm2 import SMOLLM2, is_llama, llama_file
 from play.stand_ins import is_refusal
@@ -46,13 +46,13 @@ def chat(
 
     Raises:
         ValueError: the model cannot be fetched or read, does not answer, a setting makes no sense, or there is no input
-            to read questions from; or the learner's steps cannot run: see :func:`play.beginning.prepared`, which
+            to read questions from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which
             ``own_steps`` are for.
     """
     if question is None and sys.stdin is None:
         raise ValueError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
     started = time.perf_counter()
-    with prepared(tell, [*LLAMA, CHAT], **own_steps):
+    with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = model_file(model, tell)
         kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device != "cpu")
         from numpy.random import default_rng

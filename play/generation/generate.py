@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
-from play.beginning import in_utf8, prepared, usable_kernels
+from play.beginning import in_utf8, ready_to_run, usable_kernels
 from play.chosen import is_complete
 from play.smollm2 import CONTEXT, is_llama, llama_file
 from play.stand_ins import is_refusal
@@ -43,7 +43,7 @@ def generate(
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
-            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.prepared`, which
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which
             ``own_steps`` are for.
     """
     if prompt is None and sys.stdin is None:
@@ -87,7 +87,7 @@ def gpt2_writer(
         no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
     else:
         needed.append(CACHED_MODEL)
-    with prepared(tell, needed, **own_steps):
+    with ready_to_run(tell, needed, **own_steps):
         from play.usable import usable_checkpoint
 
         folder = usable_checkpoint(model)
@@ -120,7 +120,7 @@ def llama_writer(
     given = {"--no-cache": no_cache, "--quantize": quantize, "--dtype": dtype != "float32"}
     if options := [option for option, is_given in given.items() if is_given]:
         raise ValueError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
-    with prepared(tell, [*LLAMA, CHAT], **own_steps):
+    with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = llama_file(model, tell)
         kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device != "cpu")
         if own_steps["mine"] and kernels:

@@ -12,7 +12,7 @@ from functools import cache
 
 from checker.course.steps import ROOT
 from play import chosen
-from play.beginning import prepared
+from play.beginning import ready_to_run
 
 NAMES = """\
 import numpy as np
@@ -36,7 +36,7 @@ def open_prompt(tell: Callable[[str], None], command: str = "") -> None:
     names: dict[str, object] = {"__name__": "__main__"}
     banner = ["MAX is prepared. Ctrl-D ends this. These names have been imported:"]
     banner += [f">>> {line}" for line in NAMES.splitlines()]
-    with prepared(tell):
+    with ready_to_run(tell):
         exec(NAMES, names)
         if command:
             exec(command, names)
@@ -57,4 +57,4 @@ def prepare_notebook() -> None:
     own.install()
     print("Your own steps that run here:", ", ".join(step.task for step in own.steps) or "none has passed yet")
     warnings.filterwarnings("ignore", 'install "ipywidgets"')  # rich's, which then shows no moving line
-    _until_the_kernel_ends.enter_context(prepared(print))
+    _until_the_kernel_ends.enter_context(ready_to_run(print))

@@ -15,7 +15,7 @@ from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
 from checker.session.printer import Printer
 from play import chosen
-from play.beginning import prepared
+from play.beginning import ready_to_run
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 
 
@@ -43,7 +43,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
     sys.path.insert(0, str(ROOT))
     if not need_max(blocks):
         return _run(blocks, relative_path(chapter))
-    with prepared(tell):
+    with ready_to_run(tell):
         return _run(blocks, relative_path(chapter))
 
 

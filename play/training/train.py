@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
-from play.beginning import prepared, tell_stopped
+from play.beginning import ready_to_run, tell_stopped
 from play.ending import ending_soon, put_off
 from play.processor import processor_name
 from play.training.places import BEST, new, resumed
@@ -44,7 +44,7 @@ def train(
 
     Raises:
         ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed; or the
-            learner's steps cannot run: see :func:`play.beginning.prepared`.
+            learner's steps cannot run: see :func:`play.beginning.ready_to_run`.
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
@@ -58,7 +58,7 @@ def train(
         tell_stopped(tell, training.stopped() if training else f"stopped by {by}")
 
     with resumed(path) if resume else new(path) as (place, is_new), ending_soon(stopped):
-        with prepared(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
+        with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
             from play.training.folder import Folder
 
             folder = Folder(path, place)

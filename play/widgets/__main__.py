@@ -1,7 +1,7 @@
 """Answer what the book's page asks the model, in a process of its own: a learner's steps may hang, print and exit.
 
 ``python -m play.widgets [STEP …]`` runs the learner's files of the steps that are named, and the solutions of all
-others. It hears questions, ``{"what": "attention", "text": …}``, and says answers: what was asked for, or an ``error``.
+others. It receives questions, ``{"what": "attention", "text": …}``, and answers with that, or an ``error``.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def main(names: list[str]) -> None:
 
     install_hooks()
     reader = Reader()
-    for asked in page.hear():
-        page.say(answer(reader.answers[asked["what"]], asked))
+    for asked in page.messages():
+        page.send(answer(reader.answers[asked["what"]], asked))
 
 
 def answer(do: Any, asked: dict[str, Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ ECHO = """
 from checker.lines import Employer
 print("no message")
 employer = Employer()
-for message in employer.hear():
+for message in employer.messages():
     print("nor this")
-    employer.say({"heard": message["number"]})
+    employer.send({"heard": message["number"]})
 """
 BAD = {
     "it has ended": "raise SystemExit(3)",
@@ -31,16 +31,16 @@ LEAVES_ANOTHER = """
 import subprocess, sys
 from checker.lines import Employer
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-Employer().say({"other": other.pid})
+Employer().send({"other": other.pid})
 """
 
 
 def test_messages_go_both_ways_and_what_is_printed_is_none():
     worker = Worker([sys.executable, "-c", ECHO], printed=subprocess.PIPE)
-    assert worker.hear(seconds=60) is None  # printed before it knew where messages go
+    assert worker.receive(seconds=60) is None  # printed before it knew where messages go
     for number in range(3):
-        worker.tell({"number": number})
-    assert [worker.hear(seconds=60) for _ in range(3)] == [{"heard": number} for number in range(3)]
+        worker.send({"number": number})
+    assert [worker.receive(seconds=60) for _ in range(3)] == [{"heard": number} for number in range(3)]
     assert worker.is_alive
     worker.stop()
     worker.stop()
@@ -64,15 +64,15 @@ def test_lines_come_once_they_are_complete_and_at_the_end_also_the_last():
 def test_what_is_no_message_is_none_in_time(program):
     worker = Worker([sys.executable, "-c", program])
     begun = time.monotonic()
-    worker.tell({})
-    assert worker.hear(seconds=5) is None
+    worker.send({})
+    assert worker.receive(seconds=5) is None
     worker.stop()
     assert time.monotonic() - begun < 30
 
 
 def test_what_a_worker_has_started_ends_with_it_and_a_number_that_may_be_anothers_gets_no_signal(monkeypatch):
     worker = Worker([sys.executable, "-c", LEAVES_ANOTHER])
-    other = psutil.Process(worker.hear(seconds=60)["other"])
+    other = psutil.Process(worker.receive(seconds=60)["other"])
     deadline = time.monotonic() + 60
     while worker.is_alive and time.monotonic() < deadline:
         time.sleep(0.01)

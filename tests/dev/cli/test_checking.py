@@ -8,21 +8,21 @@ from checker.course.steps import find_step
 from checker.events import Ended
 from checker.session.printer import View
 from checker.session.session import Session
-from cli.checking import Came, Check, ReadyChild
+from cli.checking import Check, ReadyChild, Report
 
 
 def test_a_check_that_breaks_says_so(monkeypatch, capsys):
     """Else who waits for it, as the page does, waits for ever."""
-    came = queue.Queue()
-    monkeypatch.setattr(Session, "hear", lambda self, event: 1 / 0)
+    reports = queue.Queue()
+    monkeypatch.setattr(Session, "handle", lambda self, event: 1 / 0)
     monkeypatch.setattr(Session, "open", lambda self: None)
     monkeypatch.setattr(Check, "_events", lambda self: iter([Ended()]))
     view = View()
     monkeypatch.setattr(view, "close", lambda: print("closed", file=sys.stderr))
     with contextlib.closing(ReadyChild()) as ready:
         monkeypatch.setattr(ready, "start_spare", lambda step: None)
-        Check(Session(find_step("s07"), view), ready, lambda check, what: came.put(what)).join()
-    assert [*came.queue] == [Came.BROKEN]
+        Check(Session(find_step("s07"), view), ready, lambda check, what: reports.put(what)).join()
+    assert [*reports.queue] == [Report.BROKEN]
     printed = capsys.readouterr().err
     assert printed.startswith("closed\n"), "no line moves below what is printed"
     assert "ZeroDivisionError" in printed

@@ -17,10 +17,10 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     words |= {"s09": "done, but its check has changed since"}
     states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
 
-    def standing(step):
+    def standing_of(step):
         return Standing(step, states.get(step.task, "done"), words.get(step.task, "done"))
 
-    monkeypatch.setattr(chosen, "standing", standing)
+    monkeypatch.setattr(chosen, "standing_of", standing_of)
     monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
     monkeypatch.setattr(chosen, "other_forms", lambda step, source: {"causal_mask": "()"} if step.task == "s02" else {})
     own = chosen.mine([MODEL], fill_in=True, anyway=False)
@@ -38,7 +38,7 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
     assert of_both.endswith("`./run s07` checks the first")
     refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
-    monkeypatch.setattr(chosen, "standing", refused)
+    monkeypatch.setattr(chosen, "standing_of", refused)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
         chosen.mine([MODEL], fill_in=True, anyway=False)
     sentences = chosen.mine([MODEL], fill_in=True, anyway=True).sentences
@@ -78,7 +78,7 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
 
     monkeypatch.setattr(chosen, "read_statically", read)
     monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
-    monkeypatch.setattr(chosen, "standing", lambda step: Standing(step, "done", "done"))
+    monkeypatch.setattr(chosen, "standing_of", lambda step: Standing(step, "done", "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
         chosen.mine([MODEL], fill_in=False, anyway=False)

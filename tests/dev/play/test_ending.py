@@ -140,7 +140,7 @@ def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch
         caller.call(compiler)
     assert stand_ins.failing_file(caught.value) is None
     states = {"s08": "in progress"}
-    monkeypatch.setattr(stand_ins, "standing", lambda step: Standing(step, states.get(step.task, "done"), ""))
+    monkeypatch.setattr(stand_ins, "standing_of", lambda step: Standing(step, states.get(step.task, "done"), ""))
     words = blaming(None, caught.value)
     assert words.startswith("your steps do not run together. TypeError: MAX compiles no such")
     assert words.endswith("\nlook first at what no check has passed as it is: s08; `./run s08` checks it")

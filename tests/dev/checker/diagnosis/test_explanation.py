@@ -9,11 +9,11 @@ import pytest
 
 from checker.course.languages import Location
 from checker.course.steps import Step, find_step
-from checker.diagnosis.explanation import Blaming, Explainer, explanation_of
+from checker.diagnosis.explanation import Blaming, Explainer, explain_claim
 from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
 from checker.diagnosis.naming import UNNAMED, Named, Naming
-from checker.diagnosis.outcomes import Outcome, Raised, Said
+from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import FAIL, PASS
 from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
@@ -39,7 +39,7 @@ SAID = [
 
 @pytest.mark.parametrize(("named", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(named, outcome, sentence, is_sure):
-    explanation = explanation_of("a claim", "causal_mask", named, outcome)
+    explanation = explain_claim("a claim", "causal_mask", named, outcome)
     assert (explanation.sentence, explanation.mistake) == (sentence, named.mistake if is_sure else "")
     assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
 
@@ -48,7 +48,7 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(n
 def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, name):
     """In a step with one blank, what the claims have said of the file is what they say of its function alone."""
     source = "def f(x): return x\n"
-    of_mistake = {claim: Outcome(FAIL, observed=Said("3"), about="f") for claim in ("a claim", "another")}
+    of_mistake = {claim: Outcome(FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = File(source, "", source, "", "", {"f": "f"}, [], lambda *_, **__: {})

@@ -8,7 +8,7 @@ from checker.course.steps import find_step
 from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.naming import Naming
-from checker.diagnosis.outcomes import Outcome, Raised, Said
+from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import FAIL, PASS
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
@@ -25,7 +25,7 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
 
 
 def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
-    number, error = Outcome(FAIL, observed=Said("3"), about="f"), Outcome(FAIL, observed=Raised("E", "…"), about="g")
+    number, error = Outcome(FAIL, observed=InWords("3"), about="f"), Outcome(FAIL, observed=Raised("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})

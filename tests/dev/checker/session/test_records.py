@@ -28,7 +28,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
     session = Session(find_step("s07"), View())
     session.state = State(S07)
     for event in events:
-        session.hear(event)
+        session.handle(event)
     if session.verdict:
         record = json.loads(json.dumps(verdict_record(session)))
         jsonschema.validate(record, SCHEMA)
@@ -42,7 +42,7 @@ def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compil
     session = Session(find_step("s07"), View())
     session.state = State(replace(S07, options=Options(compile=compiles)))
     for event in events:
-        session.hear(event)
+        session.handle(event)
     record = verdict_record(session)
     assert (record["verdict"], record["complete"]) == ("pass", compiles)
 
@@ -61,7 +61,7 @@ def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
     session = Session(find_step("s07"), View())
     session.state = State(S07)
     for event in [*events, Died(COMPUTING)]:
-        session.hear(event)
+        session.handle(event)
     assert verdict_record(session)["seed"] == seed
 
 

@@ -93,9 +93,9 @@ def test_no_moving_line_outlives_the_child(monkeypatch, end):
     monkeypatch.setattr(view, "close", lambda: closed.append(True))
     session = session_with(view)
     for event in TO_COMPILE:
-        session.hear(event)
+        session.handle(event)
     assert not closed
-    session.hear(end)
+    session.handle(end)
     assert closed
 
 
@@ -105,11 +105,11 @@ def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
     monkeypatch.setattr(view, "present", shown.append)
     session = session_with(view)
     for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]:
-        session.hear(event)
+        session.handle(event)
     before = len(shown)
     for number in range(6):
-        session.hear(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
-    session.hear(Ended())
+        session.handle(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
+    session.handle(Ended())
     assert [row.sentence for row in shown[before:]] == ["G."] * 4 + ["2 more claims about it hold."]
 
 
@@ -119,13 +119,13 @@ def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(mo
     monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
     session = session_with(View())
     for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", has_numbers=True)):
-        session.hear(event)
+        session.handle(event)
     assert not asked
     for event in (
         replace(OTHER, mark=FAIL, reason="It is no error."),
         Claimed("test_more", "one", "It.", FAIL),
         Ended(),
     ):
-        session.hear(event)
+        session.handle(event)
     assert len(asked) == 1
     assert [each.sentence for each in session.verdict.explanations] == ["MAX 1 is installed."]

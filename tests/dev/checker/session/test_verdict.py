@@ -16,7 +16,7 @@ from checker.events import (
 )
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, State
-from checker.session.verdict import explanations_of
+from checker.session.verdict import why_claims_fail
 from tests.dev.checker.session.test_advance import (
     COMPILED_TOO,
     CRASHED,
@@ -91,7 +91,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in explanations_of(State(S07, explanations=(*alike,)))] == [
+    assert [each.sentence for each in why_claims_fail(State(S07, explanations=(*alike,)))] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
 
@@ -102,7 +102,7 @@ def test_of_what_a_function_does_wrong_the_plainest_is_told():
     known, other = (Explanation("Off by one.", "f", mistake="Off by one."), Explanation("Yours is 4.", "g"))
 
     def told(*explanations):
-        return [why.sentence for why in explanations_of(State(S07, explanations=explanations))]
+        return [why.sentence for why in why_claims_fail(State(S07, explanations=explanations))]
 
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]

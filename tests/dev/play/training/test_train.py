@@ -143,7 +143,7 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
     when = lambda _: come("making the folder" if places.unfinished(path).exists() else "saving")  # noqa: E731
     monkeypatch.setattr(os, "fsync", when)
     module = sys.modules["play.training.train"]
-    for name, replaced in (("prepared", lambda *_, **options: nullcontext()), ("begin", begin)):
+    for name, replaced in (("ready_to_run", lambda *_, **options: nullcontext()), ("begin", begin)):
         monkeypatch.setattr(module, name, replaced)
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, getattr(sys, name))  # which the end leaves aside
