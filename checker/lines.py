@@ -1,7 +1,7 @@
 """Messages between a process and one that it has started: on each side a line of JSON, and what is printed is none.
 
-The one that was started receives messages on standard input and sends its own on standard output. Whatever else is printed
-there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
+The one that was started receives messages on standard input and sends its own on standard output. Whatever else is
+printed there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks in threads, for ``watch`` and the page: they can be canceled, and the next one's child is started before it."""
+"""Checks in threads, for ``watch`` and the page: they can be canceled, and each next child is started ahead."""
 
 from __future__ import annotations
 

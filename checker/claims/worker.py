@@ -3,8 +3,8 @@
 A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
 the parent (``checker.lines``).
 
-``python -m checker.claims.worker [STEP]`` receives one job. With a step, it first imports what that step's check needs, so
-that a later job need not wait for it.
+``python -m checker.claims.worker [STEP]`` receives one job. With a step, it first imports what that step's check needs,
+so that a later job need not wait for it.
 """
 
 from __future__ import annotations

@@ -56,7 +56,8 @@ def error_in_words(error: BaseException, path: str = "") -> str:
     sentence, library = f"{type(error).__name__}: {message}", _library_of(error, message)
     signature, code = _signature_in_words(error), _failed_statement(error, path)
     advice = _other_order(error, path, code) or _of_the_course(error, path, code)
-    advice = advice or max_errors.advice_on(message, library.ADVICE, code) or signature or _meant(error, library.IMPORTS)
+    advice = advice or max_errors.advice_on(message, library.ADVICE, code) or signature
+    advice = advice or _meant(error, library.IMPORTS)
     if signature and "axis" not in signature and "unexpected keyword" in message:
         advice = signature  # one of the learner's own functions would refuse the library's word as well
     return f"{sentence.rstrip('.')}. {advice}" if advice else sentence

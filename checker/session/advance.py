@@ -117,7 +117,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
     if state.has_failed:
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK), [Kept(passed=False)]
+            return replace(state, phase=Phase.TAKEN_BACK, has_passed=False), [Kept(passed=False)]
         return state, []
     return _rows(state, [claim])
 
@@ -160,7 +160,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     if is_compiled and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
     if stage == TRACING and state.numbers_are_right and context.is_kept:
-        return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
+        return replace(state, phase=Phase.COMPILING, has_passed=True), [Kept(passed=True)]
     return state, []
 
 
@@ -191,8 +191,9 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
     state, effects = _held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict, seconds)
-    effects += _kept_of(state, verdict)
-    return replace(state, phase=then, verdict=verdict), effects
+    if verdict.kept and state.context.is_kept:
+        effects.append(verdict.kept)
+    return replace(state, phase=then, verdict=verdict, has_passed=verdict.status == PASSED), effects
 
 
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
@@ -250,13 +251,3 @@ def _in_order(verdict: Verdict) -> list[Effect]:
         return [*reversed(others), *first]
     begin = remark(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
     return [*reversed(others), begin, *first]
-
-
-def _kept_of(state: State, verdict: Verdict) -> list[Effect]:
-    """Return what is kept of a verdict on a learner's file; a pass that was cut short was kept before."""
-    if not state.context.is_kept:
-        return []
-    if verdict.status == PASSED:
-        return [Kept(passed=True, compiled=state.context.is_complete)] if state.came_to_its_end else []
-    has_crashed = isinstance(state.end, events.Late | events.Died) and not state.has_failed
-    return [Kept(passed=False, takes_back=not has_crashed)] if verdict.of_file else []

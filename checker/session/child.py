@@ -152,9 +152,10 @@ class _Pace:
 
     def late(self, limits: Limits) -> Late | None:
         """Return the limit that it has reached, if it has been quiet for a while."""
-        if time.monotonic() - self.quiet_since < LOOK_SECONDS or not (over := reached(limits, self.doing, self._spent())):
+        if time.monotonic() - self.quiet_since < LOOK_SECONDS:
             return None
-        return Late(*over, compiling=self.tick().compiling, crowd=crowd())
+        over = reached(limits, self.doing, self._spent())
+        return Late(*over, compiling=self.tick().compiling, crowd=crowd()) if over else None
 
     def _spent(self) -> Spent:
         """Return what the child has spent since the last event; of processor time, what was seen of it."""

@@ -91,15 +91,15 @@ def remark(text: str, *, aside: bool = False) -> Words:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its exit status, the explanations of a failure, and the last words.
+    """The end of a check: its exit status, the explanations of a failure, the last words, and what is ``kept`` of it.
 
-    ``of_file`` says that the file is to blame for a failure: not the machine, or what is installed there.
+    A failure is kept only if the file is to blame: not the machine, or what is installed there.
     """
 
     status: int
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
-    of_file: bool = False
+    kept: Kept | None = None
 
 
 # ---------------------------------------------------------------- what is known
@@ -201,6 +201,7 @@ class State:
         claims: what the child said of each claim last.
         explanations: why claims fail.
         stages: those that have ended.
+        has_passed: whether a pass is kept: as the verdict, or until the compiler takes it back.
         running: the claim that is being tried, in words; nothing between two.
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
@@ -218,6 +219,7 @@ class State:
     claims: Mapping[str, Claimed] = field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
     stages: frozenset[str] = frozenset()
+    has_passed: bool = False
     running: str = ""
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
@@ -236,13 +238,6 @@ class State:
     def has_failed(self) -> bool:
         """Whether a claim has failed."""
         return FAIL in self.marks
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether a pass is kept: as the verdict, or until the compiler takes it back."""
-        if self.verdict:
-            return self.verdict.status == PASSED
-        return self.phase in (Phase.COMPILING, Phase.GOING_ON)
 
     @property
     def is_complete(self) -> bool:

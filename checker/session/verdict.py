@@ -10,10 +10,13 @@ from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
-from checker.session.state import FAILED, PASSED, Phase, State, Verdict
+from checker.session.state import FAILED, PASSED, Kept, Phase, State, Verdict
 
-KEPT = "The pass is kept, as `pass, not compiled`."
+PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
+
+#: What is kept of a file that has failed. Where the process only ended, or was late, an earlier pass of the code stays.
+FAILURE, NO_END = Kept(passed=False), Kept(passed=False, takes_back=False)
 
 
 def decide(state: State) -> Verdict:
@@ -21,78 +24,97 @@ def decide(state: State) -> Verdict:
     verdict = _decide(state)
     explanations = verdict.explanations
     if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
-        return replace(verdict, explanations=(Explanation(state.unusable),))
-    of_file = verdict.status == FAILED and _is_of_file(state)
-    return replace(verdict, explanations=tuple(map(state.with_line, explanations)), of_file=of_file)
+        return replace(verdict, explanations=(Explanation(state.unusable),), kept=None)
+    return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
 
 
 def _decide(state: State) -> Verdict:
+    """Return the verdict at the end that a check has come to: its status, its words, and what is kept of it."""
     match state.end:
+        case events.Opened():
+            return _not_begun(state, state.end)
         case events.Refused():
-            return _not_run(state.end)
+            return _refused(state.end)
+        case events.Unloadable():
+            return _unloadable(state, state.end)
+        case Died():
+            return _died(state, state.end)
+        case Late():
+            return _late(state, state.end)
         case events.Interrupted():
             return _interrupted(state)
-        case events.Opened():
-            return Verdict(FAILED, words=(_all_to_write(state, state.end),))
-        case events.Unloadable():  # after a failure, the check itself is at fault, while it explained why
-            return _stopped(state, Explanation(state.end.sentence, location=state.end.location), state.end.sentence)
-        case Late() | Died():
-            happened = f"The check was cut short: {_what_happened(state, state.end)}. An explanation may be missing."
-            return _stopped(state, _why_stopped(state, state.end), happened)
+    return _tried(state)
+
+
+def _tried(state: State) -> Verdict:
+    """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
     explanations = tuple(why_claims_fail(state))
     if state.has_failed:
-        return Verdict(FAILED, explanations)
+        return Verdict(FAILED, explanations, kept=FAILURE)
     if state.to_write or WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
     if missing := sorted(state.context.required - tried):
         not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"
-        return Verdict(FAILED, (Explanation(not_tried),))
-    return Verdict(PASSED)
+        return Verdict(FAILED, (Explanation(not_tried),), kept=None if state.has_passed else FAILURE)
+    return Verdict(PASSED, kept=Kept(passed=True, compiled=state.context.is_complete))
 
 
-def _is_of_file(state: State) -> bool:
-    """Return whether the file is to blame for a failure; one that is not written yet, or has passed, is not."""
-    match state.end:
-        case events.Refused():
-            return bool(state.source)
-        case _ if state.has_failed:
-            return True
-        case _ if state.has_passed:
-            return False
-        case events.Unloadable():
-            return state.end.of_file
-        case Died():  # who kills it is the system, when memory is short, or somebody else
-            return state.end.doing == COMPUTING and state.end.signal != "SIGKILL"
-        case Late():
-            return state.end.limit in (COMPUTING, WAITING) and not state.end.crowd
-    return not (state.to_write or WAITS in state.marks)
+# ---------------------------------------------------------------- before a claim is tried
 
 
-def _not_run(refused: events.Refused) -> Verdict:
-    """Return the verdict on a file that was not run."""
-    if refused.claim:
-        return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),))
-    return Verdict(FAILED, words=(refused.sentence,))
-
-
-def _all_to_write(state: State, opened: events.Opened) -> str:
-    """Return what is left to do of a file in which nothing can be tried."""
+def _not_begun(state: State, opened: events.Opened) -> Verdict:
+    """Return the verdict on a file in which nothing can be tried: what is left to do."""
     reading, stop, again = opened.reading, state.context.language.stop, state.context.offers.again
     if any(unwritten.started for unwritten in reading.to_write):
-        return (
-            f"Nothing can be tried while every blank has `{stop}`. Delete it where you have written code, and {again}."
-        )
-    if reading.blanks == 1:
-        return f"One blank is left to write. Replace `{stop}` with code, and {again}."
-    return f"{reading.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
+        delete = f"Delete it where you have written code, and {again}."
+        words = f"Nothing can be tried while every blank has `{stop}`. {delete}"
+    elif reading.blanks == 1:
+        words = f"One blank is left to write. Replace `{stop}` with code, and {again}."
+    else:
+        words = f"{reading.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
+    return Verdict(FAILED, words=(words,))
+
+
+def _refused(refused: events.Refused) -> Verdict:
+    """Return the verdict on a file that was not run; one that could not even be read has not failed."""
+    kept = FAILURE if refused.source else None
+    if refused.claim:
+        return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),), kept=kept)
+    return Verdict(FAILED, words=(refused.sentence,), kept=kept)
+
+
+# ---------------------------------------------------------------- what cuts a check short
+
+
+def _cut_short(state: State, why: Explanation, after_failure: str, kept: Kept | None) -> Verdict:
+    """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
+
+    Args:
+        state: what is known.
+        why: there is no verdict, if there was none before.
+        after_failure: the words for it after a failure.
+        kept: what is kept of it, if there was no verdict before.
+    """
+    if state.has_failed:
+        return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,), FAILURE)
+    if state.has_passed:
+        not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
+        return Verdict(PASSED, words=(state.unusable or not_compiled, PASS_IS_KEPT))
+    return Verdict(FAILED, (why,), kept=kept)
+
+
+def _unloadable(state: State, event: events.Unloadable) -> Verdict:
+    """Return the verdict on a file that cannot be loaded; after a failure, the check itself could not explain it."""
+    why = Explanation(event.sentence, location=event.location)
+    return _cut_short(state, why, event.sentence, FAILURE if event.of_file else None)
 
 
 def _interrupted(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {KEPT}",))
+        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {PASS_IS_KEPT}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
     if state.has_failed:
         known = "the failure is not explained yet"
@@ -101,54 +123,25 @@ def _interrupted(state: State) -> Verdict:
     return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))
 
 
-def _stopped(state: State, why: Explanation, after_failure: str) -> Verdict:
-    """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
+def _died(state: State, died: Died) -> Verdict:
+    """Return the verdict where the child has ended too early.
 
-    Args:
-        state: what is known.
-        why: there is no verdict, if there was none before.
-        after_failure: the words for it after a failure.
+    The file is to blame for what happens while it computes, unless the process was killed: by the system, when memory
+    is short, or by somebody else.
     """
-    if state.has_failed:
-        return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,))
-    if state.has_passed:
-        not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
-        return Verdict(PASSED, words=(state.unusable or not_compiled, KEPT))
-    return Verdict(FAILED, (why,))
-
-
-# ---------------------------------------------------------------- why there is no verdict
-
-
-def _why_stopped(state: State, end: Late | Died) -> Explanation:
-    """Return why there is no verdict, when the child takes too long or has ended too early."""
-    language, happened = state.context.language, _what_happened(state, end)
-    if isinstance(end, Late):
-        return _why_late(state, end, happened)
-    if end.doing == STARTING:
-        return Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
-    if not state.crash:
-        return _no_verdict(state, happened, _of_a_solution(state) or _look_for(language, end))
-    line, _ = state.crash
-    lines = state.source.splitlines()
-    location = Location(line, lines[line - 1].strip()) if line <= len(lines) else None
-    return _no_verdict(state, happened, "", location)
-
-
-def _what_happened(state: State, end: Late | Died) -> str:
-    """Return what has ended a check too early, as the middle of a sentence."""
-    if isinstance(end, Died):
-        if state.crash:
-            return f"{state.context.language.name} stopped ({state.crash[1]})"
-        return f"the process was ended by {end.signal}" if end.signal else "the process ended"
-    seconds = f"{end.seconds:.0f} s"
-    if end.limit == STARTING:
-        return f"it could not begin within {seconds}"
-    if end.limit == COMPILING:
-        return f"{_compiler(end)} was still compiling {end.compiling} after {seconds}"
-    if end.limit == WAITING:
-        return f"after {seconds}, it still waits for something"
-    return f"timed out after {seconds}"
+    happened = f"the process was ended by {died.signal}" if died.signal else "the process ended"
+    if state.crash:
+        happened = f"{state.context.language.name} stopped ({state.crash[1]})"
+    during = f"while {_compiler(died)} was compiling." if died.doing == COMPILING else _during(state)
+    if died.doing == STARTING:
+        why = Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
+    elif state.crash:
+        why = Explanation(f"No verdict: {happened} {during}", location=_line_of_file(state, state.crash[0]))
+    else:
+        advice = _of_a_solution(state) or _look_for(state.context.language, died)
+        why = Explanation(_sentences(f"No verdict: {happened} {during}", advice))
+    is_of_file = died.doing == COMPUTING and died.signal != "SIGKILL"
+    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _look_for(language: Language, died: Died) -> str:
@@ -160,23 +153,52 @@ def _look_for(language: Language, died: Died) -> str:
     return language.look_for_crash if died.signal else language.look_for_exit
 
 
+def _late(state: State, late: Late) -> Verdict:
+    """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
+    happened = _which_limit(late)
+    why = _why_late(state, late, happened)
+    is_of_file = late.limit in (COMPUTING, WAITING) and not late.crowd
+    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+
+
+def _which_limit(late: Late) -> str:
+    """Return which limit was reached, as the middle of a sentence."""
+    seconds = f"{late.seconds:.0f} s"
+    if late.limit == STARTING:
+        return f"it could not begin within {seconds}"
+    if late.limit == COMPILING:
+        return f"{_compiler(late)} was still compiling {late.compiling} after {seconds}"
+    if late.limit == WAITING:
+        return f"after {seconds}, it still waits for something"
+    return f"timed out after {seconds}"
+
+
+def _why_late(state: State, late: Late, happened: str) -> Explanation:
+    """Return why there is no verdict, when a child has reached a limit."""
+    language, offers = state.context.language, state.context.offers
+    crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
+    if late.limit in (STARTING, COMPILING):
+        advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
+        return Explanation(_sentences(f"No verdict: {happened}.", crowd, advice))
+    advice = ""
+    if late.limit == WAITING:
+        advice = language.look_for_wait
+    elif late.location:
+        advice = language.look_for_loop
+    sentences = _sentences(f"No verdict: {happened} {_during(state)}", _of_a_solution(state) or advice, crowd)
+    return Explanation(sentences, location=late.location)
+
+
 def _compiler(end: Late | Died) -> str:
     """Return whose compiler was at work when a child has ended."""
     return "Mojo" if end.compiling == events.THE_KERNEL else "MAX"
 
 
-def _why_late(state: State, late: Late, happened: str) -> Explanation:
-    """Return why there is no verdict, when a child has reached a limit."""
-    crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
-    if late.limit in (STARTING, COMPILING):
-        offers = state.context.offers
-        advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
-        return Explanation(" ".join(f"No verdict: {happened}. {crowd} {advice}".split()))
-    if late.limit == WAITING:
-        advice = state.context.language.look_for_wait
-    else:
-        advice = state.context.language.look_for_loop if late.location else ""
-    return _no_verdict(state, happened, f"{_of_a_solution(state) or advice} {crowd}".strip(), late.location)
+def _during(state: State) -> str:
+    """Return when a check was cut short, as the end of a sentence."""
+    if state.running:
+        return f"during this claim: {state.running}"
+    return "between two claims." if state.claims else "while the file was loaded."
 
 
 def _of_a_solution(state: State) -> str:
@@ -184,15 +206,20 @@ def _of_a_solution(state: State) -> str:
     return RUN_AGAIN if state.context.options.solution else ""
 
 
-def _no_verdict(state: State, happened: str, advice: str, location: Location | None = None) -> Explanation:
-    """Return the explanation of a check that did not finish."""
-    if isinstance(state.end, Died) and state.end.doing == COMPILING:
-        during = f"while {_compiler(state.end)} was compiling."
-    elif state.running:
-        during = f"during this claim: {state.running}"
-    else:
-        during = "between two claims." if state.claims else "while the file was loaded."
-    return Explanation(f"No verdict: {happened} {during} {advice}".rstrip(), location=location)
+def _may_lack_explanation(happened: str) -> str:
+    """Return what is said where a check is cut short after a failure."""
+    return f"The check was cut short: {happened}. An explanation may be missing."
+
+
+def _line_of_file(state: State, number: int) -> Location | None:
+    """Return a line of the file as a place, if there is such a line."""
+    lines = state.source.splitlines()
+    return Location(number, lines[number - 1].strip()) if number <= len(lines) else None
+
+
+def _sentences(*sentences: str) -> str:
+    """Return some sentences as one text, without those that are empty."""
+    return " ".join(filter(None, sentences))
 
 
 # ---------------------------------------------------------------- why claims fail

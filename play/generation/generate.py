@@ -43,8 +43,8 @@ def generate(
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
-            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which
-            ``own_steps`` are for.
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`,
+            which ``own_steps`` are for.
     """
     if prompt is None and sys.stdin is None:
         raise ValueError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
