@@ -253,9 +253,10 @@ class Watch:
     def go_to(self, step: Step | None) -> None:
         """Go to another step, if there is one."""
         if step is None:
-            return self.printer.line(f"\n{NONE_LEFT}")
-        self.step = step
-        self.check()
+            self.printer.line(f"\n{NONE_LEFT}")
+        else:
+            self.step = step
+            self.check()
 
     def step_before(self) -> Step:
         """Return the step that comes before, in the order of the book; the first stays."""

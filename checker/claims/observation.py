@@ -54,7 +54,8 @@ class Observation:
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
-        to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
+        to_write: returns the labels of the functions that the subjects have yet to write, which is known once they are
+            loaded; what needs one waits for it.
         send: called with an event when a claim starts and when it ends.
         modules: those that were loaded.
         outcomes: for each of them, those of the claims so far, in the order of the check.
@@ -68,7 +69,7 @@ class Observation:
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
     show: bool = False
-    to_write: Collection[str] = ()
+    to_write: Callable[[], Collection[str]] = tuple
     send: Send = lambda event: None
     modules: dict[str, ModuleType] = field(default_factory=dict, init=False)
     outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
@@ -177,7 +178,7 @@ class Observation:
             return Outcome(TRACED if self.left else PASS, about=about)
         path = self.modules[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
-        outcome = outcome_of(found_again.value, path, about, self.to_write)
+        outcome = outcome_of(found_again.value, path, about, self.to_write())
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
         if outcome.mark != FAIL:

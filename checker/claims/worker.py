@@ -46,7 +46,7 @@ class Graded:
 
     def __init__(self, step: Step, job: Job, send: Send) -> None:
         self.step, self.job, self.send = step, job, send
-        self.to_write = [*job.to_write]
+        self.to_write = tuple(job.to_write)
         self.module: ModuleType | None = None
 
     def grade(self) -> None:
@@ -79,9 +79,18 @@ class Graded:
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
         only = None if claims is None else {SUBJECT: claims}
-        show, send = bool(self.job.show), self.send
-        subjects = {SUBJECT: lambda: self.module or self.load()}
-        outcomes = Observation(self.step, subjects, stage, seeds, only, device, show, self.to_write, send).run()
+        observation = Observation(
+            self.step,
+            {SUBJECT: lambda: self.module or self.load()},
+            stage,
+            seeds,
+            only,
+            device,
+            show=bool(self.job.show),
+            to_write=lambda: self.to_write,
+            send=self.send,
+        )
+        outcomes = observation.run()
         if self.module:
             self.send(events.StageEnded(stage))
         return outcomes.get(SUBJECT, {})
@@ -116,7 +125,7 @@ class Graded:
         from checker.claims.missing import missing_from  # most files define all of them by def
 
         if missing := missing_from(module, self.job.source, blanks):
-            self.to_write += [function.rpartition(".")[2] for function in missing]
+            self.to_write += tuple(function.rpartition(".")[2] for function in missing)
             self.send(events.Missing(missing))
 
     def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:

@@ -157,7 +157,8 @@ def standing_of(step: Step) -> Standing:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
         refused = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
-        return Standing(step, state, f"{begun} ({why}{f', {REFUSED}' * refused})", refused)
+        details = f"{why}, {REFUSED}" if refused else why
+        return Standing(step, state, f"{begun} ({details})", refused)
     if static.source == skeleton(step.solution_file.read_text(), step.language):
         return Standing(step, "untouched", "untouched")
     code = digest_of_code(step, static.source)

@@ -69,11 +69,11 @@ class Part:
     name: str
     of: str
     index: Index
-    compile: Callable[[], Any]
+    compile_alone: Callable[[], Any]
 
-    def __getattr__(self, name: str) -> Any:
-        """Return this attribute of the compiled graph, for code that does more than run it."""
-        return getattr(self.compile(), name)
+    def export_mef(self, path: str | Path) -> None:
+        """Write the graph to a file, for code that does more than run it; for that, it is compiled alone."""
+        self.compile_alone().export_mef(path)
 
 
 def install_graphs() -> None:
@@ -118,7 +118,7 @@ def install_graphs() -> None:
             if not _is_whole(compiled.index) and (index := _index_file(compiled.of)):
                 index.unlink(missing_ok=True)
                 _read_index.cache_clear()
-            return init_any(session, compiled.compile(), weights_registry=weights_registry)
+            return init_any(session, compiled.compile_alone(), weights_registry=weights_registry)
 
     InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
     InferenceSession.init_all = init_part  # type: ignore[method-assign, assignment]

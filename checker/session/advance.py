@@ -3,6 +3,21 @@
 A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
 what follows from it, to show and to keep. It reads no file, no clock and no process, so a list of events says
 everything about what a check shows (``tests/dev/checker/session/test_advance.py``).
+
+These events lead from one phase to another; any other comes in a later phase than the first, and leaves it.
+
+==========================  ==================================================  ==========
+in the phase                comes the event                                     leads to
+==========================  ==================================================  ==========
+UNREAD                      Opened: something can be tried                      TRYING
+UNREAD                      Opened: nothing can; Refused                        OVER
+TRYING                      StageEnded: traced, and the numbers are right       COMPILING
+TRYING                      StageEnded: there is nothing left to compile        AFTER
+COMPILING                   Tick: MAX compiles for long                         GOING_ON
+COMPILING, GOING_ON         Claimed: once compiled, a claim does not hold       TAKEN_BACK
+… and TAKEN_BACK            StageEnded: all is compiled                         AFTER
+every one after UNREAD      Ended, Died, Late, Interrupted                      OVER
+==========================  ==================================================  ==========
 """
 
 from __future__ import annotations

@@ -223,7 +223,11 @@ export class Panel {
         this.editor.mark({});
         this.showButton.hidden = true;
         try {
-            if (!await saving) return this.verdict.end(), this.tell(''); // the reader has to choose first
+            if (!await saving) { // the reader has to choose first
+                this.verdict.end();
+                this.tell('');
+                return;
+            }
             const answer = await ask(`${this.path}/check`, { method: 'POST', body: { show, seed }, signal });
             for await (const record of records(answer.body)) {
                 if (signal.aborted) return; // the verdict is a newer check's by now

@@ -37,7 +37,7 @@ from checker.events import (
 )
 from checker.session.advance import advance
 from checker.session.limits import COMPILING, COMPUTING, STARTING
-from checker.session.state import PASSED, Context, Kept, Phase, Row, State
+from checker.session.state import PASSED, Context, Kept, Row, State
 from cli.watch import in_one_line
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
@@ -402,11 +402,34 @@ def test_a_pass_that_is_kept_is_the_verdict_and_is_not_complete(event):
     assert STAYS in in_one_line(find_step("s07"), state.verdict, SimpleNamespace(state=state))
 
 
-def test_a_check_goes_through_its_phases():
-    events = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
-    phases = [folded(events[:count])[0].phase for count in range(len(events) + 1)]
-    assert list(dict.fromkeys(phases)) == [phase for phase in Phase if phase is not Phase.TAKEN_BACK]
-    assert folded([*TO_COMPILE, LONG, FAILS_COMPILED, LONG])[0].phase is Phase.TAKEN_BACK
+ENDS = ("Ended", "Died", "Late", "Interrupted")
+
+
+def test_which_event_leads_from_which_phase_to_which():
+    """As the table in ``advance.py`` says."""
+    compiled = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
+    taken_back = [*TO_COMPILE, LONG, FAILS_COMPILED, LONG, StageEnded(COMPILED)]
+    leads = set()
+    for events in [compiled, taken_back, *(events for events, _ in CHECKS.values())]:
+        state = State(S07)
+        for event in events:
+            before, (state, _) = state.phase, advance(state, event)
+            if state.phase is not before:
+                leads.add((before.name, type(event).__name__, state.phase.name))
+    assert {to for _, event, to in leads if event in ENDS} == {"OVER"}
+    assert {lead for lead in leads if lead[1] not in ENDS} == {
+        ("UNREAD", "Opened", "TRYING"),
+        ("UNREAD", "Opened", "OVER"),
+        ("UNREAD", "Refused", "OVER"),
+        ("TRYING", "StageEnded", "COMPILING"),
+        ("TRYING", "StageEnded", "AFTER"),
+        ("COMPILING", "Tick", "GOING_ON"),
+        ("COMPILING", "Claimed", "TAKEN_BACK"),
+        ("GOING_ON", "Claimed", "TAKEN_BACK"),
+        ("COMPILING", "StageEnded", "AFTER"),
+        ("GOING_ON", "StageEnded", "AFTER"),
+        ("TAKEN_BACK", "StageEnded", "AFTER"),
+    }
 
 
 #: Options -> how a right file is passed with them, and what is kept of it.
