@@ -80,14 +80,17 @@ def test_commands_and_places_that_a_page_names_exist(path):
     assert [place for place in places if not place.exists()] == []
 
 
-def test_what_architecture_names_in_a_file_is_there_and_so_is_the_test_of_a_module():
-    """Its table says what to look for in a file; where it names no test, there is one of the module's own."""
+def test_a_row_of_architecture_names_one_place_that_is_there_and_one_test():
+    """Behind a file it says what to look for there; where it names no test, there is one of the module's own."""
     table = (ROOT / "ARCHITECTURE.md").read_text().partition("## To change")[2]
     named = re.findall(r"`([\w/]+\.\w+)`: ((?:`\w+`(?:, )?)+)", table)
     inside = [(file, name) for file, names in named for name in re.findall(r"\w+", names)]
     assert len(inside) > 40
     assert [(file, name) for file, name in inside if not re.search(rf"\b{name}\b", (ROOT / file).read_text())] == []
-    rows = [re.split(r"\s*\|\s*", row)[1:-1] for row in table.splitlines() if row.startswith("| ")]
+    rows = [re.split(r"\s*\|\s*", row)[1:-1] for row in table.splitlines() if re.match(r"\| (?!to change)", row)]
+    for _, place, test, _ in rows:
+        assert len(re.findall(r"`[\w/]+[./][\w./]*`", place)) == 1, place
+        assert re.fullmatch(r"(`tests/[\w/]+\.py`)?", test), test
     modules = [
         [Path(file) for file in re.findall(r"`((?:cli|checker|play|tools)/[\w/]+\.py)`", places)]
         for _, places, test, _ in rows
