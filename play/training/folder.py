@@ -29,7 +29,7 @@ from solutions.solution_01 import GPT2Config
 
 
 @dataclass
-class Saved:
+class TrainingState:
     """What a training is resumed from."""
 
     plan: Plan
@@ -49,7 +49,7 @@ class Folder:
     def __init__(self, path: Path, unfinished: Path | None = None) -> None:
         self.path, self.unfinished = path, unfinished or places.unfinished(path)
 
-    def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: Saved) -> None:
+    def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: TrainingState) -> None:
         """Make the folder with everything that belongs in it.
 
         Raises:
@@ -74,7 +74,7 @@ class Folder:
                 "give another --out, and start again"
             ) from error
 
-    def save(self, saved: Saved, *, best: bool) -> None:
+    def save(self, saved: TrainingState, *, best: bool) -> None:
         """Write the state of a training; ``best`` says that its weights are the best so far.
 
         Raises:
@@ -92,7 +92,7 @@ class Folder:
         state = {f"{group}/{name}": array for group, arrays in saved.groups.items() for name, array in arrays.items()}
         write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
 
-    def load(self) -> tuple[Saved, Tokenizer]:
+    def load(self) -> tuple[TrainingState, Tokenizer]:
         """Return what the training is resumed from, and its tokenizer.
 
         Raises:
@@ -107,7 +107,7 @@ class Folder:
                     group, _, rest = name.partition("/")
                     groups.setdefault(group, {})[rest] = opened.get_tensor(name)
             history = History(**{field.name: figures[field.name] for field in fields(History)})
-            saved = Saved(Plan(**figures["plan"]), history, figures["step"], groups)
+            saved = TrainingState(Plan(**figures["plan"]), history, figures["step"], groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"{file} is damaged, or is not a training file ({error}); begin again with another --out"

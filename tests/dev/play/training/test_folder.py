@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from play import files
-from play.training.folder import Folder, Saved
+from play.training.folder import Folder, TrainingState
 from play.training.places import MADE, STATE
 from play.training.plan import History
 from solutions.training import initial_weights
@@ -57,7 +57,7 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monk
     def saved(step):
         arrays = {name: step + array for name, array in weights.items()}
         groups = dict.fromkeys(("weights", "means", "squares"), arrays)
-        return Saved(PLAN, History([5.0] * step, facts={"vocab": 270}), step, groups)
+        return TrainingState(PLAN, History([5.0] * step, facts={"vocab": 270}), step, groups)
 
     def moment(function):
         def fail_or_call(*arguments):
