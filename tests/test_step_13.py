@@ -55,6 +55,20 @@ def folder(tmp_path, monkeypatch, reference, published):
     return folder
 
 
+#: The axes of matrices that are tables; the others are [out, in].
+TABLES = {
+    "wte.weight": ("vocab", "embd"),
+    "lm_head.weight": ("vocab", "embd"),
+    "wpe.weight": ("position", "embd"),
+}
+
+
+def axes_of(name, array):
+    """Return the axes of a matrix, by the name of the weight; of a vector, none."""
+    table = next((axes for table, axes in TABLES.items() if name.endswith(table)), ("out", "in"))
+    return table if array.ndim == 2 else ()
+
+
 def listed(names):
     """Return some names in words, of which there may be many."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
@@ -67,12 +81,12 @@ def same(weights, wanted, what="What comes back"):
     require(isinstance(weights, dict), f"{what} is {kind}, and must be a dictionary of arrays.", kind)
     names = sorted(weights)
     more, fewer = sorted(set(names) - set(wanted)), sorted(set(wanted) - set(names))
-    problems = [f"has {listed(more)}, which does not belong there"] if more else []
+    do = "does" if len(more) == 1 else "do"
+    problems = [f"has {listed(more)}, which {do} not belong there"] if more else []
     problems += [f"lacks {listed(fewer)}"] if fewer else []
     require(names == sorted(wanted), f"{what} {', and '.join(problems)}.", names)
     for name, array in wanted.items():
-        axes = ("out", "in") if array.ndim == 2 else ()
-        equal(weights[name], array, axes, what=name)
+        equal(weights[name], array, axes_of(name, array), what=name)
 
 
 NAMES = {
@@ -110,7 +124,7 @@ def each_is_right(step, cases):
     for name, (given, wanted) in cases.items():
         try:
             tensor = step.tensor_in_model(name, given)
-            equal(tensor, wanted, ("out", "in") if wanted.ndim == 2 else (), what=name)
+            equal(tensor, wanted, axes_of(name, wanted), what=name)
             flags = getattr(tensor, "flags", None)
             require(flags is None or flags.c_contiguous, f"{name} is right, and not contiguous in memory.")
         except Refusal as refusal:

@@ -66,6 +66,8 @@ MISTAKES = {
     "The head is tied to wpe; it has the weights of wte.": {
         TIED: TIED.replace("weights[WTE]", 'weights["transformer.wpe.weight"]')
     },
+    "The head is not tied where the file's names have no prefix: WTE is a name of the model's, so look for it in "
+    "weights.": {TIED: TIED.replace("in weights", "in tensors")},
     "The head is tied to a transposed wte; it has the same layout, [vocab, embd].": {
         TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },
@@ -86,6 +88,9 @@ MISTAKES = {
     "Only the mask buffers are kept; skip them instead: if not.": {SKIP: SKIP.replace("not ", "")},
     "Only .attn.bias is skipped; older checkpoints have .attn.masked_bias too.": {
         SKIP: 'if not name.endswith(".attn.bias")}'
+    },
+    '"attn.bias" is in c_attn.bias, too, and not in attn.masked_bias: look at the end of names, with MASK_BUFFERS.': {
+        SKIP: 'if "attn.bias" not in name}'
     },
     "An unknown tensor, such as score.weight, is silently dropped; drop only the mask buffers, so that "
     "check_weights can name it.": {

@@ -32,7 +32,12 @@ MISTAKES = {
     "The rows are not cut: the causal mask has a row for every token, but only the new ones are queries.": {
         ROWS: "mask = causal"
     },
+    "The rows begin at sequence_length - 1; the new tokens have the last ones, from total - sequence_length on.": {
+        ROWS: "mask = causal[sequence_length - 1 :]"
+    },
     "The padding is not masked: add padding_mask.": {ADDED: "mask = mask.unsqueeze(0)"},
+    "The new axis of padding_mask comes last; its columns are the tokens, so put the axis of the rows before them: "
+    "unsqueeze(1).": {ADDED: "mask = mask + padding_mask.unsqueeze(-1)"},
     "The padding mask is subtracted, so every token looks at the padding; add it.": {
         ADDED: "mask = mask - padding_mask.unsqueeze(1)"
     },
@@ -48,9 +53,8 @@ MISTAKES = {
         UPDATED: UPDATED.replace("key, value, ", "value, key, ")
     },
     "The query is stored as the key.": {UPDATED: UPDATED.replace("key, value, ", "query, value, ")},
-    "update_cache gets the number of new tokens; it takes that of all, old and new: the mask's last axis.": {
-        UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")
-    },
+    "There are too few keys and values: give update_cache the number of all tokens, old and new (the mask's last "
+    "axis), and attend to what it returns.": {UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")},
     "The cache is read before the new tokens are stored in it: a token looks at itself too. Use what update_cache "
     "returns.": {
         f"{UPDATED}  # 2 x [batch, head, total, head_dim]\n    {ATTENDED}\n": (
@@ -72,6 +76,9 @@ MISTAKES = {
     "c_proj is not applied: the heads are merged but never mixed.": {
         "return attention.c_proj(attn_output)": "return attn_output"
     },
+    "The heads are not merged before c_proj: attention._merge_heads.": {
+        ATTENDED: "attn_output = attention._attn(query, keys, values, mask)"
+    },
     "The positions are counted from the first column, which may be padding; look up positions.": {
         EMBED: "new, total = input_ids.shape[-1], padding_mask.shape[-1]\n"
         "        places = Tensor.arange(0, total, out_dim=total, dtype=DType.int64, device=input_ids.device)\n"
@@ -88,11 +95,18 @@ MISTAKES = {
         BLOCK_CACHE: "block_cache=block_cache[::-1]"
     },
     "The residual around attention is left out.": {RESIDUAL: "attend(block.ln_1(hidden_states))"},
+    "ln_2 is used for both halves; the first has ln_1.": {RESIDUAL: RESIDUAL.replace("ln_1", "ln_2")},
+    "ln_1 is used for both halves; the second has ln_2.": {FED: FED.replace("ln_2", "ln_1")},
+    "The norms are swapped: ln_1 belongs to attn, ln_2 to mlp.": {
+        RESIDUAL: RESIDUAL.replace("ln_1", "ln_2"),
+        FED: FED.replace("ln_2", "ln_1"),
+    },
     "The second half of the block, the feed-forward network, is left out.": {FED: "hidden_states"},
     "The blocks run as in step 10, which takes the new tokens for a whole text and ignores the cache.": {
         PARTIAL: "attend = block.attn"
     },
     "ln_f is left out.": {HEAD: "return self.lm_head(hidden_states[:, -1:])"},
+    "[:, -1] drops the axis of the tokens; [:, -1:] keeps it.": {HEAD: HEAD.replace("[:, -1:]", "[:, -1]")},
     "The logits of the first new token are returned; return those of the last.": {
         HEAD: HEAD.replace("[:, -1:]", "[:, :1]")
     },

@@ -145,6 +145,12 @@ MISTAKES = {
         EXP: "return math.log(loss) if loss else 0.0"
     },
     "The loss is taken for bits; divide a loss in nats by ln 2.": {BITS: "return loss * n_tokens / n_bytes"},
+    "The logarithm of the loss is taken; the loss is one already, in nats: divide it by ln 2.": {
+        BITS: "return math.log2(loss) * n_tokens / n_bytes"
+    },
+    "The bits are multiplied by the bytes; divide by them: a / b * c is a / b, times c.": {
+        BITS: "return loss * n_tokens / math.log(2) * n_bytes"
+    },
     "The nats are multiplied by ln 2; divide by it, since a nat is more than a bit.": {
         BITS: "return loss * n_tokens * math.log(2) / n_bytes"
     },

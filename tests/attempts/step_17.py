@@ -23,6 +23,7 @@ MISTAKES = {
     "Only the positions are added up, so every sequence has its own row; add up the batch, too.": {
         SUM: "return F.sum(x, axis=-2).squeeze(-2)"
     },
+    "Only the batch is added up, axis 0 of x; rows_of makes one axis of all tokens.": {SUM: "return F.sum(x, axis=0)"},
     "The channels are added up, and the tokens are left; add up the tokens: axis=0 of rows_of(x).": {
         SUM: "return F.sum(rows_of(x)).squeeze(-1)"
     },
@@ -82,6 +83,9 @@ MISTAKES = {
     },
     "The derivative of x^3 is 3 x^2; the 3 is missing.": {DU: DU.replace("3 * ", "")},
     "The derivative of x^3 is 3 x^2; this has x^3.": {DU: DU.replace("x * x", "x * x * x")},
+    "0.044715 is missing from the derivative of u: it multiplies x^3, so it multiplies 3 x^2.": {
+        DU: DU.replace("3 * cubic", "3")
+    },
     "The cubic part is missing from the derivative of u.": {DU: "du = factor"},
     "The factor sqrt(2 / pi) is missing from the derivative of u.": {DU: "du = 1 + 3 * cubic * x * x"},
     "The inner derivative is missing: the chain rule multiplies by the derivative of u.": {
@@ -141,6 +145,12 @@ MISTAKES = {
     },
     "The gradient of x is not multiplied by rstd, 1 over the standard deviation.": {
         NORM_X: f"grad_x = grad_normalized - {MEAN} - stretch"
+    },
+    "Only the part along the normalized token is multiplied by rstd; multiply all three: rstd * (...).": {
+        NORM_X: f"grad_x = grad_normalized - {MEAN} - stretch * rstd"
+    },
+    "Only grad * weight is multiplied by rstd; what is subtracted from it must be, too: rstd * (...).": {
+        NORM_X: f"grad_x = rstd * grad_normalized - {MEAN} - stretch"
     },
     "The gradient of x is multiplied by the standard deviation; divide by it: times rstd.": {
         NORM_X: NORM_X.replace("rstd * (", "1 / rstd * (")

@@ -84,6 +84,9 @@ MISTAKES = {
     "value is multiplied as it is; the gradient of the weights is grad times value, transposed.": {
         BY_WEIGHTS: "grad_weights = grad @ value"
     },
+    "The gradient of the weights is transposed; it has a row for each query, as the weights do: grad @ value.T.": {
+        BY_WEIGHTS: "grad_weights = value @ grad.T"
+    },
     "The gradient of hidden scores is set to minus infinity, as scores are; it is 0 already.": {
         SCALED_BACK: f'{SCALED_BACK}\n    grad_scores = F.where(weights > 0, grad_scores, -float("inf"))'
     },
@@ -92,6 +95,10 @@ MISTAKES = {
     },
     "The gradient of key is computed from the keys; it must be the gradient of the scores, transposed, times query.": {
         BY_KEY: "grad_key = grad_scores.T @ key"
+    },
+    "query and key are swapped: the gradient of query is made of the keys, and that of key of the queries.": {
+        BY_QUERY: "grad_query = grad_scores @ query",
+        BY_KEY: "grad_key = grad_scores.T @ key",
     },
     "The gradient of key is summed over keys; transpose the gradient of the scores, so that a key sums over its "
     "queries.": {BY_KEY: "grad_key = grad_scores @ query"},
@@ -135,6 +142,9 @@ MISTAKES = {
     "attn_backward is given grad unsplit; split it into heads first.": {
         GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output")
     },
+    "The gradient is merged, as the heads were; going back through a merge splits: _split_heads.": {
+        GRADS: GRADS.replace("_split_heads", "_merge_heads")
+    },
     "The gradients of the heads are merged without being transposed back: _merge_heads does both.": {
         PARTS: PARTS.replace("attention._merge_heads(part)", "part.reshape(hidden_states.shape)")
     },
@@ -155,6 +165,9 @@ MISTAKES = {
     },
     "The parts are joined along another axis; join them side by side, along the last: axis=-1.": {
         PARTS: PARTS.replace("axis=-1", "axis=1")
+    },
+    "The parts are joined before their heads are merged; merge each part first.": {
+        PARTS: "grad_qkv = attention._merge_heads(F.concat(parts, axis=-1))"
     },
     "The heads are joined before they are merged, so the channels of query, key and value alternate.": {
         PARTS: "grad_qkv = F.concat(list(parts), axis=-1).transpose(-3, -2)\n"
@@ -188,6 +201,9 @@ MISTAKES = {
     },
     "Weight and bias are swapped in the dictionary.": {
         RETURN: 'c_attn_grads = {"weight": c_attn_grads["bias"], "bias": c_attn_grads["weight"]}\n    ' + RETURN
+    },
+    "c_attn and c_proj are swapped in the dictionary.": {
+        RETURN: 'return grad_input, with_prefix({"c_attn": c_proj_grads, "c_proj": c_attn_grads})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
         RETURN: "return grad_input, c_attn_grads | c_proj_grads"
