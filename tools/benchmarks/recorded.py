@@ -14,7 +14,7 @@ from tools.benchmarks.harness import Result
 def origin(figures: Result) -> str:
     """Return the line that says where figures are from: date, machine and commit."""
     machine = f" on {figures['machine']}" if "machine" in figures else ""
-    return f"Measured on {figures['date']}{machine}, by the tool of commit `{figures['commit']}`."
+    return f"Measured on {figures['date']}{machine}, with the code of commit `{figures['commit']}`."
 
 
 def table(figures: Result, name: str) -> str:
