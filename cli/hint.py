@@ -15,7 +15,7 @@ from rich.theme import Theme
 from checker.course import progress
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer, asked
+from checker.session.printer import Printer, confirm
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -77,7 +77,7 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
         printer.line(f"`./run compare {step.task} --anyway` shows the solution.")
     for tier in hints_of(step) if every else filter(None, [following]):
         if following and tier.warning and not sure:
-            answer = asked(f"{tier.warning} Show it?")
+            answer = confirm(f"{tier.warning} Show it?")
             if answer is None:
                 raise UserError(f"{tier.warning} Add --yes to see it.")
             if not answer:

@@ -12,7 +12,7 @@ from checker.course import progress
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer, asked
+from checker.session.printer import Printer, confirm
 
 
 def reset(steps: Sequence[Step], *, sure: bool) -> None:
@@ -26,7 +26,7 @@ def reset(steps: Sequence[Step], *, sure: bool) -> None:
     printer, changed = Printer(), [step for step in steps if not is_untouched(step)]
     replaced = ", ".join(relative_path(step.learner_file) for step in changed if step.learner_file.is_file())
     what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
-    if replaced and not sure and asked(f"{what} Reset?") is False:
+    if replaced and not sure and confirm(f"{what} Reset?") is False:
         printer.line("Nothing was changed.")
         return
     for step in steps:

@@ -91,11 +91,11 @@ class Hunted(Step):
             OSError: a file cannot be written.
         """
         hunts = self.hunts
-        new = not hunts.is_named  # else it is counted already
+        new = 0 if hunts.is_named else 1  # one that was named is counted already
         if passed is None:
             how, ended = "Given up", replace(hunts, given_up=hunts.given_up + new)
         else:
-            how = "Found" if new else "Repaired"
+            how = "Repaired" if hunts.is_named else "Found"
             ended = replace(hunts, found=hunts.found + new, left_as=progress.digest(passed))
         self.note(replace(ended, mistake=""))
         return f"{how} {self.after()}: {hunts.mistake}"
@@ -108,8 +108,9 @@ class Hunted(Step):
         """
         hunts = self.hunts
         if not hunts.is_named:
-            is_named = mistake == hunts.mistake
-            hunts = replace(hunts, guesses=hunts.guesses + 1, is_named=is_named, named=hunts.named + is_named)
+            hunts = replace(hunts, guesses=hunts.guesses + 1)
+            if mistake == hunts.mistake:
+                hunts = replace(hunts, is_named=True, named=hunts.named + 1)
             self.note(hunts)
         if hunts.is_named:
             return f"Named at guess {hunts.guesses}, {self.after()}: {hunts.mistake}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from checker.course.languages import PYTHON, calls
@@ -71,25 +71,31 @@ class Alone:
             wrong: the labels of the functions that cannot be relied on.
         """
         labels = self.functions.keys()
-        beside_right = {label: (labels & set(wrong)) - {label} for label in questions}
-        beside_none = {label: labels - {label} for label in questions}
-        first = self.try_beside(beside_right, questions)
-        fitting = {label: self._fitting(first.get(label, {})) for label in questions}
-        judged = {label: {**questions[label], **fitting[label]} for label in questions}
+        others = {label: labels - {label} for label in questions}
+        wrong_others = {label: others[label] & set(wrong) for label in questions}
+        first = self.try_beside(wrong_others, questions)
+        judged = [self._beside_the_wrong(label, said, first.get(label, {})) for label, said in questions.items()]
         to_try_again = {
-            label: failed(outcomes)
-            for label, outcomes in judged.items()
-            if failed(outcomes) and beside_none[label] != beside_right[label]
+            each.label: failed(each.outcomes)
+            for each in judged
+            if failed(each.outcomes) and others[each.label] != wrong_others[each.label]
         }
-        second = self.try_beside({label: beside_none[label] for label in to_try_again}, to_try_again)
-        found = []
-        for label, outcomes in judged.items():
-            again = self._fitting(second.get(label, {}))
-            changed = {claim: outcome for claim, outcome in again.items() if not agrees(outcome, outcomes[claim])}
-            doubted = {claim: outcomes[claim] for claim in changed}
-            fits = len(fitting[label]) == len(first.get(label, {}))
-            found.append(Judged(label, {**outcomes, **changed}, doubted, fits))
-        return found
+        second = self.try_beside({label: others[label] for label in to_try_again}, to_try_again)
+        return [self._beside_all(each, second.get(each.label, {})) for each in judged]
+
+    def _beside_the_wrong(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judged:
+        """Return what claims say of a function once they were ``tried`` with the solution's code in wrong others."""
+        fitting = self._fitting(tried)
+        return Judged(label, {**in_file, **fitting}, fits=len(fitting) == len(tried))
+
+    def _beside_all(self, judged: Judged, tried: Outcomes) -> Judged:
+        """Return the same once they were ``tried`` with that code in all others; what has changed is in doubt."""
+        before = judged.outcomes
+        changed = {
+            claim: outcome for claim, outcome in self._fitting(tried).items() if not agrees(outcome, before[claim])
+        }
+        doubted = {claim: before[claim] for claim in changed}
+        return replace(judged, outcomes={**before, **changed}, doubted=doubted)
 
     def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""

@@ -83,7 +83,7 @@ class Naming:
             in_file: what the claims about it said of the whole file.
             ask: returns what more claims say of it alone.
         """
-        outcomes = {**in_file, **alone}
+        outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
         nowhere_else = {label} | (self.file.functions.keys() - self.written.keys())  # of what is absent, others do it
         possible = [mistake for mistake in self.known.answers if self.places(mistake) <= nowhere_else]
         candidates = self.known.that_agree(outcomes, possible)

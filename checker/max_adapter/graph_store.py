@@ -67,7 +67,7 @@ class Part:
     """One graph from a set, in place of what MAX would have compiled."""
 
     name: str
-    of: str
+    set_name: str
     index: Index
     compile_alone: Callable[[], Any]
 
@@ -98,9 +98,9 @@ def install_graphs() -> None:
         if mode() is Mode.COLLECT:
             leave(model)
         name = fingerprint(model)
-        for of in SETS:
-            if (index := _read_index(of)) and name in index["graphs"]:
-                return Part(name, of, index, compile_alone)
+        for set_name in SETS:
+            if (index := _read_index(set_name)) and name in index["graphs"]:
+                return Part(name, set_name, index, compile_alone)
         return compile_alone()
 
     def init_part(
@@ -115,7 +115,7 @@ def install_graphs() -> None:
             models = init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
         except Exception:  # its graphs are compiled as they are met; if the file is damaged, until all are again
-            if not _is_whole(compiled.index) and (index := _index_file(compiled.of)):
+            if not _is_whole(compiled.index) and (index := _index_file(compiled.set_name)):
                 index.unlink(missing_ok=True)
                 _read_index.cache_clear()
             return init_any(session, compiled.compile_alone(), weights_registry=weights_registry)
@@ -130,14 +130,14 @@ def refused_by_the_compiler(graph: Graph) -> str:
     return next((words for pattern, words in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
 
 
-def _index_file(of: str) -> Path | None:
-    return cache_path(f"graphs-{of}", suffix=".json")
+def _index_file(set_name: str) -> Path | None:
+    return cache_path(f"graphs-{set_name}", suffix=".json")
 
 
 @cache
-def _read_index(of: str) -> Index | None:
+def _read_index(set_name: str) -> Index | None:
     """Return what is in this machine's copy of a set, if it has been compiled."""
-    file = _index_file(of)
+    file = _index_file(set_name)
     try:
         index = json.loads(file.read_text()) if file else {"file": ""}
     except (OSError, ValueError):
@@ -158,9 +158,9 @@ def _is_whole(index: Index) -> bool:
         return False
 
 
-def compile_set(of: str, graphs: Iterable[Graph]) -> None:
+def compile_set(set_name: str, graphs: Iterable[Graph]) -> None:
     """Compile together the graphs of a set, unless this machine has them already or keeps nothing."""
-    graphs, file, index = [*graphs], _index_file(of), _read_index(of)
+    graphs, file, index = [*graphs], _index_file(set_name), _read_index(set_name)
     if file and not (index and {*index["graphs"]} >= {*map(fingerprint, graphs)}):
         compile_together(graphs, file)
 

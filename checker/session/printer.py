@@ -28,7 +28,7 @@ BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 
 
-def asked(question: str) -> bool | None:
+def confirm(question: str) -> bool | None:
     """Return whether a person answers yes; None if there is no terminal to ask at."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None

@@ -50,7 +50,7 @@ def index(tmp_path, monkeypatch):
     assert "counter = " in repr(graph)  # and from now on another one
     file.write_bytes(b"cut short")
     index.write_text(json.dumps({"file": str(file), "graphs": [graph_store.fingerprint(graph)], "weights": {}}))
-    monkeypatch.setattr(graph_store, "_index_file", lambda of: index)
+    monkeypatch.setattr(graph_store, "_index_file", lambda set_name: index)
     monkeypatch.setattr(InferenceSession, "compile", compile_another)
     graph_store._read_index.cache_clear()
     yield index
