@@ -202,7 +202,7 @@ def bounds() -> str:
         most = limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
         written = result["parts"]["generation"]["1 x 16"]["tokens/s"]["this course, with kernels"]
         matmul, reading = (limits(processor)[each] for each in ("float32", "reading"))
-        cells = (processor, f"{matmul:.0f}", f"{reading:.1f}", f"{most:.0f}", f"{written:.0f}", f"{written / most:.0%}")
+        cells = (processor, f"{matmul:.0f}", f"{reading:.1f}", f"{most:.1f}", f"{written:.1f}", f"{written / most:.0%}")
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
