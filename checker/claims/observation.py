@@ -204,6 +204,9 @@ class Observation:
         draw: Any = item.funcargs.get("draw")
         if draw:
             draw.start_over()
+        for given in item.funcargs.values():
+            if hasattr(given, "cache_clear"):  # asked again for a tensor that it cannot compute, MAX ends the process
+                given.cache_clear()
         with eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
         if again and place_in(again.value, path)[1] and NO_GRAPH not in str(again.value):
