@@ -125,10 +125,14 @@ def warm(named: Sequence[Step], device: str) -> int:
     Raises:
         UserError: there is no such device.
     """
-    if device == "gpu" and (asked := run_module("play.warming", "open", "gpu")) and asked.returncode:
-        raise UserError(last_line(asked).removeprefix("ValueError: "))
+    if device == "gpu":
+        asked = run_module("play.warming", "open", "gpu")
+        if asked and asked.returncode:
+            raise UserError(last_line(asked).removeprefix("ValueError: "))
     print("Ctrl-C stops it; the next run continues from there.")
-    works = [] if named else all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
+    works = list[Work]()
+    if not named:
+        works = all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
     checks = []
     for step in named or all_steps():
         is_left_out = step.compiles_long and device == "cpu" and not named

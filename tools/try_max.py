@@ -38,9 +38,11 @@ def try_max(version: str, steps: Sequence[Step]) -> int:
     Raises:
         UserError: there is no environment with that version.
     """
-    if version == NEXT and (version := newest()) == needed_version():
-        print(f"MAX {version} is the newest: there is no next one to try.")
-        return 0
+    if version == NEXT:
+        version = newest()
+        if version == needed_version():
+            print(f"MAX {version} is the newest: there is no next one to try.")
+            return 0
     folder = ROOT / f".venv-max-{version}"
     course = copy_of_the_course(folder, version)
     # A process that has imported MAX says in MODULAR_… where its MAX is, and in PYTHONPATH which modules it uses.

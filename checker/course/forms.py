@@ -39,9 +39,8 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
         return {}
     solution = ast.parse(step.solution_file.read_text())
     mine, theirs = functions(ast.parse(source)), functions(solution)
-    lacking = {
-        name for name in theirs if not (label := name.rpartition(".")[2]).startswith("__") and label not in source
-    }
+    labels = {name: name.rpartition(".")[2] for name in theirs}
+    lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in source}
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
     unset = {name for name, node in theirs.items() if not all(attribute in source for attribute in _set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}

@@ -174,7 +174,11 @@ def standing_of(step: Step) -> Standing:
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
     to_write = len(static.to_write)
     refused = kept["fail"].get(step.name) == code
-    checked = REFUSED if refused else "not checked" if passed or not to_write else ""
+    checked = ""
+    if refused:
+        checked = REFUSED
+    elif passed or not to_write:
+        checked = "not checked"
     written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
     return Standing(step, state, f"{begun} ({details})", refused)

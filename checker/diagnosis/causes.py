@@ -95,18 +95,18 @@ def from_what_is_given(
     if not mended:
         return [], set()
     names = " and ".join(name.partition(LINES)[0] for name in found)
-    sentence, place = (
-        " ".join(change.sentence for change in found.values()),
-        next(iter(found.values())).location(file.path),
-    )
+    sentence = " ".join(change.sentence for change in found.values())
+    place = next(iter(found.values())).location(file.path)
     is_as_given = f"waits until {names} {'are' if len(found) > 1 else 'is'} as given"
     first = refused[mended[0]].about
-    return [
-        Explanation(sentence, names, place, claim=claim)
-        if refused[claim].about == first
-        else Explanation(is_as_given, refused[claim].about, claim=claim, mark=WAITS)
-        for claim in mended
-    ], set(found)
+    explanations = list[Explanation]()
+    for claim in mended:
+        about = refused[claim].about
+        if about == first:
+            explanations.append(Explanation(sentence, names, place, claim=claim))
+        else:
+            explanations.append(Explanation(is_as_given, about, claim=claim, mark=WAITS))
+    return explanations, set(found)
 
 
 def _holds(answers: Mapping[str, Outcomes], version: str, claim: str) -> bool:

@@ -224,7 +224,9 @@ def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
 def _pass_in_words(state: State, seconds: float) -> list[Effect]:
     """Return what is said of a pass."""
     context = state.context
-    left_out_by = "" if context.is_complete else "--show" if context.options.show else "--no-compile"
+    left_out_by = ""
+    if not context.is_complete:
+        left_out_by = "--show" if context.options.show else "--no-compile"
     words = context.offers.passed(seconds, context.solution, left_out_by)
     return [remark(words)] if words else []
 

@@ -68,7 +68,9 @@ class Service:
 
     def obstacle(self) -> str:
         """Return why no request can be taken now, or nothing if it can."""
-        return DRAINING if self.draining else self.why if self.app is None else ""
+        if self.draining:
+            return DRAINING
+        return self.why if self.app is None else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a valid request.

@@ -39,7 +39,12 @@ def moby_dick_corpus() -> Corpus:
     """Return *Moby Dick* cut by whole chapters spread through it."""
     parts: dict[str, list[str]] = {"train": [], "dev": [], "test": []}
     for number, chapter in moby_dick().items():
-        parts["test" if number in TEST else "dev" if number in DEV else "train"].append(chapter)
+        if number in TEST:
+            parts["test"].append(chapter)
+        elif number in DEV:
+            parts["dev"].append(chapter)
+        else:
+            parts["train"].append(chapter)
     return Corpus(**parts)
 
 

@@ -87,7 +87,8 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
     Raises:
         ValueError: the options do not; the message names them.
     """
-    chosen = {**numbers, **{name: value for name, value in (files | {"minutes": minutes}).items() if value}}
+    given = {name: value for name, value in [*files.items(), ("minutes", minutes)] if value}
+    chosen = numbers | given
     if resume and chosen:
         names = ", ".join(f"--{name}" for name in chosen)
         raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {names}")
