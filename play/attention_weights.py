@@ -86,7 +86,7 @@ def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: D
             return model(*inputs)
 
     with watched([layer.self_attn for layer in layers]) as seen:
-        run_on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device=device))
+        run_on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device))
     return by_layer(seen, len(layers))
 
 

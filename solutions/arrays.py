@@ -1,4 +1,4 @@
-"""A compiled model, as the code around it sees it: a function of NumPy arrays."""
+"""Given in step 11: a compiled model, as the code around it sees it, a function of NumPy arrays."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A KV cache: the keys and values of earlier tokens, in memory that a graph writes to."""
+"""Given in step 14: a KV cache, the keys and values of earlier tokens in memory that a graph writes to."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ KVCache = list[BlockCache]  # those of every block
 CachedFunction = Callable[[np.ndarray, int, KVCache], np.ndarray]  # int64 [batch, total], past -> [batch, 1, vocab]
 
 PADDING = -1  # fills up a shorter prompt from the left, so that all rows of a batch end together
-HIDDEN = -1e9  # added to the score of a token that is not to be seen; unlike -inf, it leaves a row of padding finite
+HIDDEN = -1e9  # added to the score of padding; unlike -inf, it leaves a row of padding finite
 
 
-def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCache:
+def empty_cache(config: GPT2Config, batch_size: int, device: Device) -> KVCache:
     """Allocate zeros for ``n_positions`` keys and values in every block, on the device, as float32."""
     shape = (batch_size, config.n_head, config.n_positions, config.head_dim)
     zeros = partial(Buffer.zeros, shape, DType.float32, device)
@@ -33,7 +33,7 @@ def empty_cache(config: GPT2Config, batch_size: int, *, device: Device) -> KVCac
     return cache
 
 
-def cache_type(config: GPT2Config, device: Device) -> Any:  # a list, for which MAX's types have no place
+def cache_type(config: GPT2Config, device: Device) -> Any:  # compile takes a list, but its annotation does not
     """Describe such a cache to MAX's compiler, for any batch: a graph may write to a buffer, not to a tensor."""
     ref = DeviceRef.from_device(device)
     buffer = BufferType(DType.float32, ["batch", config.n_head, config.n_positions, config.head_dim], ref)
@@ -62,8 +62,8 @@ def check_rows(input_ids: np.ndarray, config: GPT2Config) -> None:  # int64 [bat
         raise ValueError("a row has padding where a token should be; it needs a token, and padding only before it")
 
 
-def run_on_arrays(graph: Callable[..., Tensor], device: Device) -> CachedFunction:
-    """Make a compiled model with a cache a function of arrays."""
+def run_on_arrays(compiled: Callable[..., Tensor], device: Device) -> CachedFunction:
+    """Return a compiled model with a cache as a function of arrays."""
 
     def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
         """Return the logits after the last token; of all ids, the graph runs those after the first ``past``."""
@@ -72,6 +72,6 @@ def run_on_arrays(graph: Callable[..., Tensor], device: Device) -> CachedFunctio
         positions = np.maximum(is_token.cumsum(axis=-1) - 1, 0)  # a row's first token is at position 0
         padding_mask = np.where(is_token, 0, HIDDEN).astype(np.float32)
         arrays = map(np.ascontiguousarray, (ids[:, past:], positions[:, past:], padding_mask))
-        return graph(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
+        return compiled(*(Tensor.from_dlpack(array).to(device) for array in arrays), cache).to_numpy()
 
     return run

@@ -1,4 +1,4 @@
-"""A Hugging Face checkpoint: find it, read it, and see whether it is one that the model can compute."""
+"""Given in step 13: find a Hugging Face checkpoint, read it, and see whether the model can compute it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_config(folder: Path) -> GPT2Config:
     sizes = {field.name: values[field.name] for field in fields(GPT2Config) if field.name in values}
     for name, size in sizes.items():
         default = getattr(GPT2Config, name)  # None for n_inner, a float for layer_norm_epsilon, else an integer
-        if type(size) not in (int, type(default)) or (size is not None and not size > 0):
+        if type(size) not in (int, type(default)) or (size is not None and not size > 0):  # NaN, too, is "not > 0"
             expected = "number" if isinstance(default, float) else "integer"
             raise ValueError(f"{folder} is a gpt2 with {name} = {size!r}; it must be a positive {expected}")
     return GPT2Config(**sizes)
@@ -83,10 +83,10 @@ def checkpoint_files(folder: Path) -> list[Path]:
     if not files:
         raise ValueError(f"{folder} has no model.safetensors")
     count = files[0].stem[-5:]
-    every = [folder / f"model-{number:05}-of-{count}.safetensors" for number in range(1, int(count) + 1)]
-    if missing := [file.name for file in every if file not in files]:
+    expected = [folder / f"model-{number:05}-of-{count}.safetensors" for number in range(1, int(count) + 1)]
+    if missing := [file.name for file in expected if file not in files]:
         raise ValueError(f"{folder} lacks {', '.join(missing)}; download the rest of the checkpoint")
-    return every
+    return expected
 
 
 def as_float32(entry: Mapping[str, Any]) -> np.ndarray:
@@ -99,13 +99,13 @@ def as_float32(entry: Mapping[str, Any]) -> np.ndarray:
 
 def read_checkpoint(folder: Path) -> Weights:
     """Read every tensor of a checkpoint as float32, by its name in the files; raise ValueError if a file is broken."""
-    tensors: Weights = {}
+    weights: Weights = {}
     for file in checkpoint_files(folder):
         try:
-            tensors |= {name: as_float32(entry) for name, entry in deserialize(file.read_bytes())}
+            weights |= {name: as_float32(entry) for name, entry in deserialize(file.read_bytes())}
         except (OSError, SafetensorError, KeyError) as error:
             raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
-    return dict(sorted(tensors.items()))  # they come in any order
+    return dict(sorted(weights.items()))  # they come in any order
 
 
 def empty_model(config: GPT2Config) -> MaxGPT2LMHeadModel:

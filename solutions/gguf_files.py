@@ -1,4 +1,4 @@
-"""A GPT-2 in GGUF, the file in which llama.cpp keeps a model: sizes, tokenizer, and weights, in blocks or not."""
+"""Given in step 22: a GPT-2 in GGUF, llama.cpp's file of a model: sizes, tokenizer, and weights, in blocks or not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORMAT_OF_DTYPE = {
     Q8_0: gguf.GGMLQuantizationType.Q8_0,
     Q4_0: gguf.GGMLQuantizationType.Q4_0,
 }
-DTYPE_OF_FORMAT = {form: dtype for dtype, form in FORMAT_OF_DTYPE.items()}
+DTYPE_OF_FORMAT = {gguf_format: dtype for dtype, gguf_format in FORMAT_OF_DTYPE.items()}
 
 #: GGUF's name, after ``gpt2.``, of each field of ``GPT2Config`` but ``vocab_size``, which is the length of a table.
 SIZES = {
@@ -67,7 +67,7 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
 
 
 def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Path) -> None:
-    """Write a tokenizer of GPT-2's kind: the tokens and merges of a byte-pair encoding."""
+    """Write a tokenizer of GPT-2's kind: a byte-pair encoding's tokens and merges, and which token ends a text."""
     model = json.loads(tokenizer.read_text())["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
     token_types = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
@@ -75,7 +75,7 @@ def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Path) -> None:
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(tokens)
     writer.add_token_types(token_types)
-    if END_OF_TEXT in tokens:  # else llama.cpp takes token 11, which is a comma
+    if END_OF_TEXT in tokens:  # left unset, both are token 11 in llama.cpp: a comma, in GPT-2's vocabulary
         writer.add_bos_token_id(tokens.index(END_OF_TEXT))
         writer.add_eos_token_id(tokens.index(END_OF_TEXT))
     writer.add_token_merges([pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"]])

@@ -1,4 +1,4 @@
-"""What steps 18 to 20 are given: tensors by the names of weights, and backward through a Linear and a LayerNorm."""
+"""Given in steps 18 to 20: tensors by the names of weights, and backward through a Linear and a LayerNorm."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class LlamaDecoderLayer(Module[[Tensor, Tensor, Tensor, BlockCache], Tensor]):
 
 
 class LlamaModel(Module[[Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """Embed the new tokens, pass them through every block, and normalize the last one, which the head needs."""
+    """Embed the new tokens, pass them through every block, and normalize the last token, which the head needs."""
 
     def __init__(self, config: LlamaConfig) -> None:
         self.config = config
@@ -79,5 +79,5 @@ def compile_llama(model: LlamaForCausalLM, device: Device) -> CachedModel:
     cached = model.config.cache_config
     ids = TensorType(DType.int64, ["batch", "seq"], device=device)
     padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
-    graph = model.compile(ids, ids, padding_mask, cache_type(cached, device))
-    return CachedModel(run_on_arrays(graph, device), cached, device)
+    compiled = model.compile(ids, ids, padding_mask, cache_type(cached, device))
+    return CachedModel(run_on_arrays(compiled, device), cached, device)

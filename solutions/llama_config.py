@@ -1,4 +1,4 @@
-"""Given from step 23 on: the sizes of a Llama."""
+"""Given in step 23: the sizes of a Llama."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LlamaConfig:
     def __post_init__(self) -> None:
         """Raise ValueError if the query heads cannot be shared evenly among the key-value heads."""
         heads, kv_heads = self.num_attention_heads, self.num_key_value_heads
-        if kv_heads < 1 or heads % kv_heads:
+        if min(heads, kv_heads) < 1 or heads % kv_heads:
             raise ValueError(f"num_attention_heads = {heads} cannot share num_key_value_heads = {kv_heads} evenly")
 
     @property

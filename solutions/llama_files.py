@@ -1,4 +1,4 @@
-"""A Llama in a GGUF file: its sizes, its weights, and what else it says of itself, such as its tokenizer."""
+"""Given in step 26: a Llama in a GGUF file, its sizes, its weights, and what else it says, such as its tokenizer."""
 
 from __future__ import annotations
 

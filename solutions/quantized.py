@@ -1,4 +1,4 @@
-"""Quantized models, built on step 22: the weights of a whole model in blocks, and a model that multiplies by them."""
+"""Given in step 22: the weights of a whole model in blocks, and a model that multiplies by them."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class GPT2Config:
     def inner_dim(self) -> int:
         """Return the width of the feed-forward network: ``n_inner`` if it is given, else four times ``n_embd``."""
         # Choose between the two widths. (1 line)
-        return 4 * self.n_embd if self.n_inner is None else self.n_inner
+        return self.n_inner if self.n_inner is not None else 4 * self.n_embd
 
     @classmethod
     def published(cls, name: str) -> GPT2Config:

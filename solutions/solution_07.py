@@ -13,7 +13,10 @@ from solutions.solution_02 import causal_mask
 
 
 class GPT2MultiHeadAttention(Module[[Tensor], Tensor]):
-    """Causal multi-head self-attention. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2."""
+    """Causal multi-head self-attention: in each head, ``softmax(Q K^T / sqrt(head_dim) + mask) V``.
+
+    Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.
+    """
 
     def __init__(self, config: GPT2Config) -> None:
         self.embed_dim = config.n_embd

@@ -19,7 +19,7 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
     """GPT-2 with its head. A logit scores one token as the next; softmax makes probabilities of all logits.
 
     Source: ``GPT2LMHeadModel`` in Hugging Face's transformers; the names are those of its checkpoint.
-    Published checkpoints have no weights for the head; ``convert_checkpoint`` gives it those of the token embeddings.
+    Published checkpoints tie the head: they have no weights for it, and loading gives it those of ``wte``.
     """
 
     def __init__(self, config: GPT2Config) -> None:
@@ -37,13 +37,13 @@ class MaxGPT2LMHeadModel(Module[[Tensor], Tensor]):
 def compile_model(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
     """Move the model to the device and compile it there: one graph for any batch and length, which takes arrays."""
     model.to(device)
-    graph = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
+    compiled = model.compile(TensorType(DType.int64, ["batch", "seq"], device=device))
 
     def run(input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, seq] -> [batch, seq, vocab]
         """Return the logits; raise ValueError if there are too many tokens or unknown ids: the graph checks neither."""
         check_length(input_ids.shape[-1], model.config)
         check_token_ids(input_ids, model.config)
-        ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the last columns of a batch are not
-        return graph(ids.to(device)).to_numpy()
+        ids = Tensor.from_dlpack(np.ascontiguousarray(input_ids))  # the last columns of a batch are not contiguous
+        return compiled(ids.to(device)).to_numpy()
 
     return run

@@ -36,14 +36,14 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
     return np.ascontiguousarray(tensor.T) if name.endswith(CONV1D) else tensor
 
 
-def convert_checkpoint(tensors: Weights) -> Weights:
+def convert_checkpoint(checkpoint: Weights) -> Weights:
     """Return the weights under the names, and in the layout, of ``MaxGPT2LMHeadModel``.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing is dropped but
     the mask buffers, and a weight that is missing stays missing: ``check_weights`` says so.
     """
     # Give every weight its name and layout in the model, then tie the head. (4 lines)
-    kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}
+    kept = {name: tensor for name, tensor in checkpoint.items() if not name.endswith(MASK_BUFFERS)}
     weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}
     tied = {HEAD: weights[WTE]} if WTE in weights else {}
     return tied | weights  # in this order, a head of the checkpoint's own replaces the tied one

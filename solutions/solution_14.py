@@ -43,7 +43,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
 
 
 def cached_attention(
-    attention: GPT2MultiHeadAttention, hidden_states: Tensor, mask: Tensor, block_cache: BlockCache
+    attention: GPT2MultiHeadAttention, hidden_states: Tensor, *, mask: Tensor, block_cache: BlockCache
 ) -> Tensor:  # [batch, seq, embd], [batch, 1, seq, total] -> [batch, seq, embd]
     """Let each of ``seq`` new tokens gather from all ``total`` tokens up to itself, old and new.
 
@@ -108,7 +108,7 @@ class CachedModel:
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):
-            self.cache = empty_cache(self.config, len(input_ids), device=self.device)
+            self.cache = empty_cache(self.config, len(input_ids), self.device)
             self.cached_ids = input_ids[:, :0]
         past = cached_prefix_length(self.cached_ids, input_ids)
         self.cached_ids = input_ids[:, :past].copy()  # all that is still valid if the run below is interrupted
@@ -122,5 +122,5 @@ def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
     model.to(device)
     ids = TensorType(DType.int64, ["batch", "seq"], device=device)
     padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
-    graph = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
-    return CachedModel(run_on_arrays(graph, device), model.config, device)
+    compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))
+    return CachedModel(run_on_arrays(compiled, device), model.config, device)

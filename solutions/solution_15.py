@@ -22,9 +22,8 @@ class PagedCache(Protocol):
 
     Request ``i`` has the tokens from ``row_offsets[i]`` up to, but not including, ``row_offsets[i + 1]``, at least one;
     ``row_offsets`` is uint32 [batch + 1]. The cache of MAX's server is in ``checker/max_adapter/paged_cache.py``.
-    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
-    for the pages; Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models" (2022), for
-    joining all requests into one sequence, which only attention splits.
+    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023); for
+    the joined requests, Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models" (2022).
     """
 
     past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already
@@ -49,7 +48,7 @@ def ragged_positions(
     # Find each row's request, then count from that request's start. (3 lines)
     passed = rows.unsqueeze(-1) >= ends  # [tokens, batch]
     request = F.sum(passed.cast(DType.int64), axis=-1).squeeze(-1)  # [tokens]: how many requests ended before this row
-    return rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)
+    return rows + F.gather(past - starts, request, axis=0)
 
 
 def last_rows(

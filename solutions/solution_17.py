@@ -58,9 +58,9 @@ def layer_norm_backward(
 
 
 def embedding_backward(
-    grad: Tensor, input_ids: Tensor, num_embeddings: int
+    grad: Tensor, indices: Tensor, num_embeddings: int
 ) -> Tensor:  # [batch, seq, embd], int64 [batch, seq] -> [num_embeddings, embd]
     """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
     table = Tensor.zeros([num_embeddings, grad.shape[-1]], dtype=grad.dtype, device=grad.device)
     # Add the gradient of each token to the row that it looked up. (1 line)
-    return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))
+    return F.scatter_nd_add(table, rows_of(grad), indices.reshape([-1, 1]))

@@ -13,7 +13,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 
 def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
-    """Return the gradient of scores, where ``grad`` is that of ``softmax(scores)``; a weight of 0 blocks it."""
+    """Return the gradient of scores; ``grad`` is that of ``weights = softmax(scores)``. A weight of 0 blocks it."""
     # Find how each score moves the loss, through all weights of its row. (1 line)
     return weights * (grad - F.sum(weights * grad, axis=-1))
 
@@ -47,5 +47,5 @@ def attention_backward(
     grad_attn_output, c_proj_grads = projection_backward(attention.c_proj, grad, attn_output)
     parts = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)
     grad_qkv = F.concat([attention._merge_heads(part) for part in parts], axis=-1)  # [batch, seq, 3 * embd]
-    grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)
-    return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})
+    grad_hidden_states, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)
+    return grad_hidden_states, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})

@@ -33,8 +33,8 @@ def mlp_backward(
     # Go back through both layers, and through GELU between them. (4 lines)
     grad_activated, c_proj_grads = projection_backward(mlp.c_proj, grad, activated)
     grad_wide = gelu_backward(grad_activated, wide)
-    grad_input, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)
-    return grad_input, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})
+    grad_hidden_states, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)
+    return grad_hidden_states, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})
 
 
 def pre_norm_residual_backward(
@@ -83,8 +83,8 @@ def head_backward(
     final = transformer.ln_f(hidden_states)
     # Go back through the head, which is tied to wte and has no bias, and through the last norm. (3 lines)
     grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)  # [batch, seq, embd], [vocab, embd]
-    grad_input, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)
-    return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})
+    grad_hidden_states, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)
+    return grad_hidden_states, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})
 
 
 def blocks_backward(
@@ -120,8 +120,8 @@ def gpt2_loss_and_gradients(
     states = residual_stream(transformer, input_ids)
     logits = transformer.ln_f(states[-1]) @ transformer.wte.weight.T  # [batch, seq, vocab]
     # Go back from the loss to the embeddings; wte gets a gradient from both of its uses. (7 lines)
-    grad = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
-    grad, head_grads = head_backward(transformer, grad, states[-1])
+    grad_logits = cross_entropy_backward(logits, labels)  # [batch, seq, vocab]
+    grad, head_grads = head_backward(transformer, grad_logits, states[-1])
     grad, block_grads = blocks_backward(transformer, grad, states)
     table_grads = tables_backward(transformer, grad, input_ids)
     grad_wte = table_grads["wte.weight"] + head_grads["wte.weight"]  # [vocab, embd]

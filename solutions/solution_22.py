@@ -10,7 +10,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
-BLOCK_SIZE = 32  # weights that share a scale
+BLOCK_SIZE = 32  # weights that share a scale: llama.cpp's QK8_0 and QK4_0
 OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes. ``scale`` is its ``d``, with an axis to broadcast; the rest, its ``qs``.
@@ -58,8 +58,8 @@ def quantize_q4_0(weights: np.ndarray) -> np.ndarray:  # float32 [..., 32] -> [.
     blocks = np.zeros(weights.shape[:-1], Q4_0)
     half = BLOCK_SIZE // 2
     # Choose each block's scale, round, and pack two quants into each byte. (6 lines)
-    index = np.abs(weights).argmax(axis=-1, keepdims=True)  # [..., 1]
-    scales = np.take_along_axis(weights, index, axis=-1) / -8  # [..., 1]
+    largest = np.abs(weights).argmax(axis=-1, keepdims=True)  # [..., 1]
+    scales = np.take_along_axis(weights, largest, axis=-1) / -8  # [..., 1]
     quants = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)  # [..., 32]
     blocks["scale"] = scales
     blocks["packed"] = quants[..., :half] | (quants[..., half:] << 4)
@@ -77,7 +77,6 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
     """A linear layer that multiplies by 4-bit blocks without expanding them to float32, so it reads far fewer bytes.
 
     In a compiled graph, MAX also rounds the inputs to 8 bits, in blocks of their own, so it multiplies integers.
-
     ``blocks`` are the weights, ``[out, in / 32]`` of ``Q4_0``; ``bias`` is ``[out]``, or 0 for none, as in ``Linear``.
     """
 

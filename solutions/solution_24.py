@@ -25,9 +25,9 @@ def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # int64 [b
 def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim], [batch, seq, head_dim / 2] -> as x
     """Rotate each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
 
-    All heads are rotated alike. Each head's vector keeps its norm, and the dot product of a rotated query and a rotated
-    key depends on the difference of their positions alone. The pairs are Llama's in Hugging Face's checkpoints; the
-    paper's, and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
+    All heads are rotated alike. Each head's vector keeps its norm, and positions enter the dot product of a rotated
+    query and a rotated key only by their difference. The pairs are Llama's in Hugging Face's checkpoints; the paper's,
+    and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
     """
     # Give cosine and sine an axis for the heads; cut x into halves, the coordinates; rotate; join. (4 lines)
     cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]

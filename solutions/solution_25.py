@@ -13,7 +13,7 @@ from solutions.solution_24 import rotate
 
 
 class LlamaAttention(GPT2MultiHeadAttention):
-    """Causal self-attention with fewer key-value heads than query heads; its layers have Hugging Face's names.
+    """Causal self-attention where each group of query heads shares a key-value head. Layers have Hugging Face's names.
 
     It has step 07's ``_attn`` and ``_merge_heads``, and keeps its keys and values in step 14's cache.
     Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints"
@@ -35,7 +35,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         self.o_proj = Linear(self.embed_dim, config.hidden_size, bias=False)
 
     def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, head * head_dim] -> [batch, head, seq, head_dim]
-        """Give every head its own slice. The width says how many: queries have more than keys and values."""
+        """Give every head its own slice; the width says how many heads there are."""
         return x.reshape([*x.shape[:-1], -1, self.head_dim]).transpose(-3, -2)
 
     def _qkv(
@@ -57,7 +57,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group_size * sequence_length, mask.shape[-1]
-        # Line up each group's queries; repeat the whole mask group_size times; _attn; separate heads. (4 lines)
+        # Line up each group's queries; stack the mask group_size times; _attn; separate the heads. (4 lines)
         query = query.reshape([batch, self.num_kv_heads, rows, head_dim])
         mask = F.broadcast_to(mask, [batch, self.group_size, sequence_length, total]).reshape([batch, 1, rows, total])
         attn_output = self._attn(query, key, value, mask)  # [batch, kv_head, group_size * seq, head_dim]

@@ -83,7 +83,7 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
     """
     head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
-    # For each weight: its name, its numbers; unpermute those of q_proj and k_proj. Then tie the head. (5 lines)
+    # For each weight: its name, its numbers; unpermute those of q_proj and k_proj. Tie a missing head. (5 lines)
     for gguf_name, weight in weights.items():
         name, numbers = hugging_face_name(gguf_name), dequantize(weight)
         layer = name.split(".")[-2]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 from tokenizers import Tokenizer
 
 from solutions.arrays import LogitsFunction
@@ -43,7 +43,7 @@ def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  
         messages = [("system", SYSTEM), *messages]
     ids = [token for role, content in messages for token in message_ids(tokenizer, role, content)]
     opening = [tokenizer.token_to_id(START), *tokenizer.encode("assistant\n").ids]
-    return np.array([ids + opening])
+    return np.array([ids + opening], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class NucleusSampling(Sampling):
         # Sort, likeliest first; a token stays if those before it add up to less than top_p; normalize. (6 lines)
         order = np.argsort(-p, axis=-1, kind="stable")  # of tokens that tie, the lower id first
         ordered = np.take_along_axis(p, order, axis=-1)
-        before = ordered.cumsum(axis=-1) - ordered  # what all likelier tokens have together
+        before = ordered.cumsum(axis=-1) - ordered  # what the tokens before it have together
         kept = np.where(before < self.top_p, ordered, 0)
         np.put_along_axis(p, order, kept, axis=-1)  # back to the order of ids
         return p / p.sum(axis=-1, keepdims=True)
@@ -80,10 +80,10 @@ def answer(
     max_new_tokens: int,
     sampling: Sampling,
     *,
-    end: int,
+    end_id: int,
     rng: Generator | None = None,
 ) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
-    """Yield the tokens of an answer, each before the next is computed; ``end`` stops it, and is not yielded.
+    """Yield the tokens of an answer, each before the next is computed; ``end_id`` stops it, and is not yielded.
 
     Args:
         model: as in step 12.
@@ -91,13 +91,14 @@ def answer(
             for the answer, too.
         max_new_tokens: how many tokens at most, if the model does not end its turn.
         sampling: how step 12's ``generate_next_token(model, input_ids, sampling, rng)`` chooses, one token per row.
-        end: the id of END.
-        rng: what it is drawn with.
+        end_id: the id of END.
+        rng: what the tokens are drawn with; None: a new generator.
     """
-    # max_new_tokens times: generate the next token; return at end; yield the token, then append it. (6 lines)
+    rng = rng or default_rng()
+    # max_new_tokens times: generate the next token; return at end_id; yield the token, then append it. (6 lines)
     for _ in range(max_new_tokens):
         token = int(generate_next_token(model, input_ids, sampling, rng)[0])
-        if token == end:
+        if token == end_id:
             return
         yield token
         input_ids = np.concatenate([input_ids, [[token]]], axis=1)

@@ -1,4 +1,4 @@
-"""What step 20 is given: random weights, the state that every step writes into, and small functions around it."""
+"""Given in step 20: random weights, the state that every step writes into, and small functions around it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Compiled = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 @tree.dataclass
 class TrainingState:
-    """What a step of training starts from and writes into. All of it but ``sums`` is needed to resume training."""
+    """What a step of training reads and writes. To resume, keep all but ``sums``, and the number of the last step."""
 
     weights: Tensors
     sums: Tensors  # of the gradients of all losses, over the batches of a step
@@ -35,7 +35,6 @@ def initial_weights(config: GPT2Config, seed: int) -> Weights:
 
     Gains are 1 and biases 0. Everything else is normal noise with a standard deviation of 0.02; for both ``c_proj`` of
     a block it is 0.02 / sqrt(2 n_layer), because that many of them add to the residual stream.
-
     Source: Radford et al., "Language Models are Unsupervised Multitask Learners" (2019), section 2.3, and Karpathy's
     nanoGPT, ``GPT.__init__`` and ``GPT._init_weights``.
     """
@@ -45,7 +44,7 @@ def initial_weights(config: GPT2Config, seed: int) -> Weights:
         shape = [int(size) for size in parameter.shape]
         if name.endswith("bias"):
             weights[name] = np.zeros(shape, np.float32)
-        elif len(shape) == 1:
+        elif len(shape) == 1:  # a gain
             weights[name] = np.ones(shape, np.float32)
         elif name != HEAD:
             std = 0.02 / math.sqrt(2 * config.n_layer) if name.endswith("c_proj.weight") else 0.02

@@ -17,7 +17,7 @@ def attention_scores(
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:  # [..., key] -> [..., key]
-    """Turn every row of scores into weights: nonnegative, summing to 1, in the same order.
+    """Turn every row of scores into weights: nonnegative, summing to 1, and larger for a larger score.
 
     The weight of score s_i is ``exp(s_i) / (exp(s_1) + exp(s_2) + ...)``. Subtracting the row's largest score from all
     of them leaves that quotient as it is, and without it ``exp(1000)`` would be infinite.

@@ -27,7 +27,7 @@ def attention_weights(
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"the mask has dtype {mask.dtype}; it must be bool, True where a query may attend")
-    # Give no weight to what the mask forbids, and share it all among the others. (4 lines)
+    # Give no weight to what the mask forbids, and let the softmax share it all among the others. (4 lines)
     scores = scaled_scores(query, key)  # [..., query, key]
     if mask is not None:
         scores = np.where(mask, scores, -np.inf)

@@ -31,5 +31,5 @@ def split_heads(x: np.ndarray, n_head: int) -> np.ndarray:  # [..., seq, embd] -
 def merge_heads(heads: np.ndarray) -> np.ndarray:  # [..., head, seq, head_dim] -> [..., seq, embd]
     """Put the heads side by side again: the inverse of ``split_heads``."""
     # Bring seq back in front of head, then join the last two axes into one. (2 lines)
-    x = np.swapaxes(heads, -3, -2)
+    x = np.swapaxes(heads, -3, -2)  # [..., seq, head, head_dim]
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])

@@ -11,7 +11,7 @@ from solutions.solution_01 import GPT2Config
 
 
 class GPT2Embeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every token. Row ``i``, once trained, stands for token ``i`` outside any context."""
+    """The token embeddings: row ``i``, once trained, stands for token ``i`` outside any context."""
 
     def __init__(self, config: GPT2Config) -> None:
         # TODO: Make the table, the parameter weight: one row for every token of the vocabulary. (1 line)

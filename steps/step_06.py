@@ -14,12 +14,12 @@ from solutions.solution_01 import GPT2Config
 
 def position_ids(sequence_length: DimLike, *, device: Device) -> Tensor:  # -> int64 [seq]
     """Return the position of every token: 0, 1, 2, …"""
-    # TODO: Count from 0 in int64, up to but not including Dim(sequence_length); arange takes no symbol's name. (1 line)
+    # TODO: Count from 0 up to, but not including, the length, in int64; arange takes a Dim, not its name. (1 line)
     raise NotImplementedError
 
 
 class GPT2PositionEmbeddings(Module[[Tensor], Tensor]):
-    """Look up the row of every position. GPT-2 learned this table; it is not a formula."""
+    """The position embeddings: row ``i`` stands for position ``i``. GPT-2 learned this table; it is not a formula."""
 
     def __init__(self, config: GPT2Config) -> None:
         # TODO: Make the table, the parameter weight: one row for every position. (1 line)

@@ -11,7 +11,7 @@ from solutions.arrays import LogitsFunction
 
 
 def keep_top_k(logits: np.ndarray, top_k: int) -> np.ndarray:  # [batch, vocab] -> [batch, vocab]
-    """Return the logits with minus infinity in place of those below the ``top_k``-th largest of their row.
+    """Return the logits with -inf in place of those below the ``top_k``-th largest of their row.
 
     Tokens that tie with it stay, and a ``top_k`` above the size of the vocabulary keeps all.
     """
@@ -56,12 +56,11 @@ class Sampling:
 
 
 def generate_next_token(
-    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None
+    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch]
     """Return the next token of every row; the model sees all of ``input_ids``. Raise ValueError if there are none."""
     if input_ids.shape[-1] == 0:
         raise ValueError("the prompt is empty; give at least one token, <|endoftext|> if you have no other")
-    rng = rng or default_rng()
     # TODO: Choose by the logits of the last position. (2 lines)
     raise NotImplementedError
 
@@ -75,12 +74,13 @@ def generate_tokens(
     n_positions: int,
     rng: Generator | None = None,
 ) -> np.ndarray:  # int64 [batch, seq] -> int64 [batch, seq + max_new_tokens]
-    """Return the prompt and ``max_new_tokens`` more tokens.
+    """Return the prompt and ``max_new_tokens`` more tokens, drawn with ``rng``, or with a new generator if it is None.
 
     The model sees the last ``n_positions`` tokens: of a longer text, the oldest drops out for every one that is added.
     Raise ValueError if ``n_positions`` is below 1, or if the prompt is empty and a token is to follow.
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")
+    rng = rng or default_rng()
     # TODO: Let every row grow by one token at a time. (5 lines)
     raise NotImplementedError

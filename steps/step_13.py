@@ -36,7 +36,7 @@ def tensor_in_model(name: str, tensor: np.ndarray) -> np.ndarray:  # Conv1D's [i
     raise NotImplementedError
 
 
-def convert_checkpoint(tensors: Weights) -> Weights:
+def convert_checkpoint(checkpoint: Weights) -> Weights:
     """Return the weights under the names, and in the layout, of ``MaxGPT2LMHeadModel``.
 
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing is dropped but

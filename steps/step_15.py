@@ -22,9 +22,8 @@ class PagedCache(Protocol):
 
     Request ``i`` has the tokens from ``row_offsets[i]`` up to, but not including, ``row_offsets[i + 1]``, at least one;
     ``row_offsets`` is uint32 [batch + 1]. The cache of MAX's server is in ``checker/max_adapter/paged_cache.py``.
-    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023),
-    for the pages; Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models" (2022), for
-    joining all requests into one sequence, which only attention splits.
+    Sources: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention" (2023); for
+    the joined requests, Yu et al., "Orca: A Distributed Serving System for Transformer-Based Generative Models" (2022).
     """
 
     past: Tensor  # uint32 [batch]: how many tokens of each request are in the cache already

@@ -18,8 +18,8 @@ def sum_all(x: Tensor) -> Tensor:  # [...] -> []
 
 def shift_labels(labels: Tensor) -> Tensor:  # int64 [batch, seq] -> int64 [batch, seq]
     """Return the target of each position: the label after it, ``IGNORE_INDEX`` at the last one."""
-    padding = [0, 0, 0, 1]  # before and after each axis: nothing around batch, and one label after seq
-    return F.pad(labels, padding, value=IGNORE_INDEX)[:, 1:]
+    paddings = [0, 0, 0, 1]  # before and after each axis: nothing around batch, and one label after seq
+    return F.pad(labels, paddings, value=IGNORE_INDEX)[:, 1:]
 
 
 def count_valid(targets: Tensor) -> Tensor:  # int64 [...] -> []
@@ -55,7 +55,7 @@ def cross_entropy_backward(
 ) -> Tensor:  # [batch, seq, vocab], int64 [batch, seq] -> [batch, seq, vocab]
     """Return the gradient of ``cross_entropy`` with respect to the logits: 0 where no label is to be predicted."""
     targets = shift_labels(labels).unsqueeze(-1)  # [batch, seq, 1]
-    vocab = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
+    token_ids = Tensor.arange(logits.shape[-1], dtype=targets.dtype, device=targets.device)
     # TODO: Find how the loss changes with each logit; where nothing is predicted, it does not. (3 lines)
     raise NotImplementedError
 

@@ -51,7 +51,7 @@ def layer_norm_backward(
 
 
 def embedding_backward(
-    grad: Tensor, input_ids: Tensor, num_embeddings: int
+    grad: Tensor, indices: Tensor, num_embeddings: int
 ) -> Tensor:  # [batch, seq, embd], int64 [batch, seq] -> [num_embeddings, embd]
     """Return the gradient of an embedding table: each row is the sum over the tokens that looked it up."""
     table = Tensor.zeros([num_embeddings, grad.shape[-1]], dtype=grad.dtype, device=grad.device)

@@ -13,7 +13,7 @@ from solutions.solution_07 import GPT2MultiHeadAttention
 
 
 def softmax_backward(grad: Tensor, weights: Tensor) -> Tensor:  # 2 x [..., key] -> [..., key]
-    """Return the gradient of scores, where ``grad`` is that of ``softmax(scores)``; a weight of 0 blocks it."""
+    """Return the gradient of scores; ``grad`` is that of ``weights = softmax(scores)``. A weight of 0 blocks it."""
     # TODO: Find how each score moves the loss, through all weights of its row. (1 line)
     raise NotImplementedError
 

@@ -17,7 +17,7 @@ comptime Starts = Span[Int32, MutUntrackedOrigin]
 comptime LANES = simd_width_of[DType.float32]()  # numbers that one instruction takes: 8 with AVX2, 16 with AVX-512
 comptime QUERIES = 16  # B_r, rows of a tile, which share the keys and values that were read
 comptime KEYS = 32  # B_c, keys of a block, which stay in the processor's cache with their values
-comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score
+comptime LOWEST = Float32.MIN_FINITE  # the lowest finite score, not -inf: exp(-inf - -inf) would be NaN
 
 
 @fieldwise_init

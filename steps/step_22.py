@@ -10,7 +10,7 @@ from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 from max.graph.quantization import QuantizationEncoding
 
-BLOCK_SIZE = 32  # weights that share a scale
+BLOCK_SIZE = 32  # weights that share a scale: llama.cpp's QK8_0 and QK4_0
 OUTPUT_MULTIPLE = 32  # MAX computes this many outputs at a time, so a quantized layer is padded to a multiple
 
 #: The blocks of llama.cpp, of 34 and 18 bytes. ``scale`` is its ``d``, with an axis to broadcast; the rest, its ``qs``.
@@ -67,7 +67,6 @@ class QuantizedLinear(Module[[Tensor], Tensor]):
     """A linear layer that multiplies by 4-bit blocks without expanding them to float32, so it reads far fewer bytes.
 
     In a compiled graph, MAX also rounds the inputs to 8 bits, in blocks of their own, so it multiplies integers.
-
     ``blocks`` are the weights, ``[out, in / 32]`` of ``Q4_0``; ``bias`` is ``[out]``, or 0 for none, as in ``Linear``.
     """
 

@@ -13,7 +13,7 @@ from solutions.solution_24 import rotate
 
 
 class LlamaAttention(GPT2MultiHeadAttention):
-    """Causal self-attention with fewer key-value heads than query heads; its layers have Hugging Face's names.
+    """Causal self-attention where each group of query heads shares a key-value head. Layers have Hugging Face's names.
 
     It has step 07's ``_attn`` and ``_merge_heads``, and keeps its keys and values in step 14's cache.
     Source: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models from Multi-Head Checkpoints"
@@ -32,7 +32,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         raise NotImplementedError
 
     def _split_heads(self, x: Tensor) -> Tensor:  # [batch, seq, head * head_dim] -> [batch, head, seq, head_dim]
-        """Give every head its own slice. The width says how many: queries have more than keys and values."""
+        """Give every head its own slice; the width says how many heads there are."""
         return x.reshape([*x.shape[:-1], -1, self.head_dim]).transpose(-3, -2)
 
     def _qkv(
@@ -53,7 +53,7 @@ class LlamaAttention(GPT2MultiHeadAttention):
         """
         batch, _, sequence_length, head_dim = query.shape
         rows, total = self.group_size * sequence_length, mask.shape[-1]
-        # TODO: Line up each group's queries; repeat the whole mask group_size times; _attn; separate heads. (4 lines)
+        # TODO: Line up each group's queries; stack the mask group_size times; _attn; separate the heads. (4 lines)
         raise NotImplementedError
 
     def forward(  # type: ignore[override] # step 07's makes its own mask, and needs no angles and no cache

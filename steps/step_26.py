@@ -76,5 +76,5 @@ def convert_llama(weights: Weights, config: LlamaConfig) -> Weights:
     """
     head_counts = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     converted: Weights = {}
-    # TODO: For each weight: its name, its numbers; unpermute those of q_proj and k_proj. Then tie the head. (5 lines)
+    # TODO: For each weight: its name, its numbers; unpermute those of q_proj and k_proj. Tie a missing head. (5 lines)
     raise NotImplementedError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
+from numpy.random import Generator, default_rng
 from tokenizers import Tokenizer
 
 from solutions.arrays import LogitsFunction
@@ -68,10 +68,10 @@ def answer(
     max_new_tokens: int,
     sampling: Sampling,
     *,
-    end: int,
+    end_id: int,
     rng: Generator | None = None,
 ) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
-    """Yield the tokens of an answer, each before the next is computed; ``end`` stops it, and is not yielded.
+    """Yield the tokens of an answer, each before the next is computed; ``end_id`` stops it, and is not yielded.
 
     Args:
         model: as in step 12.
@@ -79,8 +79,9 @@ def answer(
             for the answer, too.
         max_new_tokens: how many tokens at most, if the model does not end its turn.
         sampling: how step 12's ``generate_next_token(model, input_ids, sampling, rng)`` chooses, one token per row.
-        end: the id of END.
-        rng: what it is drawn with.
+        end_id: the id of END.
+        rng: what the tokens are drawn with; None: a new generator.
     """
-    # TODO: max_new_tokens times: generate the next token; return at end; yield the token, then append it. (6 lines)
+    rng = rng or default_rng()
+    # TODO: max_new_tokens times: generate the next token; return at end_id; yield the token, then append it. (6 lines)
     raise NotImplementedError

@@ -27,7 +27,7 @@ def attention_weights(
     """
     if mask is not None and mask.dtype != bool:
         raise TypeError(f"the mask has dtype {mask.dtype}; it must be bool, True where a query may attend")
-    # TODO: Give no weight to what the mask forbids, and share it all among the others. (4 lines)
+    # TODO: Give no weight to what the mask forbids, and let the softmax share it all among the others. (4 lines)
     raise NotImplementedError
 
 

@@ -81,7 +81,7 @@ def settings_of(step, function, temperature=1.0, top_k=None):
     return {"sampling": step.Sampling(temperature, top_k)}
 
 
-def next_token(step, model, prompt, rng=None, **settings):
+def next_token(step, model, prompt, rng, **settings):
     """What generate_next_token returns, with any settings."""
     function = step.generate_next_token
     return function(model, prompt, rng=rng, **settings_of(step, function, **settings))
@@ -240,7 +240,7 @@ def greedy(rows, length):
     return np.stack(tokens, axis=1)
 
 
-def settings_hold(continued, length=4):
+def settings_hold(continued, length, *, rng_is_given):
     """Refuse unless ``continued(rows, **settings)``, ``length`` new tokens per row, obeys every setting everywhere."""
     rows = np.arange(60)[:, None] % VOCAB
 
@@ -267,8 +267,8 @@ def settings_hold(continued, length=4):
             "temperature": lambda: is_greedy(temperature=0.0005),  # as good as 0, but drawn
             "temperature 0": lambda: is_greedy(temperature=0),
             "top_k": lambda: is_greedy(top_k=1),
-            "no rng": goes_without_a_generator,
         }
+        | ({} if rng_is_given else {"no rng": goes_without_a_generator})
     )
 
 
@@ -279,7 +279,7 @@ def test_one_token(step):
     tokens = np.asarray(next_token(step, model, PROMPT, np.random.default_rng(6), temperature=0))
     equal(model.seen[0], PROMPT, ("row", "token"), what="the prompt that the model saw")
     is_value("the shape of the tokens", list(tokens.shape), [2])
-    settings_hold(lambda rows, **settings: next_token(step, Stub(), rows, **settings)[:, None], length=1)
+    settings_hold(lambda rows, **settings: next_token(step, Stub(), rows, **settings)[:, None], 1, rng_is_given=True)
     half = np.broadcast_to(0.5 * np.log(PEAK, dtype=np.float32), (300, 1, VOCAB))  # at temperature 0.5 it is PEAK
     rows, rng = np.zeros((300, 2), np.int64), np.random.default_rng(8)
     tokens = np.asarray(next_token(step, lambda input_ids: half, rows, rng, temperature=0.5))
@@ -324,7 +324,7 @@ def test_every_new_token_is_seen(step):
 @about("generate_tokens")
 def test_the_settings_apply_to_the_whole_text(step):
     """The settings and rng apply to every token of the text."""
-    settings_hold(lambda rows, **settings: text_of(step, Stub(), rows, 4, **settings)[:, 1:])
+    settings_hold(lambda rows, **settings: text_of(step, Stub(), rows, 4, **settings)[:, 1:], 4, rng_is_given=False)
 
 
 @about("generate_tokens")

@@ -6,6 +6,7 @@ tokens a second tokenizer finds that knows control tokens in text. The nucleus i
 """
 
 import functools
+import inspect
 import operator
 
 import gguf
@@ -259,9 +260,10 @@ def greedy(count):
 
 
 def tokens_of(step, model, prompt, most, sampling=None, seed=5):
-    """What ``answer`` gives; its arguments go by name, since earlier skeletons had them in another order."""
+    """What ``answer`` gives; earlier skeletons had its arguments in another order, and an ``end`` for ``end_id``."""
     sampling, rng = sampling or step.NucleusSampling(0), np.random.default_rng(seed)
-    return step.answer(model, prompt, max_new_tokens=most, sampling=sampling, rng=rng, end=END_ID)
+    end = "end_id" if "end_id" in inspect.signature(step.answer).parameters else "end"
+    return step.answer(model, prompt, max_new_tokens=most, sampling=sampling, rng=rng, **{end: END_ID})
 
 
 def answered(step, model, most, sampling=None, seed=5):

@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).with_name("program.py")
 #: The sections of the file: the module that each begins with, and its heading.
 SECTIONS = {
     "solution_01": "The configuration",
-    "solution_02": "The model",
+    "arrays": "The model",
     "solution_12": "Generation",
     "checkpoint": "Checkpoints",
     "caching": "The KV cache",
@@ -29,6 +29,8 @@ SECTIONS = {
 }
 #: Constants and methods that the course needs and the file does not, by their module.
 UNUSED = {"solution_01": ("PUBLISHED", "published")}
+#: Modules of types alone, which stand at the head of a section: before the module named, not where they are needed.
+BEFORE = {"solution_02": ["arrays"]}
 
 
 def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:
@@ -76,7 +78,7 @@ def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
     found: dict[str, Source] = {}
 
     def add(name: str, file: Path) -> None:
-        for module in IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
+        for module in BEFORE.get(name, []) + IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
             if module not in found:
                 add(module, SOLUTIONS / f"{module}.py")
         names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")

@@ -1,7 +1,7 @@
 """GPT-2 in Modular MAX, from its configuration to a text: python gpt2.py "The whale" --model gpt2-medium
 
 It needs MAX and four packages: pip install max numpy safetensors tokenizers huggingface_hub
-It writes one text. The function that compile_cached returns also takes a batch, with PADDING before shorter prompts.
+It writes one text. What compile_cached returns also takes a batch, with PADDING before shorter prompts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def stream_text(
     *,
     n_positions: int,
     rng: Generator,
-) -> Iterator[str]:  # int64 [1, seq]
+) -> Iterator[str]:  # int64 [1, seq] -> pieces of text
     """Yield the text that follows the tokens of a prompt, in pieces of whole characters, as it comes."""
     end = tokenizer.token_to_id(END_OF_TEXT)  # None if the tokenizer has no such token
     decoder = DecodeStream(skip_special_tokens=True)
@@ -73,7 +73,10 @@ def main() -> None:
     try:
         if options.max_new_tokens < 0:
             raise ValueError(f"--max-new-tokens {options.max_new_tokens} is negative; give 0 or more")
-        sampling, rng = Sampling(options.temperature, options.top_k or None), default_rng(options.seed)
+        if options.top_k < 0:
+            raise ValueError(f"--top-k {options.top_k} is negative; give 0 for all tokens, or more")
+        sampling = Sampling(options.temperature, options.top_k or None)
+        rng = default_rng(options.seed)
         device = Accelerator() if options.device == "gpu" else CPU()
         folder = checkpoint_folder(options.model)
         tokenizer = read_tokenizer(folder)
@@ -82,11 +85,11 @@ def main() -> None:
         check_token_ids(input_ids, model.config)
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
-    run: LogitsFunction = compile_model(model, device) if options.no_cache else compile_cached(model, device)
+    compiled: LogitsFunction = compile_model(model, device) if options.no_cache else compile_cached(model, device)
     print(options.prompt, end="", flush=True)
-    n_positions = model.config.n_positions
-    text = stream_text(run, tokenizer, input_ids, options.max_new_tokens, sampling, n_positions=n_positions, rng=rng)
-    for piece in text:
+    for piece in stream_text(
+        compiled, tokenizer, input_ids, options.max_new_tokens, sampling, n_positions=model.config.n_positions, rng=rng
+    ):
         print(piece, end="", flush=True)
     print()
 

@@ -44,7 +44,7 @@ class LlamaWriter:
         target = open_device(device)
         model, fields = load_llama(file, context)
         self.tokenizer = tokenizer_of(fields)
-        self.end = self.token_at_the_end(file)
+        self.end_id = self.token_at_the_end(file)
         self.config = model.config.cache_config
         self.context = model.config.max_position_embeddings
         self.cut_after: int | None = None  # tokens of the last text, if that is not where the model ended it
@@ -76,7 +76,7 @@ class LlamaWriter:
         """Yield what follows some tokens in pieces of whole characters, each as soon as it is known."""
         most = min(max_new_tokens, self.context - input_ids.shape[1])
         decoder, count, self.cut_after = DecodeStream(skip_special_tokens=True), 0, None
-        for token in answer(self.model, input_ids, most, sampling, end=self.end, rng=rng):
+        for token in answer(self.model, input_ids, most, sampling, end_id=self.end_id, rng=rng):
             count += 1
             if piece := decoder.step(self.tokenizer, int(token)):
                 yield piece

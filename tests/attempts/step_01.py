@@ -3,7 +3,7 @@
 MESSAGE = 'f"n_embd = {self.n_embd} cannot be shared evenly by n_head = {self.n_head} heads"'
 UNEVEN = "if self.n_head < 1 or self.n_embd % self.n_head:"
 MAKE = "return cls(**PUBLISHED[name])"
-INNER = "return 4 * self.n_embd if self.n_inner is None else self.n_inner"
+INNER = "return self.n_inner if self.n_inner is not None else 4 * self.n_embd"
 UNKNOWN = """\
         if name not in PUBLISHED:
             raise ValueError(f"no GPT-2 is called {name!r}; there are {', '.join(PUBLISHED)}")
@@ -11,7 +11,7 @@ UNKNOWN = """\
 
 MISTAKES = {
     "inner_dim is n_inner alone, which may be None: that means 4 * n_embd.": {INNER: "return self.n_inner"},
-    "inner_dim is always 3072, which is 4 * 768; it must follow n_embd.": {"4 * self.n_embd if": "3072 if"},
+    "inner_dim is always 3072, which is 4 * 768; it must follow n_embd.": {"else 4 * self.n_embd": "else 3072"},
     "inner_dim is 4 * n_embd even where n_inner is given: ask for None first.": {INNER: "return 4 * self.n_embd"},
     "n_inner is filled in once and for all, so a copy with another n_embd keeps the old width; leave it None.": {
         f"raise ValueError({MESSAGE})\n": f"raise ValueError({MESSAGE})\n"

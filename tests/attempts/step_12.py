@@ -185,9 +185,7 @@ MISTAKES = {
     "top_k is not passed on to generate_next_token.": {
         NEXT: NEXT.replace("sampling", "Sampling(sampling.temperature)")
     },
-    "rng is not passed on to generate_next_token, so the same seed gives different text.": {
-        NEXT: NEXT.replace(", rng", "")
-    },
+    "rng is not passed on to generate_next_token, which draws with it.": {NEXT: NEXT.replace(", rng", "")},
     "The new token is not appended, so the text stays as it was.": {APPEND: "pass"},
     "The new tokens are appended as a row of the batch; append them as a column: next_ids[:, None] and axis=1.": {
         APPEND: "input_ids = np.concatenate([input_ids, next_ids[None]], axis=0)"
@@ -286,7 +284,7 @@ ALTERNATIVES = {
         "    return np.array([rng.choice(len(row), p=row) for row in rows])",
     },
     "the source tutorial's settings, one by one": {
-        "    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator | None = None\n": (
+        "    model: LogitsFunction, input_ids: np.ndarray, sampling: Sampling, rng: Generator\n": (
             "    model, input_ids, temperature=1.0, *, top_k=None, rng=None\n"
         ),
         CHOOSE: "return Sampling(temperature, top_k).choose(logits, rng)",

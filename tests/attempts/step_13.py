@@ -5,14 +5,14 @@ PREFIXED = 'f"transformer.{name}"'
 IS_CONV1D = "name.endswith(CONV1D)"
 TRANSPOSED = "np.ascontiguousarray(tensor.T)"
 SKIP = "if not name.endswith(MASK_BUFFERS)}"
-KEPT = "kept = {name: tensor for name, tensor in tensors.items() if not name.endswith(MASK_BUFFERS)}"
+KEPT = "kept = {name: tensor for name, tensor in checkpoint.items() if not name.endswith(MASK_BUFFERS)}"
 CONVERTED = "weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}"
 TIED = "tied = {HEAD: weights[WTE]} if WTE in weights else {}"
 MERGED = "return tied | weights"
 READ = "weights = convert_checkpoint(read_checkpoint(folder))"
 CHECK = "check_weights(weights, model)"
 LOAD = "model.load_state_dict(weights)"
-LOOP = "weights = {}\n    for name, tensor in tensors.items():\n"
+LOOP = "weights = {}\n    for name, tensor in checkpoint.items():\n"
 STORE = "weights[name_in_model(name)] = tensor_in_model(name, tensor)"
 
 MISTAKES = {
@@ -97,18 +97,19 @@ MISTAKES = {
         KEPT: """\
 kept = {
         name: tensor
-        for name, tensor in tensors.items()
+        for name, tensor in checkpoint.items()
         if not name.endswith(MASK_BUFFERS)
         and name.removeprefix("transformer.").partition(".")[0] in ("wte", "wpe", "h", "ln_f", "lm_head")
     }"""
     },
     "The mask buffers are deleted from the dictionary that the loop runs over; keep the others in a new one.": {
-        KEPT: "for name in tensors:\n        if name.endswith(MASK_BUFFERS):\n            del tensors[name]",
-        "in kept.items()": "in tensors.items()",
+        KEPT: "for name in checkpoint:\n        if name.endswith(MASK_BUFFERS):\n            del checkpoint[name]",
+        "in kept.items()": "in checkpoint.items()",
     },
     "The mask buffers are taken out of the caller's dictionary; put the other tensors into a new one.": {
-        KEPT: "for name in list(tensors):\n        if name.endswith(MASK_BUFFERS):\n            tensors.pop(name)",
-        "in kept.items()": "in tensors.items()",
+        KEPT: "for name in list(checkpoint):\n"
+        "        if name.endswith(MASK_BUFFERS):\n            checkpoint.pop(name)",
+        "in kept.items()": "in checkpoint.items()",
     },
     "The loop ends at the first mask buffer; skip that one and go on: continue, not break.": {
         KEPT: f"{LOOP}        if name.endswith(MASK_BUFFERS):\n            break\n        {STORE}",
@@ -172,7 +173,7 @@ ALTERNATIVES = {
     },
     "one comprehension": {
         f"    {KEPT}\n": "",
-        "for name, tensor in kept.items()}": f"\n        for name, tensor in tensors.items() {SKIP}",
+        "for name, tensor in kept.items()}": f"\n        for name, tensor in checkpoint.items() {SKIP}",
     },
     "weights that are checked, loaded without another look": {LOAD: "model.load_state_dict(weights, strict=False)"},
     "the layout by the model's name": {

@@ -165,7 +165,8 @@ ALTERNATIVES = {
         "    query, key, value = map(attention._split_heads, F.chunk(qkv, 3, axis=-1))"
     },
     "the residuals by hand": {
-        PARTIAL: "attended = cached_attention(block.attn, block.ln_1(hidden_states), mask, block_cache)",
+        PARTIAL: "normed = block.ln_1(hidden_states)\n"
+        "            attended = cached_attention(block.attn, normed, mask=mask, block_cache=block_cache)",
         RESIDUAL: "hidden_states + attended",
         FED: "hidden_states + block.mlp(block.ln_2(hidden_states))",
     },
@@ -182,12 +183,12 @@ ALTERNATIVES = {
     },
     "an integer of NumPy's": {COUNTED: "return same.cumprod().sum()"},
     "a graph for the prompt and one for a token": {
-        "graph = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))\n": (
+        "compiled = CachedGPT2(model).compile(ids, ids, padding_mask, cache_type(model.config, device))\n": (
             "cache = cache_type(model.config, device)\n"
             "    prompt = CachedGPT2(model).compile(ids, ids, padding_mask, cache)\n"
             '    one = TensorType(DType.int64, ["batch", 1], DeviceRef.from_device(device))\n'
             "    token = CachedGPT2(model).compile(one, one, padding_mask, cache)\n\n"
-            "    def graph(ids: Tensor, *others: Tensor) -> Tensor:\n"
+            "    def compiled(ids: Tensor, *others: Tensor) -> Tensor:\n"
             "        return (token if int(ids.shape[1]) == 1 else prompt)(ids, *others)\n\n"
         )
     },

@@ -1,7 +1,7 @@
 """Step 15, what people write instead: mistakes, each with its sentence, and other right answers."""
 
 PASSED = "passed = rows.unsqueeze(-1) >= ends"
-PLACES = "rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)"
+PLACES = "rows + F.gather(past - starts, request, axis=0)"
 LAST = "F.gather(hidden_states, row_offsets[1:].cast(DType.int64) - 1, axis=0)"
 QKV = "query, key, value = attention._qkv(hidden_states)"
 STORE = "    cache.store(layer, key, value, row_offsets)\n"
@@ -32,7 +32,7 @@ MISTAKES = {
         PLACES: "rows - F.gather(starts, request, axis=0) + past"
     },
     "The tokens in the cache are subtracted; add them, since they come before the new ones.": {
-        PLACES: PLACES.replace("+ F.gather(past", "- F.gather(past")
+        PLACES: "rows - F.gather(starts, request, axis=0) - F.gather(past, request, axis=0)"
     },
     "The requests are counted in int8, which ends at 127, and a server has more; count in int64.": {
         "passed.cast(DType.int64), axis=-1).squeeze(-1)": "passed.cast(DType.int8), axis=-1)"
@@ -124,7 +124,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "one gather": {PLACES: "rows + F.gather(past - starts, request, axis=0)"},
+    "two gathers": {PLACES: "rows - F.gather(starts, request, axis=0) + F.gather(past, request, axis=0)"},
     "the request by starts": {
         PASSED: "passed = rows.unsqueeze(-1) >= starts",
         "axis=-1).squeeze(-1)": "axis=-1).squeeze(-1) - 1",

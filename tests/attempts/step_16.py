@@ -7,7 +7,7 @@ PICKED = "target_log_probs = F.gather_nd(log_softmax(logits), indices, batch_dim
 LOSSES = "return F.where(is_valid, -target_log_probs, 0.0)"
 TOTAL = "sum_all(token_losses(logits, targets))"
 MEAN = f"return {TOTAL} / count_valid(targets)"
-ONE_HOT = "one_hot = (targets == vocab).cast(logits.dtype)"
+ONE_HOT = "one_hot = (targets == token_ids).cast(logits.dtype)"
 GRADIENT = "grad = (F.softmax(logits, axis=-1) - one_hot) / count_valid(targets)"
 ZEROED = "return F.where(targets != IGNORE_INDEX, grad, 0.0)"
 EXP = "return math.exp(loss)"
@@ -105,7 +105,7 @@ MISTAKES = {
         GRADIENT: GRADIENT.replace("count_valid(targets)", "count_valid(labels)")
     },
     "The one-hot is at the position's own label; it must be at the target, the label after it.": {
-        ONE_HOT: "one_hot = (labels.unsqueeze(-1) == vocab).cast(logits.dtype)"
+        ONE_HOT: "one_hot = (labels.unsqueeze(-1) == token_ids).cast(logits.dtype)"
     },
     "Where nothing is predicted, the gradient is the probabilities; it must be 0: F.where.": {ZEROED: "return grad"},
     "The sign is wrong: it is probabilities minus one-hot, so a step against it raises the target's logit.": {
@@ -199,7 +199,7 @@ ALTERNATIVES = {
     },
     "1 subtracted where the target is": {
         ONE_HOT: "probabilities = F.exp(log_softmax(logits))",
-        GRADIENT: "grad = F.where(targets == vocab, probabilities - 1, probabilities) / count_valid(targets)",
+        GRADIENT: "grad = F.where(targets == token_ids, probabilities - 1, probabilities) / count_valid(targets)",
     },
     "a power of e": {EXP: "return math.e**loss"},
     "the loss of all tokens first": {BITS: "return loss * n_tokens / math.log(2) / n_bytes"},
@@ -270,7 +270,7 @@ HABITS = {
     "item": {MEAN: f"return ({TOTAL} / count_valid(targets)).item()"},
     "float": {MEAN: f"return float({TOTAL} / count_valid(targets))"},
     "F.one_hot": {ONE_HOT: "one_hot = F.one_hot(targets.squeeze(-1), logits.shape[-1])"},
-    "a float as a method": {ONE_HOT: "one_hot = (targets == vocab).float()"},
+    "a float as a method": {ONE_HOT: "one_hot = (targets == token_ids).float()"},
     "exp as a method": {GRADIENT: "grad = (log_softmax(logits).exp() - one_hot) / count_valid(targets)"},
     "softmax with a dim": {GRADIENT: "grad = (F.softmax(logits, dim=-1) - one_hot) / count_valid(targets)"},
     "zeros set in place": {

@@ -14,7 +14,7 @@ ALONG = "normalized * F.mean(grad_normalized * normalized, axis=-1)"
 STRETCH = f"stretch = {ALONG}"
 NORM_X = f"grad_x = rstd * (grad_normalized - {MEAN} - stretch)"
 NORM = "return grad_x, sum_over_rows(grad * normalized), sum_over_rows(grad)"
-SCATTER = "return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))"
+SCATTER = "return F.scatter_nd_add(table, rows_of(grad), indices.reshape([-1, 1]))"
 
 MISTAKES = {
     "Only the batch is added up, so every position has its own row; add up the positions, too.": {
@@ -213,16 +213,16 @@ MISTAKES = {
     },
     "Each row is averaged over the tokens that looked it up; add their gradients: F.scatter_nd_add.": {
         SCATTER: """\
-counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.reshape([-1, 1]))
-    return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1])) / F.max(counts, 1.0)"""
+counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), indices.reshape([-1, 1]))
+    return F.scatter_nd_add(table, rows_of(grad), indices.reshape([-1, 1])) / F.max(counts, 1.0)"""
     },
     "The table is divided by the number of tokens; add them up: only the loss takes a mean.": {
         SCATTER: SCATTER + " / rows_of(grad).shape[0]"
     },
     "Only the first sequence is added; add the tokens of all.": {
-        SCATTER: "return F.scatter_nd_add(table, rows_of(grad[:1]), input_ids[:1].reshape([-1, 1]))"
+        SCATTER: "return F.scatter_nd_add(table, rows_of(grad[:1]), indices[:1].reshape([-1, 1]))"
     },
-    "grad and input_ids are flattened in different orders; every row of grad must meet its own id.": {
+    "grad and the ids are flattened in different orders; every row of grad must meet its own id.": {
         SCATTER: SCATTER.replace("rows_of(grad)", "rows_of(grad.transpose(0, 1))")
     },
     "The table is transposed; it has a row for each token of the vocabulary, [vocab, embd].": {SCATTER: SCATTER + ".T"},
@@ -231,7 +231,7 @@ counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), input_ids.resh
     },
     "In int16, ids above 32,767 turn negative; leave the ids as they are.": {
         SCATTER: "from max.dtype import DType\n\n    "
-        + SCATTER.replace("input_ids.", "input_ids.cast(DType.int16).cast(DType.int64).")
+        + SCATTER.replace("indices.", "indices.cast(DType.int16).cast(DType.int64).")
     },
 }
 
@@ -287,10 +287,10 @@ ALTERNATIVES = {
         "    sums = ones @ rows_of(grad * normalized), ones @ rows_of(grad)\n"
         "    return grad_x, sums[0].squeeze(0), sums[1].squeeze(0)"
     },
-    "ids with an axis more": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.unsqueeze(-1))"},
+    "ids with an axis more": {SCATTER: "return F.scatter_nd_add(table, grad, indices.unsqueeze(-1))"},
     "a product with one-hot rows": {
-        SCATTER: "vocab = Tensor.arange(num_embeddings, dtype=input_ids.dtype, device=input_ids.device)\n"
-        "    one_hot = (input_ids.reshape([-1, 1]) == vocab).cast(grad.dtype)\n"
+        SCATTER: "vocab = Tensor.arange(num_embeddings, dtype=indices.dtype, device=indices.device)\n"
+        "    one_hot = (indices.reshape([-1, 1]) == vocab).cast(grad.dtype)\n"
         "    return one_hot.T @ rows_of(grad)"
     },
 }
@@ -328,15 +328,15 @@ HABITS = {
     "mean with keepdim": {NORM_X: NORM_X.replace(MEAN, "grad_normalized.mean(-1, keepdim=True)")},
     "np.mean": {NORM_X: NORM_X.replace(MEAN, "np.mean(grad_normalized, axis=-1, keepdims=True)")},
     "a gain summed over two axes": {NORM: "return grad_x, (grad * normalized).sum((0, 1)), grad.sum((0, 1))"},
-    "index_add_": {SCATTER: "return table.index_add_(0, input_ids.reshape([-1]), rows_of(grad))"},
+    "index_add_": {SCATTER: "return table.index_add_(0, indices.reshape([-1]), rows_of(grad))"},
     "index_add_ of views": {
-        SCATTER: "table.index_add_(0, input_ids.view(-1), grad.view(-1, grad.size(-1)))\n    return table"
+        SCATTER: "table.index_add_(0, indices.view(-1), grad.view(-1, grad.size(-1)))\n    return table"
     },
-    "np.add.at": {SCATTER: "np.add.at(table, input_ids, grad)\n    return table"},
-    "table[input_ids] += grad": {SCATTER: "table[input_ids] += grad\n    return table"},
-    "scatter_add_": {SCATTER: "return table.scatter_add_(0, input_ids.reshape([-1, 1]), rows_of(grad))"},
-    "ids and grad as they are": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids)"},
-    "ids as they are": {SCATTER: "return F.scatter_nd_add(table, rows_of(grad), input_ids)"},
-    "grad as it is": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.reshape([-1, 1]))"},
-    "grad as it is, and flat ids": {SCATTER: "return F.scatter_nd_add(table, grad, input_ids.reshape([-1]))"},
+    "np.add.at": {SCATTER: "np.add.at(table, indices, grad)\n    return table"},
+    "table[indices] += grad": {SCATTER: "table[indices] += grad\n    return table"},
+    "scatter_add_": {SCATTER: "return table.scatter_add_(0, indices.reshape([-1, 1]), rows_of(grad))"},
+    "ids and grad as they are": {SCATTER: "return F.scatter_nd_add(table, grad, indices)"},
+    "ids as they are": {SCATTER: "return F.scatter_nd_add(table, rows_of(grad), indices)"},
+    "grad as it is": {SCATTER: "return F.scatter_nd_add(table, grad, indices.reshape([-1, 1]))"},
+    "grad as it is, and flat ids": {SCATTER: "return F.scatter_nd_add(table, grad, indices.reshape([-1]))"},
 }

@@ -13,8 +13,8 @@ ALL_THREE = "return grad_query, grad_key, grad_value"
 MERGED = "grad_attn_output, c_proj_grads = projection_backward(attention.c_proj, grad, attn_output)"
 GRADS = "parts = attn_backward(attention._split_heads(grad_attn_output), query, key, value, weights)"
 PARTS = "grad_qkv = F.concat([attention._merge_heads(part) for part in parts], axis=-1)"
-INPUT = "grad_input, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
-RETURN = 'return grad_input, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})'
+INPUT = "grad_hidden_states, c_attn_grads = projection_backward(attention.c_attn, grad_qkv, hidden_states)"
+RETURN = 'return grad_hidden_states, with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})'
 
 MISTAKES = {
     "The row's sum is missing: a weight grows only at the others' expense. Subtract the sum of weights * grad.": {
@@ -177,10 +177,10 @@ MISTAKES = {
         INPUT: INPUT.replace("grad_qkv, hidden_states", "grad_qkv, attn_output")
     },
     "The backward pass skips c_attn: the gradient of the queries is returned as that of the input.": {
-        RETURN: RETURN.replace("grad_input,", "attention._merge_heads(parts[0]),")
+        RETURN: RETURN.replace("grad_hidden_states,", "attention._merge_heads(parts[0]),")
     },
     "The gradient of the residual connection is added; the block does that, in step 19.": {
-        RETURN: RETURN.replace("grad_input,", "grad_input + grad,")
+        RETURN: RETURN.replace("grad_hidden_states,", "grad_hidden_states + grad,")
     },
     "The weights' gradients are transposed; they must be [out, in], like the weights.": {
         RETURN: 'for part in (c_attn_grads, c_proj_grads):\n        part["weight"] = part["weight"].T\n    ' + RETURN
@@ -193,11 +193,11 @@ MISTAKES = {
         INPUT: INPUT + "\n    c_attn_grads = {name: g / int(grad.shape[0]) for name, g in c_attn_grads.items()}",
     },
     "The gradients of c_proj are missing from the dictionary: all four are returned.": {
-        RETURN: 'return grad_input, with_prefix({"c_attn": c_attn_grads})'
+        RETURN: 'return grad_hidden_states, with_prefix({"c_attn": c_attn_grads})'
     },
     "The names begin with attn, as in the block; here they are those of the attention itself, c_attn.weight.": {
         RETURN: 'grads = with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads})\n'
-        '    return grad_input, with_prefix({"attn": grads})'
+        '    return grad_hidden_states, with_prefix({"attn": grads})'
     },
     "Weight and bias are swapped in the dictionary.": {
         RETURN: 'c_attn_grads = {"weight": c_attn_grads["bias"], "bias": c_attn_grads["weight"]}\n    ' + RETURN
@@ -206,13 +206,13 @@ MISTAKES = {
         RETURN: 'return grad_input, with_prefix({"c_attn": c_proj_grads, "c_proj": c_attn_grads})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
-        RETURN: "return grad_input, c_attn_grads | c_proj_grads"
+        RETURN: "return grad_hidden_states, c_attn_grads | c_proj_grads"
     },
     "The dictionary is returned first; the gradient of hidden_states comes first.": {
-        RETURN: 'return with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads}), grad_input'
+        RETURN: 'return with_prefix({"c_attn": c_attn_grads, "c_proj": c_proj_grads}), grad_hidden_states'
     },
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
-        RETURN: RETURN.replace("grad_input, ", "")
+        RETURN: RETURN.replace("grad_hidden_states, ", "")
     },
 }
 
@@ -266,7 +266,8 @@ ALTERNATIVES = {
     },
     "names written out": {
         RETURN: 'names = {"c_proj.weight": c_proj_grads["weight"], "c_proj.bias": c_proj_grads["bias"]}\n'
-        '    return grad_input, names | {"c_attn.weight": c_attn_grads["weight"], "c_attn.bias": c_attn_grads["bias"]}'
+        '    names |= {"c_attn.weight": c_attn_grads["weight"], "c_attn.bias": c_attn_grads["bias"]}\n'
+        "    return grad_hidden_states, names"
     },
 }
 

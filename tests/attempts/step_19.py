@@ -2,8 +2,8 @@
 
 MLP_PROJ = "grad_activated, c_proj_grads = projection_backward(mlp.c_proj, grad, activated)"
 MLP_GELU = "grad_wide = gelu_backward(grad_activated, wide)"
-MLP_FC = "grad_input, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
-MLP_RETURN = 'return grad_input, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})'
+MLP_FC = "grad_hidden_states, c_fc_grads = projection_backward(mlp.c_fc, grad_wide, hidden_states)"
+MLP_RETURN = 'return grad_hidden_states, with_prefix({"c_fc": c_fc_grads, "c_proj": c_proj_grads})'
 SUBLAYER = "grad_normed, sublayer_grads = sublayer_backward(sublayer, grad, normed)"
 NORM = "grad_branch, norm_grads = norm_backward(norm, grad_normed, x)"
 RESIDUAL = "return grad + grad_branch, norm_grads, sublayer_grads"
@@ -15,13 +15,13 @@ FIRST = (
 )
 NAMES = 'with_prefix({"ln_1": ln_1_grads, "attn": attn_grads, "ln_2": ln_2_grads, "mlp": mlp_grads})'
 TABLE = "grad_final, grad_wte, _ = linear_backward(grad, final, transformer.wte.weight)"
-FINAL = "grad_input, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)"
-HEAD = 'return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})'
+FINAL = "grad_hidden_states, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)"
+HEAD = 'return grad_hidden_states, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})'
 BACK = "for layer in reversed(range(len(transformer.h))):"
 BLOCK = "grad, block_grads[layer] = block_backward(transformer.h[layer], grad, states[layer])"
 GATHER = 'with_prefix({f"h.{layer}": grads for layer, grads in block_grads.items()})'
 BLOCKS = f"return grad, {GATHER}"
-LOSS = "grad = cross_entropy_backward(logits, labels)"
+LOSS = "grad_logits = cross_entropy_backward(logits, labels)"
 THROUGH = "grad, block_grads = blocks_backward(transformer, grad, states)"
 TIED = 'grad_wte = table_grads["wte.weight"] + head_grads["wte.weight"]'
 UNION = 'grads = table_grads | block_grads | head_grads | {"wte.weight": grad_wte}'
@@ -37,10 +37,10 @@ MISTAKES = {
         MLP_PROJ: MLP_PROJ.replace("grad, activated", "grad, wide")
     },
     "The names c_fc and c_proj are swapped.": {
-        MLP_RETURN: 'return grad_input, with_prefix({"c_fc": c_proj_grads, "c_proj": c_fc_grads})'
+        MLP_RETURN: 'return grad_hidden_states, with_prefix({"c_fc": c_proj_grads, "c_proj": c_fc_grads})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_fc and c_proj.": {
-        MLP_RETURN: "return grad_input, c_fc_grads | c_proj_grads"
+        MLP_RETURN: "return grad_hidden_states, c_fc_grads | c_proj_grads"
     },
     "The residual is forgotten: the gradient that bypasses the branch is missing from that of x.": {
         RESIDUAL: "return grad_branch, norm_grads, sublayer_grads"
@@ -110,13 +110,14 @@ MISTAKES = {
         TABLE: TABLE.replace("wte.weight", "wte.weight.T")
     },
     "The backward pass skips ln_f.": {
-        FINAL: "_, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)\n    grad_input = grad_final"
+        FINAL: "_, ln_f_grads = norm_backward(transformer.ln_f, grad_final, hidden_states)\n"
+        "    grad_hidden_states = grad_final"
     },
     "ln_f is given its output; its input was the last block's output.": {
         FINAL: FINAL.replace("grad_final, hidden_states", "grad_final, final")
     },
-    "ln_f's gradients are left out.": {HEAD: 'return grad_input, {"wte.weight": grad_wte}'},
-    "The head's gradient of wte is left out.": {HEAD: 'return grad_input, with_prefix({"ln_f": ln_f_grads})'},
+    "ln_f's gradients are left out.": {HEAD: 'return grad_hidden_states, {"wte.weight": grad_wte}'},
+    "The head's gradient of wte is left out.": {HEAD: 'return grad_hidden_states, with_prefix({"ln_f": ln_f_grads})'},
     "The head's gradient is called lm_head.weight; the head has no weights but wte's: wte.weight.": {
         HEAD: HEAD.replace("wte.weight", "lm_head.weight")
     },
@@ -130,8 +131,8 @@ MISTAKES = {
         BLOCK: BLOCK.replace("states[layer]", "states[0]")
     },
     "Every block gets the gradient that came in; each must get the one from the block after it.": {
-        BLOCK: BLOCK.replace("grad, block_grads", "grad_input, block_grads"),
-        BLOCKS: BLOCKS.replace("grad,", "grad_input,"),
+        BLOCK: BLOCK.replace("grad, block_grads", "grad_hidden_states, block_grads"),
+        BLOCKS: BLOCKS.replace("grad,", "grad_hidden_states,"),
     },
     "The first block is left out.": {BACK: "for layer in reversed(range(1, len(transformer.h))):"},
     "The last block is left out.": {BACK: "for layer in reversed(range(len(transformer.h) - 1)):"},
@@ -179,10 +180,10 @@ MISTAKES = {
         LOSS: "labels = F.pad(labels, [0, 0, 0, 1], value=-100)[:, 1:]\n    " + LOSS
     },
     "The head is given the first state; its input was the last one.": {
-        "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[0])"
+        "head_backward(transformer, grad_logits, states[-1])": "head_backward(transformer, grad_logits, states[0])"
     },
     "The head is given the input of the last block; its own was that block's output, states[-1].": {
-        "head_backward(transformer, grad, states[-1])": "head_backward(transformer, grad, states[-2])"
+        "head_backward(transformer, grad_logits, states[-1])": "head_backward(transformer, grad_logits, states[-2])"
     },
     "The gradients are those of the input ids, unlike the loss; they must be those of the labels.": {
         LOSS: LOSS.replace("labels", "input_ids")
@@ -204,11 +205,12 @@ ALTERNATIVES = {
         '    c_proj_grads = {"weight": weight, "bias": bias}'
     },
     "the mlp in another order of names": {
-        MLP_RETURN: 'return grad_input, with_prefix({"c_proj": c_proj_grads, "c_fc": c_fc_grads})'
+        MLP_RETURN: 'return grad_hidden_states, with_prefix({"c_proj": c_proj_grads, "c_fc": c_fc_grads})'
     },
     "names written out": {
         MLP_RETURN: 'weights = {"c_fc.weight": c_fc_grads["weight"], "c_proj.weight": c_proj_grads["weight"]}\n'
-        '    return grad_input, weights | {"c_fc.bias": c_fc_grads["bias"], "c_proj.bias": c_proj_grads["bias"]}'
+        '    weights |= {"c_fc.bias": c_fc_grads["bias"], "c_proj.bias": c_proj_grads["bias"]}\n'
+        "    return grad_hidden_states, weights"
     },
     "the branch first": {RESIDUAL: "return grad_branch + grad, norm_grads, sublayer_grads"},
     "an addition in place, which makes a new tensor": {

@@ -3,8 +3,8 @@
 SCALE_8 = "scales = np.abs(weights).max(axis=-1, keepdims=True) / 127"
 ROUNDED_8 = "quants = roundf(weights * inverse(scales))"
 READ_8 = 'return blocks["scale"].astype(np.float32) * blocks["quants"]'
-INDEX = "index = np.abs(weights).argmax(axis=-1, keepdims=True)"
-SCALE_4 = "scales = np.take_along_axis(weights, index, axis=-1) / -8"
+INDEX = "largest = np.abs(weights).argmax(axis=-1, keepdims=True)"
+SCALE_4 = "scales = np.take_along_axis(weights, largest, axis=-1) / -8"
 ROUNDED_4 = "quants = np.floor(weights * inverse(scales) + 8.5).clip(0, 15).astype(np.uint8)"
 PACKED = 'blocks["packed"] = quants[..., :half] | (quants[..., half:] << 4)'
 UNPACKED = 'quants = np.concatenate([blocks["packed"] & 15, blocks["packed"] >> 4], axis=-1)'
@@ -95,10 +95,10 @@ MISTAKES = {
         READ_8: 'return blocks["quants"] / blocks["scale"].astype(np.float32)'
     },
     "The largest number sets the scale of Q4_0; take that of the largest magnitude: -9 counts more than 5.": {
-        INDEX: "index = weights.argmax(axis=-1, keepdims=True)"
+        INDEX: "largest = weights.argmax(axis=-1, keepdims=True)"
     },
     "The smallest number sets the scale of Q4_0; take that of the largest magnitude.": {
-        INDEX: "index = weights.argmin(axis=-1, keepdims=True)"
+        INDEX: "largest = weights.argmin(axis=-1, keepdims=True)"
     },
     "If a number and its negative are largest, the positive one sets Q4_0's scale; the first of the two must.": {
         SCALE_4: "high, low = weights.max(axis=-1, keepdims=True), weights.min(axis=-1, keepdims=True)\n"
@@ -111,8 +111,8 @@ MISTAKES = {
         SCALE_4: "scales = np.abs(weights).max(axis=-1, keepdims=True) / -8"
     },
     "The largest weight of all blocks sets the scale of Q4_0; take that of each block: axis=-1, keepdims=True.": {
-        INDEX: "index = np.abs(weights).argmax()",
-        SCALE_4: "scales = weights.reshape(-1)[index] / -8",
+        INDEX: "largest = np.abs(weights).argmax()",
+        SCALE_4: "scales = weights.reshape(-1)[largest] / -8",
     },
     "The sign of Q4_0's scale is wrong: divide by -8, so that the largest number is quant -8.": {
         SCALE_4: SCALE_4.replace("-8", "8")
@@ -240,7 +240,7 @@ MISTAKES = {
 }
 
 ALTERNATIVES = {
-    "the place by itself": {INDEX: "index = np.argmax(np.abs(weights), axis=-1)[..., None]"},
+    "the place by itself": {INDEX: "largest = np.argmax(np.abs(weights), axis=-1)[..., None]"},
     "halves away from 0 by the magnitude": {
         ROUNDED_8: "quotients = weights * inverse(scales)\n"
         "    quants = np.sign(quotients) * np.floor(np.abs(quotients) + np.float32(0.5))"

@@ -7,7 +7,7 @@ SYSTEM_FIRST = 'if first_role != "system":'
 PUT_FIRST = 'messages = [("system", SYSTEM), *messages]'
 IDS = "ids = [token for role, content in messages for token in message_ids(tokenizer, role, content)]"
 OPENING = 'opening = [tokenizer.token_to_id(START), *tokenizer.encode("assistant\\n").ids]'
-ARRAY = "return np.array([ids + opening])"
+ARRAY = "return np.array([ids + opening], dtype=np.int64)"
 ALL = "p = super().probabilities(logits)"
 ORDER = 'order = np.argsort(-p, axis=-1, kind="stable")'
 ORDERED = f"{ORDER}  # of tokens that tie, the lower id first\n        ordered = np.take_along_axis(p, order, axis=-1)"
@@ -19,7 +19,7 @@ NORMALIZED = "return p / p.sum(axis=-1, keepdims=True)"
 LOOP = "for _ in range(max_new_tokens):"
 CHOSEN = "token = int(generate_next_token(model, input_ids, sampling, rng)[0])"
 BY_HAND = "token = int(sampling.choose(model(input_ids)[:, -1], rng)[0])"
-STOP = "if token == end:\n            return"
+STOP = "if token == end_id:\n            return"
 YIELD = "yield token"
 APPEND = "input_ids = np.concatenate([input_ids, [[token]]], axis=1)"
 
@@ -145,7 +145,7 @@ MISTAKES = {
     },
     "The answer goes on after the turn has ended; return there.": {STOP: "pass"},
     "The token that ends the turn is left out, and the answer goes on; return there.": {
-        STOP: "if token == end:\n            continue"
+        STOP: "if token == end_id:\n            continue"
     },
     "The new token is not appended, so the model never sees it.": {APPEND: "pass"},
     "The model sees the new token alone; append it to the conversation.": {APPEND: "input_ids = np.array([[token]])"},
@@ -164,8 +164,9 @@ MISTAKES = {
     "The most likely token is taken, whatever the sampling; let sampling.choose choose.": {
         CHOSEN: "token = int(model(input_ids)[0, -1].argmax())"
     },
+    "rng is not passed on to generate_next_token, which draws with it.": {CHOSEN: CHOSEN.replace(", rng)", ")")},
     "The tokens are drawn with another generator, so the same seed gives different text; draw with rng.": {
-        CHOSEN: CHOSEN.replace(", rng)", ")")
+        CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng())")
     },
     "A new generator is made for each token, so each gets the same random number; draw with rng.": {
         CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng(1))")
@@ -174,13 +175,13 @@ MISTAKES = {
     "One token too many is yielded.": {LOOP: "for _ in range(max_new_tokens + 1):"},
     "The answer is returned when it is complete; yield each token as soon as it is chosen.": {
         LOOP: f"tokens = []\n    {LOOP}",
-        STOP: "if token == end:\n            break",
+        STOP: "if token == end_id:\n            break",
         YIELD: "tokens.append(token)",
         APPEND: f"{APPEND}\n    return iter(tokens)",
     },
     "Each token is yielded after the next is computed; yield it as soon as it is chosen.": {
         LOOP: f"waiting = []\n    {LOOP}",
-        STOP: "if waiting:\n            yield waiting.pop()\n        if token == end:\n            return",
+        STOP: "if waiting:\n            yield waiting.pop()\n        if token == end_id:\n            return",
         YIELD: "waiting.append(token)",
         APPEND: f"{APPEND}\n    yield from waiting",
     },
@@ -192,7 +193,7 @@ ALTERNATIVES = {
         IDS: "ids = []\n    for role, content in messages:\n        ids.extend(message_ids(tokenizer, role, content))"
     },
     "the message of an answer, without its end": {OPENING: 'opening = message_ids(tokenizer, "assistant", "")[:-2]'},
-    "the dtype said": {ARRAY: "return np.array([ids + opening], dtype=np.int64)"},
+    "no dtype": {ARRAY: "return np.array([ids + opening])"},
     "the role by its place": {
         f"first_role, _ = messages[0]\n    {SYSTEM_FIRST}": 'if messages[0][0] != "system":',
     },
@@ -209,7 +210,7 @@ ALTERNATIVES = {
         "            by_size = np.argsort(-row)\n"
         "            count = np.searchsorted(np.cumsum(row[by_size]), self.top_p) + 1\n"
         "            row[by_size[count:]] = 0",
-        f"{BEFORE}  # what all likelier tokens have together\n        {KEPT}\n        "
+        f"{BEFORE}  # what the tokens before it have together\n        {KEPT}\n        "
         f"{PUT}  # back to the order of ids\n        {NORMALIZED}": NORMALIZED,
     },
     "Hugging Face's way, from the unlikely end": {
@@ -224,7 +225,8 @@ ALTERNATIVES = {
     "the logits of the last position": {CHOSEN: BY_HAND},
     "step 12's function, and item": {CHOSEN: "token = generate_next_token(model, input_ids, sampling, rng).item()"},
     "the arguments of earlier skeletons": {
-        "    *,\n    end: int,\n    rng: Generator | None = None,\n": "    rng: Generator,\n    end: int,\n"
+        "    *,\n    end_id: int,\n    rng: Generator | None = None,\n": "    rng: Generator,\n    end: int,\n",
+        "token == end_id": "token == end",
     },
     "tokens as NumPy's integers": {CHOSEN: "token = sampling.choose(model(input_ids)[:, -1], rng)[0]"},
 }

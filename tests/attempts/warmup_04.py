@@ -5,7 +5,7 @@ SPLIT = """\
     heads = x.reshape(*x.shape[:-1], n_head, width)  # [..., seq, head, head_dim]
     return np.swapaxes(heads, -3, -2)"""
 MERGE = """\
-    x = np.swapaxes(heads, -3, -2)
+    x = np.swapaxes(heads, -3, -2)  # [..., seq, head, head_dim]
     return x.reshape(*x.shape[:-2], x.shape[-2] * x.shape[-1])"""
 
 MISTAKES = {

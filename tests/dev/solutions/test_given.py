@@ -12,6 +12,7 @@ from max.graph import SymbolicDim
 
 from checker.course.steps import SMALL_MODEL
 from solutions.checkpoint import OPENAI
+from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import PUBLISHED, GPT2Config
 from solutions.solution_06 import check_length
 from solutions.solution_11 import compile_model
@@ -45,6 +46,7 @@ IMPOSSIBLE = {
     "id 256 is not .* 0 to 255$": lambda: decode([0, 256], {}),
     "n_embd = 768 .* n_head = 7 heads": lambda: head_dim(768, 7),
     "n_embd = 20 .* n_head = 0 heads": lambda: head_dim(20, 0),
+    "num_attention_heads = 0 cannot share": lambda: LlamaConfig(num_attention_heads=0),
     "12 tokens .* 11 slots": lambda: next_positions(empty_cache(1, 1, 11, 2), 12),
     "a sequence of 14 tokens .* n_positions = 13$": lambda: check_length(14, TINY),
     "a sequence of 15 tokens .* n_positions = 13$": lambda: compiled(np.zeros((1, 15), np.int64)),

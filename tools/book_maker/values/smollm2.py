@@ -112,7 +112,7 @@ def conversation(
     for question in questions:
         messages.append(("user", question))
         ids = chat_ids(tokenizer, messages)
-        tokens = answer(lambda ids: forward(ids[0], weights, config)[1][None], ids, LONGEST, sampling, end=end, rng=rng)
+        tokens = answer(lambda x: forward(x[0], weights, config)[1][None], ids, LONGEST, sampling, end_id=end, rng=rng)
         messages.append(("assistant", tokenizer.decode(list(tokens))))
         turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
     return turns

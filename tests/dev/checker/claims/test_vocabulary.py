@@ -83,9 +83,9 @@ REFUSED = {
         "s19",
         {
             "def head_backward(": f"{KEEPS}def head_backward(",
-            'return grad_input, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})': (
+            'return grad_hidden_states, {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})': (
                 'by_name = {"wte.weight": grad_wte} | with_prefix({"ln_f": ln_f_grads})\n'
-                "    return KEPT.setdefault((id(transformer), *grad.shape), (grad_input, by_name))"
+                "    return KEPT.setdefault((id(transformer), *grad.shape), (grad_hidden_states, by_name))"
             ),
         },
         f"head_backward: The first call is right, and a second call, with another input, is wrong: {KEPT}",

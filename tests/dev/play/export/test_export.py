@@ -88,6 +88,7 @@ def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported
         ("--model", without): "has no readable tokenizer.json",
         ("--model", ROOT, "--temperature", "-1"): "temperature = -1.0 is impossible",
         ("--model", ROOT, "--max-new-tokens", "-1"): "--max-new-tokens -1 is negative",
+        ("--model", ROOT, "--top-k", "-1"): "--top-k -1 is negative",
     }.items():
         refused = subprocess.run([alone, "-I", exported, "The whale", *options], **run)
         assert (refused.returncode, refused.stdout) == (2, "")

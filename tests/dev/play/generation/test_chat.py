@@ -138,7 +138,7 @@ def test_the_oldest_questions_go_and_the_system_stays():
 def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_full(talker):
     from play.generation.engine import Settings
 
-    tokens = [*talker.tokenizer.encode("Melville Ωλ.").ids, talker.end, 0]
+    tokens = [*talker.tokenizer.encode("Melville Ωλ.").ids, talker.end_id, 0]
     begun = talker.tokenizer.encode("Who?").ids
     talker.model = lambda input_ids: np.eye(len(TOKENS))[None, [tokens[input_ids.shape[1] - len(begun)]]]
     greedy = Settings(60, 0, None, 0)
@@ -194,12 +194,12 @@ def test_twenty_answers_are_transformers_to_the_token(both):
     from solutions.solution_27 import NucleusSampling, answer, chat_ids
 
     talker, theirs = both
-    options = {"do_sample": False, "eos_token_id": talker.end, "pad_token_id": 0, "max_new_tokens": 40}
+    options = {"do_sample": False, "eos_token_id": talker.end_id, "pad_token_id": 0, "max_new_tokens": 40}
     for question in QUESTIONS:
         ids = chat_ids(talker.tokenizer, [("user", question)])
         right = theirs.generate(torch.from_numpy(ids), **options)[0, ids.shape[1] :].tolist()
-        mine = [*answer(talker.model, ids, 40, NucleusSampling(0), end=talker.end)]
-        assert mine == [token for token in right if token != talker.end], question
+        mine = [*answer(talker.model, ids, 40, NucleusSampling(0), end_id=talker.end_id)]
+        assert mine == [token for token in right if token != talker.end_id], question
 
 
 @pytest.mark.nightly
