@@ -67,7 +67,7 @@ MISTAKES = {
         TIED: TIED.replace("weights[WTE]", 'weights["transformer.wpe.weight"]')
     },
     "The head is not tied where the file's names have no prefix: WTE is a name of the model's, so look for it in "
-    "weights.": {TIED: TIED.replace("in weights", "in tensors")},
+    "weights.": {TIED: TIED.replace("in weights", "in checkpoint")},
     "The head is tied to a transposed wte; it has the same layout, [vocab, embd].": {
         TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },

@@ -203,7 +203,7 @@ MISTAKES = {
         RETURN: 'c_attn_grads = {"weight": c_attn_grads["bias"], "bias": c_attn_grads["weight"]}\n    ' + RETURN
     },
     "c_attn and c_proj are swapped in the dictionary.": {
-        RETURN: 'return grad_input, with_prefix({"c_attn": c_proj_grads, "c_proj": c_attn_grads})'
+        RETURN: 'return grad_hidden_states, with_prefix({"c_attn": c_proj_grads, "c_proj": c_attn_grads})'
     },
     "The two layers' gradients have the same names, so one hides the other: join them as c_attn and c_proj.": {
         RETURN: "return grad_hidden_states, c_attn_grads | c_proj_grads"
