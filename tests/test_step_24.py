@@ -17,7 +17,7 @@ from checker.numeric.comparison import close
 from solutions.llama_config import LlamaConfig
 
 ANGLE_AXES = ("batch", "token", "pair")
-RIGHT = "the right angle"
+RIGHT = "the correct angle"
 PAIRS = ("query", "key")
 DRAWN = np.random.RandomState(24)
 

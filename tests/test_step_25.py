@@ -128,7 +128,7 @@ def test_grouped_attn(bare):
         equal(
             output,
             grouped(query, KEY, VALUE, mask),
-            what=f"_grouped_attn with {7 - first} new tokens of 7",
+            what=f"_grouped_attn with {first} earlier tokens",
             whose=RIGHT,
         )
 
@@ -137,7 +137,7 @@ def test_grouped_attn(bare):
 
 @about("_grouped_attn")
 def test_four_axes(bare):
-    """It gives _attn four axes: MAX cannot compile a product of five, in which the keys broadcast."""
+    """It gives _attn tensors of four axes: of five, where keys broadcast, MAX cannot compile a product."""
     ranks, attend = [], bare._attn
     spy = lambda *parts: ranks.extend(len(part.shape) for part in parts) or attend(*parts)  # noqa: E731
     object.__setattr__(bare, "_attn", spy)

@@ -290,7 +290,8 @@ def id_of(token):
 def test_the_answer(step):
     """It yields the chosen tokens one after another, up to max_new_tokens, and none if that is 0."""
     for most, last_alone in ((4, True), (4, False), (1, True), (0, True)):
-        is_value(f"the answer of {most} tokens", answered(step, Stub(last_alone=last_alone), most), greedy(most))
+        tokens = answered(step, Stub(last_alone=last_alone), most)
+        is_value(f"the answer with max_new_tokens={most}", tokens, greedy(most))
 
 
 @about("answer")

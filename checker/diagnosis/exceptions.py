@@ -9,7 +9,7 @@ import linecache
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
@@ -19,7 +19,7 @@ from checker.course.languages import Location
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
 from checker.diagnosis.locating import code_in, passed
-from checker.diagnosis.rewriting import Place, rewritten, statement_at
+from checker.diagnosis.rewriting import Place, finished, rewritten, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import shortened, what_was_said
 
@@ -226,9 +226,11 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     message = shortened(what_was_said(error))
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(error, message)
-    rules += max_errors.rewrites_for(message, _library_of(error, message).REWRITES)
+    library = _library_of(error, message)
+    rules += max_errors.rewrites_for(message, library.REWRITES)
     place = _place_of(innermost) if innermost else None
     line, instead = rewritten("".join(linecache.getlines(path)), place, rules) if rules else (0, "")
+    instead = finished(instead, _rules_for_the_rest(error, instead, library.REWRITES))
     if innermost is None:
         return Location(line, instead=instead, instead_line=line) if instead else None
     number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
@@ -237,6 +239,16 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     if not instead and (values := _values(innermost.tb_frame, code)):
         more.append(f"where {values}")
     return Location(number, code, instead=instead, instead_line=line, more=more)
+
+
+def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the rules for what else would fail in a line to write instead: keepdim, and other missing methods."""
+    rules = [rule for rule in max_errors.rewrites_for("keyword argument 'keepdim'", rewrites) if "keepdim=" in rule]
+    if isinstance(error, AttributeError) and error.obj is not None:
+        called = re.findall(r"(\w*)\.(\w+)\(", instead)
+        names = [name for owner, name in called if owner not in max_errors.LIBRARIES and not hasattr(error.obj, name)]
+        rules += [rule for name in names for rule in max_errors.rewrites_for(f"attribute '{name}'", rewrites)]
+    return rules
 
 
 def _values(frame: FrameType, code: str) -> str:

@@ -58,6 +58,13 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
     return 0, ""
 
 
+def finished(statement: str, rules: Iterable[str]) -> str:
+    """Return a statement that was rewritten, with what further rules fit rewritten as well, wherever it is."""
+    for text in () if statement.endswith(":") else rules:
+        statement = rewritten(statement, None, [f"~{text.removeprefix('~')}"])[1] or statement
+    return statement
+
+
 def statement_at(source: str, place: Place) -> str:
     """Return the innermost statement that holds a place, in one line, without its body; or nothing."""
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
@@ -219,4 +226,7 @@ def _unparsed(statement: ast.stmt) -> str:
     text = ast.unparse(ast.fix_missing_locations(statement)).removesuffix("\n    pass")
     if isinstance(statement, ast.If) and text.count("\n") == 1:
         text = text.replace("\n    ", " ")
+    if isinstance(statement, ast.Assign | ast.Return) and isinstance(statement.value, ast.Tuple):
+        several = ast.unparse(statement.value)
+        text = text.removesuffix(several) + several.removeprefix("(").removesuffix(")")
     return text if '"' in text else text.replace("'", '"')

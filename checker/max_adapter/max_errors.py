@@ -44,6 +44,7 @@ ANY_ADVICE: dict[str, Advice] = {
         "A reshape keeps the number of elements. Is a size wrong, or is a transpose missing before it?"
     ),
     OUTSIDE: PLACES,
+    r"tokenizers\.Encoding": "encode returns an Encoding, whose .ids are its tokens.",
     r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
         "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
@@ -128,7 +129,11 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"no attribute '(index|scatter)_add_?'": "F.scatter_nd_add(table, rows, indices) adds to the rows of a table.",
     r"no attribute 'einsum'": "MAX has none: a sum of products is a product of matrices, @.",
     r"values to unpack": {
-        r"split|chunk": "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number.",
+        r"split\((?![\"')])|chunk": (
+            "F.split takes the sizes of the parts, F.split(x, [n, n], axis=-1); F.chunk their number."
+        ),
+        r"split\(": "A text may have more or fewer parts than there are names; a starred one, *a, takes what is left.",
+        r"^for \w+, \w+ in \w+:": "There must be as many parts as names. A dict gives its keys; .items() gives both.",
         r"": "There must be as many parts as names.",
     },
     r"Tensor(Value)?' object is not iterable": "F.concat and F.stack take one list: F.concat([x, y], axis=-1).",

@@ -122,11 +122,11 @@ class Comparison:
             more = ", and later ones are further off" if grows else ""
             ends = {0: f"the first {name}", len(worst) - 1: f"the last {name}"}
             is_zero = np.abs(self.expected.take(indices, axis)).max() <= self.room
-            right = "right, where all must be 0" if is_zero else "right"  # which says little of the rest
+            zeros = ", where every number must be 0," if is_zero else ""  # which says little of the rest
             one = "the token at position" if name == "token" else name  # a token's id is a number, too
-            for several, word in ((indices, right), (bad, "wrong")):
+            for several, word in ((indices, f"{zeros} is right"), (bad, " is wrong")):
                 if len(several) == 1:
-                    return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')} is {word}{more}."
+                    return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')}{word}{more}."
             where = ("at positions", "at") if name == "token" else (f"for {PLURALS.get(name, f'{name}s')}", "for")
             return f"The numbers are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
         return ""

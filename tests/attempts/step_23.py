@@ -89,6 +89,12 @@ MISTAKES = {
         GATE: "gate = self.gate_proj(hidden_states)",
         DOWN: "return self.down_proj(F.silu(gate * up))",
     },
+    "SiLU is applied to the product, too; apply it to gate_proj's output alone.": {
+        DOWN: DOWN.replace("gate * up", "F.silu(gate * up)")
+    },
+    "SiLU is applied to down_proj's output, too; apply it to gate_proj's output alone.": {
+        DOWN: "return F.silu(self.down_proj(gate * up))"
+    },
     "SiLU is applied to both; up_proj's output stays as it is.": {UP: "up = F.silu(self.up_proj(hidden_states))"},
     "The gate is added; multiply by it.": {DOWN: DOWN.replace("gate *", "gate +")},
     "up_proj is not used: multiply its output by the gate.": {DOWN: "return self.down_proj(gate)"},

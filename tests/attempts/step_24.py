@@ -28,9 +28,17 @@ MISTAKES = {
     "The base is always 10000; it is config.rope_theta.": frequencies("config.rope_theta", "10_000"),
     "The exponent lacks its factor 2: divide i by half of head_dim.": frequencies("-2 * i", "-i"),
     "The exponent counts pairs from 1; the first pair is 0, which turns by 1.": frequencies("-2 * i", "-2 * (i + 1)"),
-    "The frequencies grow from pair to pair: the exponent needs its minus, and they multiply positions.": frequencies(
+    "The frequencies grow: the exponent lacks its minus, or positions are divided by them; multiply.": frequencies(
         "-2 * i", "2 * i"
     ),
+    "The exponent is rounded down by //; divide by /.": frequencies("/ config.head_dim)", "// config.head_dim)"),
+    "The factor 2 is there twice: in range(0, head_dim, 2), i has it already.": frequencies(
+        "range(config.head_dim // 2)", "range(0, config.head_dim, 2)"
+    ),
+    "The angles are computed in float64; make the frequencies, and cast positions, with DType.float32.": {
+        FREQS: FREQS.replace("float32", "float64"),
+        ANGLES: ANGLES.replace("float32", "float64"),
+    },
     "The exponent is divided by the width of the model; divide by head_dim: each head is rotated alone.": frequencies(
         "/ config.head_dim)", "/ config.hidden_size)"
     ),
@@ -69,6 +77,9 @@ MISTAKES = {
     "The halves are joined along the batch, MAX's axis 0; join them along the last: axis=-1.": {
         JOINED: JOINED.replace(", axis=-1", "")
     },
+    "The halves are joined along the tokens; join them along the last axis: axis=-1.": {
+        JOINED: JOINED.replace("axis=-1", "axis=-2")
+    },
     "The halves are stacked on a new axis; join them along the last: F.concat(…, axis=-1).": {
         JOINED: JOINED.replace("concat", "stack")
     },
@@ -87,6 +98,12 @@ MISTAKES = {
     ),
     "The second sine has a minus; it is first * sin + second * cos.": rotated(
         "first * cos - second * sin, second * cos - first * sin"
+    ),
+    "In the second half, sine and cosine are swapped: it is first * sin + second * cos.": rotated(
+        "first * cos - second * sin, first * cos + second * sin"
+    ),
+    "In the first half, sine and cosine are swapped: it is first * cos - second * sin.": rotated(
+        "first * sin - second * cos, first * sin + second * cos"
     ),
     "Sine and cosine are swapped.": {COS_SIN: "sin, cos = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)"},
     "The halves of the result are swapped: first * cos - second * sin comes first.": rotated(

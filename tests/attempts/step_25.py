@@ -64,6 +64,12 @@ MISTAKES = {
         JOINED: "shape = [batch, self.num_kv_heads, sequence_length, self.group_size, head_dim]\n"
         "        attn_output = attn_output.reshape(shape).transpose(2, 3)\n        " + JOINED,
     },
+    "The queries go token by token through all heads; each head's are together already, so a reshape lines them up.": {
+        LINED_UP: LINED_UP.replace("query.reshape", "query.transpose(1, 2).reshape")
+    },
+    "The group has an axis of its own, which keys and mask lack; line up its queries as more tokens of one head.": {
+        LINED_UP: LINED_UP.replace("rows", "self.group_size, sequence_length")
+    },
     "Only the first head of each group attends; every head does.": grouped(
         "query = query.reshape([batch, self.num_kv_heads, self.group_size, sequence_length, head_dim])[:, :, 0]",
         "attn_output = self._attn(query, key, value, mask)",
@@ -109,6 +115,8 @@ MISTAKES = {
     "k_proj and v_proj are swapped.": {
         PROJECTED: PROJECTED.replace("k_proj", "_").replace("v_proj", "k_proj").replace("self._(", "self.v_proj(")
     },
+    "The value is made by k_proj; make it with v_proj.": {PROJECTED: PROJECTED.replace("self.v_proj", "self.k_proj")},
+    "The key is made by v_proj; make it with k_proj.": {PROJECTED: PROJECTED.replace("self.k_proj", "self.v_proj")},
     "The key is cut from the query; make it with k_proj.": {
         PROJECTED: f"{PROJECTED}\n        key = query[..., : self.num_kv_heads * self.head_dim]"
     },
@@ -122,12 +130,22 @@ MISTAKES = {
         ROTATED: f"{ROTATED}\n        value = rotate(value, angles)"
     },
     "The query is rotated twice.": {ROTATED: f"{ROTATED}\n        query = rotate(query, angles)"},
+    "The key is rotated twice.": {ROTATED: f"{ROTATED}\n        key = rotate(key, angles)"},
+    "The keys from the cache are rotated again; they were rotated before they were stored.": {
+        ATTENDED: f"keys = rotate(keys, angles)\n        {ATTENDED}"
+    },
     "The key in the cache is not rotated: rotate query and key first, then store the key; the score needs both.": {
         f"        {ROTATED}\n        {UPDATED}\n": f"        {UPDATED}\n        {ROTATED}\n"
     },
     "Keys and values are swapped: _qkv returns query, key, value.": {PARTS: PARTS.replace("key, value", "value, key")},
-    "Only the new tokens are counted; the total is of old and new ones, mask.shape[-1].": {
+    "There are as many keys and values as new tokens; take those of all mask.shape[-1] tokens, from update_cache.": {
         UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[1]")
+    },
+    "Only the values come from the cache; take the keys that update_cache returns, too.": {
+        ATTENDED: ATTENDED.replace("keys", "key")
+    },
+    "Only the keys come from the cache; take the values that update_cache returns, too.": {
+        ATTENDED: ATTENDED.replace("values", "value")
     },
     "_attn wants a key-value head for every query head; here several share one: _grouped_attn.": {
         ATTENDED: ATTENDED.replace("_grouped_attn", "_attn")
@@ -148,6 +166,10 @@ MISTAKES = {
     "o_proj is not applied: the heads are merged but never mixed.": {RETURNED: "return attn_output"},
     "The heads are not merged before o_proj: call _merge_heads on what _grouped_attn returns.": {
         ATTENDED: "attn_output = self._grouped_attn(query, keys, values, mask)"
+    },
+    "The heads are joined by a reshape, which mixes them with the tokens; call _merge_heads.": {
+        ATTENDED: "attn_output = self._grouped_attn(query, keys, values, mask)\n"
+        "        attn_output = attn_output.reshape([*hidden_states.shape[:-1], self.embed_dim])"
     },
     "The input is added to the output; the residual connection comes around the module.": {
         RETURNED: f"{RETURNED} + hidden_states"

@@ -99,6 +99,9 @@ MISTAKES = {
         BOTH: BOTH.replace("hugging_face_name(gguf_name)", "gguf_name"),
         TIED: 'return {HEAD: converted["token_embd.weight"], **converted}',
     },
+    "The weights keep llama.cpp's names, so there is none called EMBEDDINGS; hugging_face_name gives the new ones.": {
+        BOTH: BOTH.replace("hugging_face_name(gguf_name)", "gguf_name"),
+    },
     "The weights are still in blocks; dequantize them.": {
         BOTH: BOTH.replace("dequantize(weight)", "weight"),
         CHOSEN: "if False else",
@@ -108,6 +111,9 @@ MISTAKES = {
     "Only k_proj is un-permuted; q_proj was permuted, too.": {CHOSEN: 'if layer == "k_proj" else'},
     "v_proj is un-permuted, too; values are not rotated, so it was never permuted.": {
         LAYER: f'{LAYER}\n        head_counts["v_proj"] = config.num_key_value_heads'
+    },
+    "Every weight is un-permuted; only those of q_proj and k_proj were permuted.": {
+        CONVERTED: "converted[name] = unpermute(numbers, config.num_attention_heads)"
     },
     "k_proj is un-permuted as if it had as many heads as q_proj; it has num_key_value_heads.": {
         "head_counts[layer])": "config.num_attention_heads)"

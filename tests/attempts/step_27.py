@@ -108,13 +108,20 @@ MISTAKES = {
     "Each token's own probability is compared with top_p; compare the sum of those before it.": {
         CUT: CUT.replace("before <", "ordered >")
     },
+    "Tokens with a probability of top_p or more are dropped; compare the sum of those before each with top_p.": {
+        CUT: CUT.replace("before <", "ordered <")
+    },
     "Tokens with a probability below 1 - top_p are dropped; compare the sum of the likelier ones with top_p.": {
         CUT: CUT.replace("before < self.top_p", "ordered >= 1 - self.top_p")
     },
     "The nucleus has a probability of 1 - top_p, not top_p.": {CUT: CUT.replace("self.top_p", "1 - self.top_p")},
     "The probabilities stay sorted; put them back where their tokens are.": {PUT: "p = kept"},
-    "The probabilities are put back by the order of their order; order itself says where they belong.": {
+    "np.take_along_axis puts the probabilities in yet another order; np.put_along_axis puts each at its own token.": {
         PUT: "p = np.take_along_axis(kept, order, axis=-1)"
+    },
+    "np.put_along_axis changes p and returns None: do not assign its result.": {PUT: f"p = {PUT}"},
+    "What top_p leaves out becomes minus infinity, as among logits; of probabilities, it becomes 0.": {
+        CUT: CUT.replace(", 0)", ", -np.inf)")
     },
     "The probabilities that top_p leaves are not normalized: they must add up to 1 again.": {NORMALIZED: "return p"},
     "The sum is that of the whole batch; every row must add up to 1 on its own.": {NORMALIZED: "return p / p.sum()"},
@@ -171,7 +178,10 @@ MISTAKES = {
     "A new generator is made for each token, so each gets the same random number; draw with rng.": {
         CHOSEN: CHOSEN.replace("rng)", "np.random.default_rng(1))")
     },
-    "max_new_tokens is not used: it limits the length of an answer.": {LOOP: "for _ in range(20):"},
+    "max_new_tokens is not used: it limits the length of an answer.": {LOOP: "while True:"},
+    "max_new_tokens counts the prompt, too; it limits the answer alone.": {
+        LOOP: "while input_ids.shape[1] < max_new_tokens:"
+    },
     "One token too many is yielded.": {LOOP: "for _ in range(max_new_tokens + 1):"},
     "The answer is returned when it is complete; yield each token as soon as it is chosen.": {
         LOOP: f"tokens = []\n    {LOOP}",

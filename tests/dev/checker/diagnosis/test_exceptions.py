@@ -5,6 +5,7 @@ import linecache
 import numpy as np
 import pytest
 from max.experimental import functional as F
+from max.experimental.tensor import Tensor
 
 from checker.diagnosis.exceptions import error_in_words, location_of
 from solutions.solution_01 import GPT2Config
@@ -80,3 +81,19 @@ def test_a_line_is_told_once_though_it_makes_a_list(tmp_path):
     location = location_of(raised.value, str(file))
     assert location.line == 2
     assert [words for words in location.more if "called from" in words] == ["called from line 6: return f(k)"]
+
+
+@pytest.mark.parametrize(
+    ("statement", "wanted"),
+    [
+        ("return x.cos() + x.sin()", "return F.cos(x) + F.sin(x)"),
+        ("return x.pow(2).mean(-1, keepdim=True)", "return (x ** 2).mean(-1)"),
+    ],
+)
+def test_the_line_to_write_instead_has_nothing_more_to_rewrite(tmp_path, statement, wanted):
+    file, space = tmp_path / "step.py", {}
+    file.write_text(f"from max.experimental import functional as F\n\n\ndef f(x):\n    {statement}\n")
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with F.lazy(), pytest.raises(AttributeError) as raised:
+        space["f"](Tensor.ones([2, 3]))
+    assert location_of(raised.value, str(file)).instead == wanted

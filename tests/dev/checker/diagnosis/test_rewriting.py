@@ -9,7 +9,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.diagnosis import numpy_errors
-from checker.diagnosis.rewriting import rewritten, rule
+from checker.diagnosis.rewriting import finished, rewritten, rule
 from checker.max_adapter import max_errors
 
 HEAD = "from max.experimental import functional as F\nimport numpy as np\n\n"
@@ -46,6 +46,23 @@ def test_the_part_that_failed_is_rewritten_if_a_rule_fits_it(statement, failed, 
     column = statement.rindex(failed)
     line = HEAD.count("\n") + 1
     assert rewritten(HEAD + statement, (line, line, column, column + len(failed)), [text])[1] == wanted
+
+
+@pytest.mark.parametrize(
+    ("statement", "rules", "wanted"),
+    [
+        (
+            "cos, sin = F.cos(x)[:, None], x.sin()[:, None]",
+            ["F.sin(x) => F.sin(x)"],
+            "cos, sin = F.cos(x)[:, None], F.sin(x)[:, None]",
+        ),
+        ("y = (x ** 2).mean(-1, keepdim=True)", ["f(*a, keepdim=b, **k) => f(*a, **k)"], "y = (x ** 2).mean(-1)"),
+        ("return F.exp(x)", ["f(*a, keepdim=b, **k) => f(*a, **k)"], "return F.exp(x)"),
+        ("for y in F.chunk(x.sin(), 3):", ["F.sin(x) => F.sin(x)"], "for y in F.chunk(x.sin(), 3):"),
+    ],
+)
+def test_what_else_would_fail_in_a_line_is_rewritten_too(statement, rules, wanted):
+    assert finished(statement, rules) == wanted
 
 
 def test_a_rule_may_fit_elsewhere_if_it_says_so():

@@ -7,6 +7,8 @@ import numpy as np
 from max.experimental import functional as F
 from max.experimental.nn import Embedding, Linear
 from max.graph import Dim
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 
 from checker.diagnosis import numpy_errors
 from checker.max_adapter import max_errors, runtime
@@ -36,6 +38,9 @@ MORE_WITH_MAX = (
     "x * x.unsqueeze(-1)",
     "_attn(x, key=x)",
     "F.chunk(x, 5)",
+    "a, b = 'blk.0.weight'.split('.')",
+    "for name, weight in weights:\n    pass",
+    "[*ENCODING]",
 )
 
 #: What only MAX's kernels say, once they run: an index of 17 in a table of 13 rows.
@@ -71,6 +76,7 @@ WITH_NUMPY = (
     "np.where(x > 0, x)",
     "np.array([1, [2, 3]])",
     "x(3)",
+    "[*ENCODING]",
     "torch.ones(3)",
 )
 
@@ -78,6 +84,7 @@ WITH_NUMPY = (
 def words_of(expressions, x, **more):
     """Return what is said of the error that each expression raises, as the only line of a file."""
     names = {"Dim": Dim, "F": F, "math": math, "np": np, "Linear": Linear, "Embedding": Embedding, "x": x, **more}
+    names |= {"ENCODING": Tokenizer(BPE()).encode(""), "weights": {"wte": x}}
     return {expression: error_of(expression, names) for expression in expressions}
 
 

@@ -94,7 +94,7 @@ LATER = (np.arange(3) > 0)[:, None]
             "own",
         ),
         (changed(np.s_[:, 1:, 2:]), RIGHT, "Only the first token is right, and later ones", "id"),
-        (changed(np.s_[:]) * LATER, RIGHT * LATER, "Only the first token is right, where all must be 0", "own"),
+        (changed(np.s_[:]) * LATER, RIGHT * LATER, "Only the first token, where every number must be 0, is", "own"),
     ],
 )
 def test_a_pattern_is_no_coincidence(wrong, right, words, not_said):
