@@ -137,7 +137,7 @@ def take_guess(hunted: Hunted, number: int) -> tuple[int, list[str]]:
         raise UserError(f"no other mistakes can be listed: {out_of_date(hunted)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
-    if not number:
+    if not (number or hunted.hunts.is_named):
         answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]
     said_of_it = hunted.guess(sentences[number - 1])

@@ -119,7 +119,7 @@ class Hunted(Step):
     def after(self) -> str:
         """Return how long the hunt has been on, in words."""
         minutes, seconds = divmod(round(time.time() - self.hunts.began), 60)
-        return f"after {minutes} min {seconds} s"
+        return f"after {minutes} min {seconds} s" if minutes else f"after {seconds} s"
 
     def note(self, hunts: Hunts) -> None:
         """Keep how the hunts are now; it raises OSError if that is impossible."""

@@ -12,6 +12,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import Step
 from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
+from checker.diagnosis.outcomes import failed
 
 LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
@@ -92,10 +93,14 @@ def without_comment(line: str) -> str:
 
 
 def sentences_with(step: Step, mistake: str) -> list[str]:
-    """Return a mistake's name among others that answer otherwise, of the same function if it can; always the same."""
+    """Return a mistake's name among others that answer otherwise; always the same ones.
+
+    The others fail the same claims, and lie in the same function, as far as there are such.
+    """
     known, chance = KnownMistakes(step), random.Random(mistake)
     others = [name for name, answers in known.answers.items() if answers != known.answers.get(mistake)]
     chance.shuffle(others)
-    others.sort(key=lambda name: known.lies_in[name] != known.lies_in.get(mistake))
+    refused, places = failed(known.answers.get(mistake, {})).keys(), known.lies_in.get(mistake)
+    others.sort(key=lambda name: (failed(known.answers[name]).keys() != refused, known.lies_in[name] != places))
     sentences = [mistake, *others[: SENTENCES - 1]]
     return chance.sample(sentences, len(sentences))

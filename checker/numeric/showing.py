@@ -78,11 +78,16 @@ def _table(array: np.ndarray, lead: tuple[int, ...]) -> list[str]:
 def _cell(number: np.generic, marked: bool = False) -> str:
     """Return a number in a cell, with a mark before the worst."""
     value = number.item()
-    if isinstance(value, float):
-        text = f"{value:.4f}" if value == 0 or 1e-3 <= abs(value) < 1000 else f"{value:.1e}"
-    else:
-        text = str(value)
+    text = _in_digits(value) if isinstance(value, float) else str(value)
     return f"{'>' if marked else ''}{text}".rjust(CELL)
+
+
+def _in_digits(value: float) -> str:
+    """Return a number in at most eight characters: with four decimals, six digits or, very large or small, two."""
+    size = abs(value)
+    if size == 0 or 1e-3 <= size < 100:
+        return f"{value:.4f}"
+    return f"{value:#.6g}" if 100 <= size < 1e5 else f"{value:.1e}"
 
 
 @contextmanager

@@ -79,8 +79,8 @@ def test_a_name_is_guessed_and_the_hunt_goes_on(hunted):
     wrong = [name for name in COPIES if name != mistake]
     assert [hunted.guess(name) for name in wrong] == [f"It is another one; that was guess {at}." for at in (1, 2)]
     for guess in (mistake, wrong[0]):
-        assert hunted.guess(guess) == f"Named at guess 3, after 0 min 0 s: {mistake}", "it is known from then on"
-    assert hunted.end("repaired = 1\n") == f"Repaired after 0 min 0 s: {mistake}"
+        assert hunted.guess(guess) == f"Named at guess 3, after 0 s: {mistake}", "it is known from then on"
+    assert hunted.end("repaired = 1\n") == f"Repaired after 0 s: {mistake}"
     assert (hunted.hunts.found, hunted.hunts.named, hunted.hunts.given_up) == (0, 1, 0), "it counts once"
     hunted.begin(COPIES)
     assert (hunted.hunts.guesses, hunted.hunts.is_named) == (0, False)

@@ -48,6 +48,13 @@ def test_inputs_are_shown_where_the_difference_is():
     assert ">nan" in lines[-1]
 
 
+def test_large_numbers_do_not_run_together():
+    x = np.array([[-999.0398, -1000.3, -99999.9], [0.0001, -1e7, 12]])
+    first, second = compare(x + [[0, 0, 0], [0, 0, 1]], x)[3:]
+    assert first.split() == ["0", *["-999.040", "-1000.30", "-99999.9"] * 2, *["0.0000"] * 3]
+    assert second.split()[1:4] == ["1.0e-04", "-1.0e+07", ">13.0000"]
+
+
 @pytest.mark.parametrize(("folder", "noted"), [(STEPS, {"x": 3}), (ROOT / ".venv" / "lib", {})])
 def test_of_two_functions_of_one_name_the_inputs_of_the_step_are_noted(folder, noted):
     namespace = {}
