@@ -256,12 +256,10 @@ def encode(event: FromChild) -> Message:
 def decode(line: bytes) -> Event | None:
     """Return the event on a line, or None if there is none."""
     message = message_of(line) or {}
-    kind = KINDS.get(message.pop("event", ""))
-    if kind is None:
-        return None
     try:
+        kind = KINDS[message.pop("event")]
         if place := message.get("location"):
             message["location"] = Location(**place)
         return kind(**message)
-    except TypeError:
+    except (KeyError, TypeError):
         return None

@@ -1,0 +1,20 @@
+"""What a line of a child's says, which may come from the learner's file: an event, or nothing."""
+
+import json
+
+import pytest
+
+from checker.course.languages import Location
+from checker.events import PASS, Claimed, decode, encode
+
+CLAIMED = Claimed("test_one", "one", "One is right.", PASS, location=Location(3, "f()", more=["line 2"]))
+NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "Claimed"}']
+
+
+def test_an_event_is_read_as_it_was_written():
+    assert decode(json.dumps(encode(CLAIMED)).encode()) == CLAIMED
+
+
+@pytest.mark.parametrize("line", NO_EVENTS)
+def test_any_other_line_is_no_event(line):
+    assert decode(line.encode()) is None
