@@ -51,7 +51,8 @@ def digest_of_code(step: Step, source: str) -> str:
 def read() -> dict[str, dict[str, Any]]:
     """Return everything that is kept.
 
-    A file that is missing or cannot be understood counts as an empty one, and a count that is none as zero.
+    A file that is missing or cannot be understood counts as an empty one, and of one that can, what is damaged is left
+    out.
 
     Returns:
         ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
@@ -59,14 +60,19 @@ def read() -> dict[str, dict[str, Any]]:
         what ``./run hunt`` keeps.
     """
     try:
-        kept = json.loads(FILE.read_text())
-        passed, failed = (dict(kept.get(verdict, {})) for verdict in ("pass", "fail"))
-        hunts = {step: dict(hunt) for step, hunt in kept.get("hunts", {}).items()}
-        passed = {step: last for step, last in passed.items() if {"code", "check", "compiled"} <= last.keys()}
-        hints = {step: seen for step, seen in kept["hints"].items() if isinstance(seen, int)}
-        return {"hints": hints, "pass": passed, "fail": failed, "hunts": hunts}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        file = json.loads(FILE.read_text())
+        kinds = {"hints": int, "pass": dict, "fail": str, "hunts": dict}
+        kept = {part: _of_kind(kind, file.get(part, {})) for part, kind in kinds.items()}
+    except (OSError, ValueError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}, "hunts": {}}
+    parts = {"code", "check", "compiled"}
+    kept["pass"] = {step: last for step, last in kept["pass"].items() if parts <= last.keys()}
+    return kept
+
+
+def _of_kind(kind: type, by_step: dict[str, Any]) -> dict[str, Any]:
+    """Return what is kept of steps without what is damaged."""
+    return {step: value for step, value in by_step.items() if isinstance(value, kind)}
 
 
 @contextlib.contextmanager

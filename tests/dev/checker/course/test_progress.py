@@ -49,6 +49,20 @@ def test_a_damaged_count_of_hints_is_none(monkeypatch, tmp_path, seen):
     assert progress.read()["hints"] == {"warmup_01": 1, "warmup_02": 2}
 
 
+#: What is missing or damaged beside a pass.
+BESIDE = ['"fail": {}', '"hints": {}, "pass": {"step_01": 3}', '"hunts": {"step_01": 3}', '"fail": {"step_01": []}']
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_what_is_damaged_takes_no_pass_along(monkeypatch, tmp_path, beside):
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
+    passed = {"code": "1", "check": "2", "compiled": True}
+    kept = json.loads(f"{{{beside}}}")
+    kept["pass"] = {"step_02": passed, **kept.get("pass", {})}
+    progress.FILE.write_text(json.dumps(kept))
+    assert progress.read() == {"hints": {}, "pass": {"step_02": passed}, "fail": {}, "hunts": {}}
+
+
 @pytest.mark.slow
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
     file = course.root / ".course" / "progress.json"
