@@ -14,6 +14,7 @@ from checker.session.state import FAILED, PASSED, Kept, Phase, State, Verdict
 
 PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
+SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
 
 #: What is kept of a file that has failed. Where the process only ended, or was late, an earlier pass of the code stays.
 FAILURE, NO_END = Kept(passed=False), Kept(passed=False, takes_back=False)
@@ -126,8 +127,8 @@ def _interrupted(state: State) -> Verdict:
 def _died(state: State, died: Died) -> Verdict:
     """Return the verdict where the child has ended too early.
 
-    The file is to blame for what happens while it computes, unless the process was killed: by the system, when memory
-    is short, or by somebody else.
+    The file is to blame for what happens while it computes, unless it was ended by a signal that others send: the
+    system, when memory is short, or somebody.
     """
     happened = f"the process was ended by {died.signal}" if died.signal else "the process ended"
     if state.crash:
@@ -140,7 +141,7 @@ def _died(state: State, died: Died) -> Verdict:
     else:
         advice = _of_a_solution(state) or _look_for(state.context.language, died)
         why = Explanation(_sentences(f"No verdict: {happened} {during}", advice))
-    is_of_file = died.doing == COMPUTING and died.signal != "SIGKILL"
+    is_of_file = died.doing == COMPUTING and died.signal not in SENT_BY_OTHERS
     return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
@@ -148,6 +149,8 @@ def _look_for(language: Language, died: Died) -> str:
     """Return what to look for where a signal has ended the process, or it has exited; a compiler may end by itself."""
     if died.signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
+    if died.signal in SENT_BY_OTHERS:
+        return "Look for a kill, in the file or from outside."
     if died.doing == COMPILING:
         return RUN_AGAIN
     return language.look_for_crash if died.signal else language.look_for_exit

@@ -278,6 +278,13 @@ CHECKS = {
             "Look for a kill, or for more than fits into memory.",
         ],
     ),
+    "somebody terminates it": (
+        [OPENED, Started("One is right."), Died(signal="SIGTERM")],
+        [
+            "No verdict: the process was ended by SIGTERM during this claim: One is right. "
+            "Look for a kill, in the file or from outside.",
+        ],
+    ),
     "it crashes": (
         [OPENED, Started("One is right."), Died(signal="SIGABRT")],
         [
