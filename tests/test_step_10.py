@@ -25,8 +25,9 @@ def model(step, config, reference):
 @about("__init__")
 def test_parts(model, config, reference):
     """wte, wpe, n_layer blocks in h, and ln_f are there, under a checkpoint's names."""
-    blocks = {id(weight) for name, weight in model.parameters if name.endswith(".attn.c_proj.weight")}
-    require(len(blocks) == config.n_layer, "h holds one block several times; make n_layer of them.")
+    blocks = [id(weight) for name, weight in model.parameters if name.endswith(".attn.c_proj.weight")]
+    require(len({*blocks}) == len(blocks), "h holds one block several times; make n_layer of them.")
+    require(len(blocks) == config.n_layer, f"h holds {len(blocks)} blocks; it must hold n_layer, {config.n_layer}.")
     has_only(model, reference.weights)
 
 

@@ -316,7 +316,7 @@ def test_every_new_token_is_seen(step):
     """The model sees the prompt first, and every new token after that."""
     model = Stub()
     text = np.asarray(text_of(step, model, PROMPT, 4, np.random.default_rng(5), temperature=0))
-    is_value("the lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
+    is_value("the list of lengths that the model saw", [ids.shape[1] for ids in model.seen], [3, 4, 5, 6])
     for seen in model.seen:
         equal(seen, text[:, : seen.shape[1]], ("row", "token"), what=f"what the model saw of {seen.shape[1]} tokens")
 
@@ -333,7 +333,7 @@ def test_the_context_slides(step):
     for n_positions, lengths in ((4, [3, 4, 4, 4, 4, 4]), (2, [2] * 6), (1, [1] * 6)):
         model, rng = Stub(), np.random.default_rng(5)
         tokens = np.asarray(text_of(step, model, PROMPT, 6, rng, n_positions, temperature=0))
-        what = f"the lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
+        what = f"the list of lengths that the model saw of 3 tokens and 6 more, with n_positions = {n_positions},"
         is_value(what, [ids.shape[1] for ids in model.seen], lengths)
         is_value("the shape of the text", list(tokens.shape), [2, 9])
         last = tokens[:, -1 - n_positions : -1]

@@ -28,7 +28,8 @@ LONGEST_VALUE = 20  # characters of a value that is shown
 MUCH_ALIKE = 0.75  # of two names, as difflib compares them
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
-    r"numpy|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum|\b_(?!_)\w+\(\) got"
+    r"numpy|tokenizers|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum"
+    r"|\b_(?!_)\w+\(\) got"
 )  # found in the text of an error of NumPy's
 
 
@@ -123,6 +124,8 @@ def _meant(error: BaseException, imports: Mapping[str, str]) -> str:
     if not name or not frames:
         return ""
     if isinstance(error, AttributeError):
+        if callable(frames[-1].f_globals.get(name)):
+            return f"{name} is a function of its own: call it without anything in front."
         names = [attribute for attribute in dir(error.obj) if not attribute.startswith("_")]
     elif isinstance(error, NameError) and not isinstance(error, UnboundLocalError):
         around, inside = frames[-1].f_globals, frames[-1].f_locals

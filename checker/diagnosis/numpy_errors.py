@@ -20,7 +20,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"no attribute 'unsqueeze'": "x[:, None] adds an axis.",
     r"no attribute 'cat'": "NumPy's word for it is concatenate.",
     r"no attribute '(append|extend)'": "An array keeps its size: assign to a part of it, x[..., first:end, :] = new.",
-    r"no attribute 'softmax'": "NumPy has no softmax; use yours from warm-up 01, or exp and a sum.",
+    r"numpy.* has no attribute 'softmax'": "NumPy has no softmax; use yours from warm-up 01, or exp and a sum.",
     r"no attribute '(exp|sqrt|matmul)'": "This is a function in NumPy: np.exp(x), np.sqrt(x), a @ b.",
     r"no attribute 'pow'": "A power is x**2.",
     r"no attribute '(to|float|double|long)'": "NumPy's word for it is astype: x.astype(np.float32).",
@@ -28,7 +28,9 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         "This changes the caller's array. Make a new one: x = x * 2, not x *= 2; "
         "np.where(condition, 0, x), not x[condition] = 0."
     ),
-    r"same number of dimensions|match exactly": "Joined arrays need equally many axes: x[:, None] makes a column.",
+    r"same number of dimensions": "Joined arrays need equally many axes: x[:, None] makes a column.",
+    r"match exactly": "Arrays are joined along the first axis, unless you say another: np.concatenate([x, y], axis=1).",
+    r"tokenizers\.Encoding": "encode returns an Encoding, whose .ids are its tokens.",
     r"must be 1-dimensional": "rng.choice takes the probabilities of one row: draw row by row.",
     r"Probabilities are not|probabilities do not": "They must be 0 or more, and add up to 1: take the softmax first.",
     r"truth value of an": (

@@ -94,6 +94,8 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
     if _is_letter(pattern):
         if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
             return None
+        if isinstance(node, ast.Name) and node.id == "self":
+            return None  # it is no array: self.softmax(x) does not mean softmax(self)
         if isinstance(pattern.ctx, ast.Store) and not isinstance(node, ast.Name):
             return None  # x += y rebinds x, which x[0] += y cannot
         known = bound.setdefault(pattern.id, node)

@@ -44,7 +44,6 @@ ANY_ADVICE: dict[str, Advice] = {
         "A reshape keeps the number of elements. Is a size wrong, or is a transpose missing before it?"
     ),
     OUTSIDE: PLACES,
-    r"tokenizers\.Encoding": "encode returns an Encoding, whose .ids are its tokens.",
     r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
         "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
@@ -98,10 +97,13 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         r"band_part": "num_lower and num_upper take no symbol; None keeps every diagonal on that side.",
         r"": f"{A_SYMBOL} Give it to MAX's functions as it is.",
     },
-    r"dims to index into a list": (
-        "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
-        "while MAX compiles, and has no number: pass it to MAX's functions as it is."
-    ),
+    r"dims to index into a list": {
+        r"^(?!.*np\.(full|ones|zeros|tri|arange))": (
+            "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
+            "while MAX compiles, and has no number: pass it to MAX's functions as it is."
+        ),
+        r"": "NumPy needs numbers, and a length is a symbol while MAX compiles; Tensor.full takes it as it is.",
+    },
     OF_BOOLEANS: (
         "MAX picks no elements by a mask, since how many there are would depend on the numbers. F.where(mask, x, y) "
         "takes x where the mask is true, and y where it is not."
@@ -120,7 +122,10 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
     r"Unsafe cast from si64": {
-        r"^(?!.*\w*(ids|tokens)\))": "MAX does not mix int64 with float32: cast the integers, .cast(DType.float32).",
+        r"^(?!.*(shape\[|ids\)|tokens\)))": (
+            "MAX does not mix int64 with float32: cast the integers, .cast(DType.float32)."
+        ),
+        r"shape\[": "A size taken from a shape is an integer to MAX; int(x.shape[-1]) makes a plain number of it.",
         r"": "Token ids are only looked up, in an embedding; a layer takes what that returns.",
     },
     r"not supported between instances of '(tuple|list)' and 'int'": (

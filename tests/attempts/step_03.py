@@ -16,6 +16,16 @@ MISTAKES = {
     "eps is added to the standard deviation; it belongs under the root, next to the variance.": {
         "F.rsqrt(variance + self.eps)": "(1 / (F.sqrt(variance) + self.eps))"
     },
+    "eps is added to the quotient; it belongs under the root, next to the variance: parentheses are missing.": {
+        "centered * F.rsqrt(variance + self.eps)": "(centered / F.sqrt(variance) + self.eps)"
+    },
+    "Neither gain nor shift is applied: multiply by weight, then add bias.": {" * self.weight + self.bias": ""},
+    "The variance is taken over the tokens; take it over the channels, the last axis.": {
+        VARIANCE: VARIANCE.replace("axis=-1", "axis=-2")
+    },
+    "In a batch, it normalizes over the tokens, axis 1; the channels are the last axis, -1.": {
+        FORWARD: FORWARD.replace("axis=-1", "axis=1")
+    },
     "The variance is divided by dim - 1; layer normalization divides by dim.": {
         "F.mean(centered * centered, axis=-1)": f"F.mean(centered * centered, axis=-1) * {WIDTH} / ({WIDTH} - 1)"
     },

@@ -122,6 +122,9 @@ MISTAKES = {
     "The operands are in the wrong order: it is weights @ value, since every query weights all values.": {
         WEIGHTED: f"return value @ {WEIGHTS}"
     },
+    "value is transposed; its tokens are in their axis already: weights @ value.": {
+        WEIGHTED: f"return {WEIGHTS} @ value.T"
+    },
     "The query is used as the key as well: split each of query, key and value.": {
         OF_HEADS: OF_HEADS.replace("key", "query"),
     },

@@ -9,6 +9,10 @@ MISTAKES = {
     "The norm is applied to the sublayer's output; apply it to its input.": {SUM: "return x + norm(sublayer(x))"},
     "The residual is taken from the normalized input; add x itself.": {SUM: "x = norm(x)\n    return x + sublayer(x)"},
     "The residual is norm(x); it must be x itself: x + sublayer(norm(x)).": {SUM: "return norm(x) + sublayer(norm(x))"},
+    "The norm is in the wrong place: x itself is the residual, and the sublayer reads norm(x).": {
+        SUM: "return norm(x) + sublayer(x)"
+    },
+    "What norm returns is not used; give it to the sublayer.": {SUM: "norm(x)\n    return x + sublayer(x)"},
     "The input is added twice.": {SUM: "return x + x + sublayer(norm(x))"},
     "There is no residual: add x to the sublayer's output.": {SUM: "return sublayer(norm(x))"},
     "The sublayer gets x itself; normalize it first.": {SUM: "return x + sublayer(x)"},

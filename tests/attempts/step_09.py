@@ -25,6 +25,10 @@ MISTAKES = {
     "Both halves start from the block's input; the feed-forward network starts from the first half's output.": both(
         "        return hidden_states + self.attn(self.ln_1(hidden_states)) + self.mlp(self.ln_2(hidden_states))\n"
     ),
+    "ln_1 and ln_2 have the default epsilon; take layer_norm_epsilon from the configuration.": {
+        LN_1: "self.ln_1 = LayerNorm(config.n_embd)",
+        LN_2: "self.ln_2 = LayerNorm(config.n_embd)",
+    },
     "The norms come after the sums (post-norm); GPT-2 normalizes before each half.": both(
         "        hidden_states = self.ln_1(hidden_states + self.attn(hidden_states))\n"
         "        return self.ln_2(hidden_states + self.mlp(hidden_states))\n"

@@ -77,7 +77,12 @@ MISTAKES = {
         "self.wte = GPT2Embeddings(config)": "self.wte = GPT2PositionEmbeddings(config)",
         "self.wpe = GPT2PositionEmbeddings(config)": "self.wpe = GPT2Embeddings(config)",
     },
-    "There are n_head blocks; there must be n_layer.": {"range(config.n_layer)": "range(config.n_head)"},
+    "There are too few blocks; there must be n_layer.": {"range(config.n_layer)": "range(config.n_layer - 1)"},
+    "There are too many blocks; there must be n_layer.": {"range(config.n_layer)": "range(config.n_layer + 1)"},
+    "position_ids gets the tokens; it takes their number, sequence_length.": {
+        "position_ids(sequence_length": "position_ids(input_ids"
+    },
+    "ln_f is applied twice.": {NORM: "return self.ln_f(self.ln_f(hidden_states))"},
     "One block is made and used n_layer times; make a new one for each layer.": {
         STACK: "Sequential(*[GPT2Block(config)] * config.n_layer)"
     },

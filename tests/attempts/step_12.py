@@ -129,6 +129,12 @@ MISTAKES = {
     "Every row gets the first row's token.": {ARGMAX: "return np.repeat(logits[:1].argmax(axis=-1), len(logits))"},
     "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
     "Sampling always takes the most likely token.": {DRAW: "self.probabilities(logits).argmax(axis=-1)"},
+    "Only the first row gets a token; draw one for every row.": {
+        DRAW: "rng.choice(logits.shape[-1], p=self.probabilities(logits)[0], size=1)"
+    },
+    "One of the probabilities is drawn; draw a token: rng.choice(len(row), p=row).": {
+        DRAW: DRAW.replace("len(row), p=row", "row").replace(", dtype=np.int64", "")
+    },
     "Tokens are drawn evenly, whatever their probabilities.": {"rng.choice(len(row), p=row)": "rng.choice(len(row))"},
     "Probabilities are divided by uniform numbers, so likely tokens come too often; divide by exponential ones: "
     "rng.exponential.": {DRAW: "(self.probabilities(logits) / rng.random(logits.shape)).argmax(axis=-1)"},
@@ -199,7 +205,9 @@ MISTAKES = {
     "The batch is flattened into one axis; append the new tokens as a column, axis=1.": {
         APPEND: APPEND.replace("axis=1", "axis=None")
     },
-    "The context does not slide: the model sees at most the last n_positions tokens.": {VISIBLE: "visible = input_ids"},
+    "The context does not slide: the model sees at most the last n_positions tokens, [:, -n_positions:].": {
+        VISIBLE: "visible = input_ids"
+    },
     "[:, :-n_positions] leaves out the last tokens; [:, -n_positions:] keeps them.": {
         VISIBLE: VISIBLE.replace("-n_positions:", ":-n_positions")
     },

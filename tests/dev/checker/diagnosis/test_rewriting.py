@@ -36,6 +36,7 @@ AXIS = "f(*a, dim=n, **k) => f(*a, axis=n, **k)"
         ("y = x + x", "x + x", "x + y => G.unknown(x, y)", ""),
         ("y = a + b", "a + b", "x + x => 2 * x", ""),
         ("y = x.shape[0] + x[i]", "x[i]", "x[i] => F.gather(x, i, axis=0)", "y = x.shape[0] + F.gather(x, i, axis=0)"),
+        ("y = self.softmax(x)", "self.softmax", "x.softmax(*a) => softmax(x)", ""),
         ("y = two(a) + one(b)", "two", "one(x) => x", ""),
         ("for y in x.chunk(3):\n    pass", "x.chunk", "x.chunk(*a) => F.chunk(x, *a)", "for y in F.chunk(x, 3):"),
         ("y = f('it', dim=1)", "f", AXIS, 'y = f("it", axis=1)'),
