@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from solutions.checkpoint import HEAD, Weights  # HEAD is "lm_head.weight"
+from solutions.checkpoint import HEAD, Weights  # "lm_head.weight"; a dict of arrays by their names
 from solutions.llama_config import LlamaConfig
 from solutions.quantized import dequantize as dequantize_others
 from solutions.solution_22 import BLOCK_SIZE
