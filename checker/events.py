@@ -241,8 +241,15 @@ class Unusable:
     why: str
 
 
+@dataclass(frozen=True)
+class NotKept:
+    """The pass of the file could not be kept."""
+
+    why: str
+
+
 FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable | NotKept
 Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

@@ -207,7 +207,7 @@ class Watch:
             self.go_on(has_passed=False)
         elif report is Report.BROKEN and check is self.compiling.get(step):
             del self.compiling[step]
-            self.printer.line(f"\n{step.task} is not compiled; its pass is kept. {FAULT}")
+            self.printer.line(f"\n{step.task} is not compiled. {check.session.state.kept_in_words} {FAULT}")
         elif verdict and check is self.compiling.get(step):
             del self.compiling[step]
             self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
@@ -346,7 +346,7 @@ def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
     if session.state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
-    return f"{task} is not compiled; its pass is kept. {why}"
+    return f"{task} is not compiled. {session.state.kept_in_words} {why}"
 
 
 def watch(step: Step | None) -> int:

@@ -91,8 +91,8 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
             new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
 
 
-def note_pass(step: Step, source: str, *, compiled: bool) -> None:
-    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it.
+def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
+    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it; return whether that is kept.
 
     If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
     """
@@ -100,9 +100,11 @@ def note_pass(step: Step, source: str, *, compiled: bool) -> None:
         passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
         before = kept["pass"].get(step.name, {})
         is_known = passed.items() <= before.items()
-        if is_known or digest_of_code(step, _text_of(step)) == passed["code"]:
+        counts = is_known or digest_of_code(step, _text_of(step)) == passed["code"]
+        if counts:
             kept["pass"][step.name] = {**passed, "compiled": compiled or (is_known and before["compiled"])}
             kept["fail"].pop(step.name, None)
+    return counts
 
 
 def _text_of(step: Step) -> str:

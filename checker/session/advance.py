@@ -63,6 +63,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
             return replace(state, shown=event), []
         case events.Unusable():
             return replace(state, unusable=event.why), []
+        case events.NotKept():
+            return replace(state, not_kept=event.why), []
         case events.Tick():
             return _ticked(state, event)
         case events.Unloadable():
@@ -183,8 +185,10 @@ def _ticked(state: State, tick: events.Tick) -> Advanced:
     """Say that the learner may go on, if the file has passed and MAX compiles for long."""
     if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING:
         return state, []
-    compiles = "This step is complete. MAX now compiles your module."
-    return replace(state, phase=Phase.GOING_ON), [remark(f"{compiles} {state.context.offers.going_on}", aside=True)]
+    words = "This step is complete. MAX now compiles your module."
+    if not state.not_kept:
+        words += f" {state.context.offers.going_on}"
+    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True)]
 
 
 # ---------------------------------------------------------------- the end

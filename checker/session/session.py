@@ -142,14 +142,15 @@ class Session:
             return self.write_down(kept)
         except OSError as error:
             file = relative_path(progress.FILE)
+            self.state, _ = advance(self.state, events.NotKept(f"{file} cannot be written"))
             return [remark(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
 
     def write_down(self, kept: Kept) -> list[Item]:
         """Write down what came out; return what is to be said of that: nothing."""
-        if kept.passed:
-            progress.note_pass(self.step, self.state.source, compiled=kept.compiled)
-        else:
+        if not kept.passed:
             progress.note_failure(self.step, self.state.source, takes_back=kept.takes_back)
+        elif not progress.note_pass(self.step, self.state.source, compiled=kept.compiled):
+            self.state, _ = advance(self.state, events.NotKept("the file has been edited since"))
         return []
 
 

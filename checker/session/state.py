@@ -24,6 +24,7 @@ from checker.events import (
 )
 
 PASSED, FAILED = 0, 1  # exit statuses
+PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
 
 
 class Phase(Enum):
@@ -201,7 +202,8 @@ class State:
         claims: what the child said of each claim last.
         explanations: why claims fail.
         stages: those that have ended.
-        has_passed: whether a pass is kept: as the verdict, or until the compiler takes it back.
+        has_passed: whether a pass stands: as the verdict, or until the compiler takes it back.
+        not_kept: why that could not be written down, if it could not.
         running: the claim that is being tried, in words; nothing between two.
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
@@ -220,6 +222,7 @@ class State:
     explanations: tuple[Explanation, ...] = ()
     stages: frozenset[str] = frozenset()
     has_passed: bool = False
+    not_kept: str = ""
     running: str = ""
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
@@ -249,6 +252,11 @@ class State:
     def came_to_its_end(self) -> bool:
         """Whether nothing has cut the check short."""
         return self.end is None or isinstance(self.end, Ended)
+
+    @property
+    def kept_in_words(self) -> str:
+        """What has become of a pass that is not compiled."""
+        return f"The pass is not kept: {self.not_kept}." if self.not_kept else PASS_IS_KEPT
 
     @property
     def numbers_are_right(self) -> bool:

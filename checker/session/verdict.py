@@ -12,7 +12,6 @@ from checker.interrupts import INTERRUPTED
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.session.state import FAILED, PASSED, Kept, Phase, State, Verdict
 
-PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
 
@@ -102,7 +101,7 @@ def _cut_short(state: State, why: Explanation, after_failure: str, kept: Kept | 
         return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,), FAILURE)
     if state.has_passed:
         not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
-        return Verdict(PASSED, words=(state.unusable or not_compiled, PASS_IS_KEPT))
+        return Verdict(PASSED, words=(state.unusable or not_compiled, state.kept_in_words))
     return Verdict(FAILED, (why,), kept=kept)
 
 
@@ -115,7 +114,7 @@ def _unloadable(state: State, event: events.Unloadable) -> Verdict:
 def _interrupted(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {PASS_IS_KEPT}",))
+        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {state.kept_in_words}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
     if state.has_failed:
         known = "the failure is not explained yet"

@@ -191,7 +191,8 @@ class Book:
                     send({"event": "ended", "text": FAULT})
                 case Report.CANCELED:
                     why = "Stopped." if check is self.stopped else "A newer check has ended this one."
-                    text = f"{why} The pass is kept." if check.session.state.has_passed else why
+                    state = check.session.state
+                    text = f"{why} The pass is kept." if state.has_passed and not state.not_kept else why
                     send({"event": "ended", "text": text})
 
         def begin() -> Check:

@@ -100,8 +100,9 @@ def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path,
         file.write_text(text)
         if "reset" in name:
             progress.forget(W01)
-        progress.note_pass(W01, RIGHT, compiled=compiled)
+        is_kept = progress.note_pass(W01, RIGHT, compiled=compiled)
     assert progress.read()["pass"].get(W01.name, {}).get("compiled") is is_compiled
+    assert is_kept is (is_compiled is not None)
 
 
 #: What came of checking a file again that has passed -> whether it counts as passed and as failed then.

@@ -24,6 +24,7 @@ from checker.events import (
     Interrupted,
     Late,
     Missing,
+    NotKept,
     Opened,
     Options,
     Printed,
@@ -88,6 +89,13 @@ CHECKS = {
     "Ctrl-C while MAX compiles": (
         [*TO_COMPILE, LONG, Interrupted()],
         [*PASSES[:4], *GO_ON, "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."],
+    ),
+    "Ctrl-C while MAX compiles what was edited meanwhile": (
+        [*TO_COMPILE, NotKept("the file has been edited since"), LONG, Interrupted()],
+        [
+            *[*PASSES[:4], "This step is complete. MAX now compiles your module."],
+            "Interrupted while MAX was compiling. The pass is not kept: the file has been edited since.",
+        ],
     ),
     "Ctrl-C before": (
         [OPENED, ONE, Interrupted()],

@@ -1,5 +1,6 @@
 """The edge of a check: what it keeps, and when it asks which MAX is installed."""
 
+import errno
 import os
 import signal
 from dataclasses import replace
@@ -53,6 +54,7 @@ def run(monkeypatch, view, while_kept=lambda: None):
     def note_pass(step, source, compiled):
         while_kept()
         kept.append(compiled)
+        return True
 
     monkeypatch.setattr(progress, "note_pass", note_pass)
     monkeypatch.setattr(session, "open", lambda: "a job")
@@ -86,10 +88,30 @@ def test_a_pass_is_kept_once_where_ctrl_c_comes_while_it_is_written_down(monkeyp
     assert session.verdict.status == PASSED
 
 
+def edited(*arguments, **options):
+    return False
+
+
+def read_only(*arguments, **options):
+    raise OSError(errno.EROFS, "Read-only file system")
+
+
+@pytest.mark.parametrize(
+    ("note_pass", "why"),
+    [(edited, "the file has been edited since."), (read_only, ".course/progress.json cannot be written.")],
+)
+def test_no_pass_is_said_to_be_kept_that_is_not(monkeypatch, note_pass, why):
+    monkeypatch.setattr(progress, "note_pass", note_pass)
+    session = session_with(View())
+    for event in [*TO_COMPILE, Interrupted()]:
+        session.handle(event)
+    assert session.items[-1].text == f"Interrupted while MAX was compiling. The pass is not kept: {why}"
+
+
 @pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900, compiling="your module"), Interrupted()])
 def test_no_moving_line_outlives_the_child(monkeypatch, end):
     view, closed = View(), []
-    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
+    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
     monkeypatch.setattr(view, "close", lambda: closed.append(True))
     session = session_with(view)
     for event in TO_COMPILE:
@@ -101,7 +123,7 @@ def test_no_moving_line_outlives_the_child(monkeypatch, end):
 
 def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
     view, shown = View(), []
-    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: None)
+    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
     monkeypatch.setattr(view, "present", shown.append)
     session = session_with(view)
     for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]:
