@@ -194,6 +194,13 @@ def test_no_python_is_downloaded_where_max_cannot_run(clone, machine, words):
     assert (done.returncode, words in done.stderr, "downloading" in done.stderr) == (2, True, words == "downloading")
 
 
+def test_the_path_of_a_python_may_have_a_blank(clone):
+    (clone / "my programs").mkdir()
+    (clone / "my programs" / "python").symlink_to(PYTHON)
+    done = run(clone, PYTHON=f"{clone}/my programs/python")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_full_disk_is_named_where_packages_cannot_be_installed(monkeypatch):
     monkeypatch.setattr(setup, "installer", lambda lock: [])
     monkeypatch.setattr(setup, "succeeds", lambda command, lock: False)
