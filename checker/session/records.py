@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from checker.events import FAIL, PASS, Explanation
 from checker.interrupts import INTERRUPTED
-from checker.session.advance import COMPILING_IS_LONG
 from checker.session.printer import View
 from checker.session.state import PASSED, Item, Row, Words
 
@@ -31,7 +30,7 @@ class Records(View):
     def __init__(self, send: Callable[[Record], None]) -> None:
         super().__init__()
         self.send = send
-        self.sent_compiling = 0.0
+        self.compiling, self.sent_compiling = "", 0.0  # what the page shows, and since when
 
     def present(self, item: Item) -> None:
         """Send a part."""
@@ -40,12 +39,13 @@ class Records(View):
     def show_compiling(self, what: str, since: float) -> None:
         """Send what is being compiled, once a second."""
         if time.monotonic() - self.sent_compiling > SECOND:
-            self.sent_compiling = time.monotonic()
+            self.compiling, self.sent_compiling = what, time.monotonic()
             self.send({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
 
     def compiled(self, what: str, seconds: float) -> None:
-        """Send that nothing is being compiled any more."""
-        if seconds > COMPILING_IS_LONG:
+        """Send that what the page shows is not being compiled any more; what goes on around it is sent at once."""
+        if what == self.compiling:
+            self.compiling, self.sent_compiling = "", 0.0
             self.send({"event": "compiling", "text": ""})
 
 
