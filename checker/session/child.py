@@ -48,6 +48,8 @@ class Child:
         command = [sys.executable, "-u", "-m", "checker.claims.worker", *([step.name] if step else [])]
         self.worker = Worker(command, printed=subprocess.PIPE)
         self.pid = self.worker.process.pid
+        assert self.worker.process.stderr is not None
+        self.output = _Output(Lines(self.worker.process.stderr.fileno()))
 
     def __enter__(self) -> Child:
         return self
@@ -66,8 +68,7 @@ class Child:
 
     def _listen(self, limits: Limits) -> Iterator[Event]:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
-        assert self.worker.process.stderr is not None
-        messages, output = _Messages(self.worker.lines), _Output(Lines(self.worker.process.stderr.fileno()))
+        messages, output = _Messages(self.worker.lines), self.output
         pace = _Pace(self.pid)
         with selectors.DefaultSelector() as selector:
             for source in (messages, output):
@@ -94,6 +95,10 @@ class Child:
                 yield pace.tick()
         yield from output.rest()
         yield Died(pace.doing, self.worker.ended_by(END_SECONDS), compiling=pace.tick().compiling)
+
+    def rest(self) -> list[Event]:
+        """Return what the file has printed until now, where nobody will listen any more."""
+        return self.output.rest()
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.

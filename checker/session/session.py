@@ -92,6 +92,8 @@ class Session:
                 for event in child.run(job, limits) if job else ():
                     self.handle(event)
                     if has_come():
+                        for printed in () if self.verdict else child.rest():
+                            self.handle(printed)  # before the verdict
                         self.handle(events.Interrupted())
                         break
         finally:

@@ -39,6 +39,16 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
 
 
+def test_what_it_has_printed_until_ctrl_c_can_be_asked_for(course):
+    at_import("import time; print('hello\\n' * 201, end='half', flush=True); time.sleep(60)")(course.path("w01"))
+    job = Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py")
+    with Child() as child:
+        events = child.run(job)
+        while child.output.lines.line != b"half":
+            next(events)
+        assert child.rest() == [Printed("… and 2 more lines")]
+
+
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
     with Child() as child:
         child.worker.send_signal(signal.SIGSTOP)
