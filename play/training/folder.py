@@ -82,6 +82,8 @@ class Folder:
         """
         figures = {"plan": asdict(saved.plan), "step": saved.step, **asdict(saved.history)}
         layout = in_hugging_faces_layout(saved.groups["weights"])
+        if best:
+            self._make_best()
         model = save({name: array.astype(saved.plan.dtype) for name, array in layout.items()}, {"format": "pt"})
         for place in (self.path, self.path / BEST) if best else (self.path,):
             write(place / MODEL, model)
@@ -91,6 +93,13 @@ class Folder:
             write(self.path / CURVE, as_page(figures, self.path.name).encode())
         state = {f"{group}/{name}": array for group, arrays in saved.groups.items() for name, array in arrays.items()}
         write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
+
+    def _make_best(self) -> None:
+        """Make the folder of the best weights, if somebody has deleted it, with what belongs beside them."""
+        (self.path / BEST).mkdir(exist_ok=True)
+        for name in (CONFIG, TOKENIZER_CONFIG, TOKENIZER):
+            if not (self.path / BEST / name).exists():
+                write(self.path / BEST / name, (self.path / name).read_bytes())
 
     def load(self) -> tuple[TrainingState, Tokenizer]:
         """Return what the training is resumed from, and its tokenizer.

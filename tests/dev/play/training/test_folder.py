@@ -3,6 +3,7 @@
 import errno
 import itertools
 import os
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from safetensors.numpy import load_file, save
 
 from play import files
 from play.training.folder import Folder, TrainingState
-from play.training.places import MADE, STATE
+from play.training.places import BEST, MADE, STATE
 from play.training.plan import History
 from solutions.training import initial_weights
 from tests.dev.play.training.conftest import CONFIG, PLAN, WTE, numbers
@@ -43,6 +44,16 @@ def test_hugging_face_and_this_course_load_it_and_compute_the_same(begin, half):
     theirs = transformers.AutoTokenizer.from_pretrained(folder.path)
     assert theirs.decode(theirs("the whale ü")["input_ids"]) == "the whale ü"
     assert theirs.eos_token_id == theirs.bos_token_id == 0
+
+
+def test_best_weights_are_a_whole_checkpoint_again_after_their_folder_was_deleted(tmp_path, tokenizer):
+    folder, groups = Folder(tmp_path / "training"), {"weights": initial_weights(CONFIG, 3)}
+    saved = TrainingState(PLAN, History(facts={"vocab": 270}), 0, groups)
+    folder.begin(CONFIG, tokenizer, saved)
+    files = sorted(path.name for path in (folder.path / BEST).iterdir())
+    shutil.rmtree(folder.path / BEST)
+    folder.save(saved, best=True)
+    assert sorted(path.name for path in (folder.path / BEST).iterdir()) == files
 
 
 class Killed(BaseException):
