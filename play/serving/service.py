@@ -76,12 +76,16 @@ class Service:
         """Answer a valid request.
 
         Raises:
-            HTTPException: the model cannot be asked, or there are too few places.
+            HTTPException: the model cannot be asked, there are too few places now, or there will never be enough.
         """
         record, clock, ended = CURRENT.get(), asyncio.timeout(self.seconds), ""
         if self.app is None or self.draining:
             raise HTTPException(503, self.obstacle())
-        if self.taken + record.texts > self.batch + self.queue:
+        places = self.batch + self.queue
+        if record.texts > places:
+            many = f"this request asks for {record.texts} texts, and this server takes {places} at once"
+            raise HTTPException(400, f"{many}; split the request")
+        if self.taken + record.texts > places:
             full = f"{self.running} texts run and {self.taken - self.running} wait, and no more are taken; ask again"
             raise HTTPException(429, full)
         self.taken += record.texts

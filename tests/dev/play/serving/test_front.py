@@ -449,6 +449,12 @@ def test_a_limit_is_a_number(limit):
         Options("", **{limit: float("nan")})
 
 
+async def test_a_request_for_more_texts_than_there_are_places_is_not_told_to_come_again(records):
+    refused = await Server(batch=1, queue=1).ask(n=3)
+    assert (refused.status_code, "retry-after" in refused.headers) == (400, False)
+    assert message(refused) == "this request asks for 3 texts, and this server takes 2 at once; split the request"
+
+
 async def test_so_many_texts_run_so_many_wait_and_the_next_request_is_told_to_come_again(records):
     server = Server(batch=2, queue=2)
     server.go.clear()
