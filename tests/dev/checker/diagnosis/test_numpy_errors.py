@@ -1,8 +1,69 @@
-"""What is said of NumPy's errors."""
+"""NumPy still words its errors as the advice expects."""
 
+import math
+
+import numpy as np
 import pytest
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
 
 from checker.diagnosis import numpy_errors
+from tests.dev.checker.diagnosis.test_exceptions import error_of
+
+#: What people write with an array ``x`` [2, 3] that may only be read.
+WITH_NUMPY = (
+    "x.sum(dim=-1)",
+    "x.sum(axis=-1, keepdim=True)",
+    "x.masked_fill(x > 0, 0)",
+    "x.tril()",
+    "x.view(3, 2)",
+    "x.permute(1, 0)",
+    "np.ones((1, 2, 3)).transpose(1, 2)",
+    "x.unsqueeze(1)",
+    "np.cat([x, x])",
+    "x.append(x)",
+    "np.softmax(x)",
+    "x.matmul(x.T)",
+    "x.pow(2)",
+    "x.sum().backward()",
+    "x.float()",
+    "x.fill(0)",
+    "x + np.ones(2)",
+    "x @ x",
+    "np.concatenate([x, x[0]])",
+    "np.concatenate([x, x[:, :2]])",
+    "np.random.choice(3, p=x)",
+    "np.random.choice(3, p=x[0])",
+    "bool(x)",
+    "np.ones(0).argmin()",
+    "x.reshape(7)",
+    "x[5]",
+    "np.where(x > 0, x)",
+    "np.array([1, [2, 3]])",
+    "x(3)",
+    "[*ENCODING]",
+    "torch.ones(3)",
+)
+
+
+def words_of(expressions, names):
+    """Return what is said of the error that each expression raises, as the only line of a file."""
+    names = {"math": math, "np": np, "ENCODING": Tokenizer(BPE()).encode(""), **names}
+    return {expression: error_of(expression, names) for expression in expressions}
+
+
+def assert_advice_is_given(words, advice):
+    """Of what is said of some expressions, each has advice, and each advice is given."""
+    choices = [[each] if isinstance(each, str) else [*each.values()] for each in advice.values()]
+    flat = [each for several in choices for each in several]
+    assert [text for text, answer in words.items() if not any(each in answer for each in flat)] == []
+    assert [each for each in flat if each not in " ".join(words.values())] == []
+
+
+def test_every_error_gets_advice_and_every_advice_is_given():
+    x = np.ones((2, 3))
+    x.setflags(write=False)
+    assert_advice_is_given(words_of(WITH_NUMPY, {"x": x}), numpy_errors.ADVICE)
 
 
 @pytest.mark.parametrize("imported", numpy_errors.IMPORTS.items())
