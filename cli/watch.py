@@ -92,7 +92,7 @@ class Watching:
 
 @dataclass(frozen=True)
 class Offering:
-    """The key y does ``action``; any other is a command, and ends the offer, as a save does. A verdict does not."""
+    """The key y does ``action``; any other is a command, and ends the offer, as a check does. A verdict does not."""
 
     action: Callable[[], None]
 

@@ -1,9 +1,10 @@
-"""Make MAX fast: everything of it that is patched, each place with what that buys.
+"""Make MAX fast: everything of it that is patched. ARCHITECTURE.md says what each place buys.
 
 :func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at several places, which only buy speed (:data:`HOOKS`).
-Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right; :data:`notices`
-says so.
+grading is (float32 on the CPU), and then hooks into MAX at several places (:data:`HOOKS`). They buy speed;
+:func:`import_later` also lets a machine without ``cc`` check steps in Python, and :func:`interpret` refuses numbers of
+16 bits. Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right;
+:data:`notices` says so.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ SLACK = 10_000_000  # nanoseconds
 def let_threads_sleep() -> None:
     """Let the thread that MAX starts at its first execution sleep for as long as there is nothing for it to do.
 
-    It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes a twelfth of a core
+    It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes 4 to 8% of a core
     even when nothing runs, and on two cores everything that MAX computes takes up to a quarter longer. Linux lets a
     wait that has a limit end late, by the "timer slack" of its thread, and a thread takes it over from the one that
     starts it. So the first execution of a process has a large one, and the caller has its own again afterwards.
@@ -203,14 +204,14 @@ def add_inputs_one_by_one() -> None:
 
 #: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
 HOOKS: dict[str, Callable[[], None]] = {
-    "imports": import_later,  # 0.1 s of every check
-    "kernels": install_kernels,  # minutes of the first check of a step
-    "graphs": install_graphs,  # up to a minute of the first pass of a step
+    "imports": import_later,
+    "kernels": install_kernels,
+    "graphs": install_graphs,
     "interpreter": interpret,
-    "operations": interpret_more,  # minutes of the first checks of steps 15 and 22
-    "inputs": add_inputs_one_by_one,  # 0.25 s of a check of step 11, 0.4 s of one of step 15
-    "sleep": let_threads_sleep,  # a twelfth of a core for as long as the process lives
-    "interrupts": take_interrupts,  # 7 s of a check of step 07
+    "operations": interpret_more,
+    "inputs": add_inputs_one_by_one,
+    "sleep": let_threads_sleep,
+    "interrupts": take_interrupts,
 }
 
 

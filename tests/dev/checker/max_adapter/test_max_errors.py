@@ -1,14 +1,11 @@
 """MAX still words its errors as the advice expects."""
 
-import math
 import re
 
 import numpy as np
 from max.experimental import functional as F
 from max.experimental.nn import Embedding, Linear
 from max.graph import Dim
-from tokenizers import Tokenizer
-from tokenizers.models import BPE
 
 from checker.max_adapter import max_errors, runtime
 from checker.max_adapter.hooks import install_hooks
