@@ -134,7 +134,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
     if state.has_failed:
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK, has_passed=False), [Kept(passed=False)]
+            return replace(state, phase=Phase.TAKEN_BACK), [Kept(passed=False)]
         return state, []
     return _rows(state, [claim])
 
@@ -177,7 +177,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     if is_compiled and not state.verdict:
         return _decided(state, Phase.AFTER, seconds)
     if stage == TRACING and state.numbers_are_right and context.is_kept:
-        return replace(state, phase=Phase.COMPILING, has_passed=True), [Kept(passed=True)]
+        return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
     return state, []
 
 
@@ -212,7 +212,7 @@ def _decided(state: State, then: Phase, seconds: float) -> Advanced:
     effects += _last_lines(state, verdict, seconds)
     if verdict.kept and state.context.is_kept:
         effects.append(verdict.kept)
-    return replace(state, phase=then, verdict=verdict, has_passed=verdict.status == PASSED), effects
+    return replace(state, phase=then, verdict=verdict), effects
 
 
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:

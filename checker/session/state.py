@@ -202,8 +202,7 @@ class State:
         claims: what the child said of each claim last.
         explanations: why claims fail.
         stages: those that have ended.
-        has_passed: whether a pass stands: as the verdict, or until the compiler takes it back.
-        not_kept: why that could not be written down, if it could not.
+        not_kept: why a pass could not be written down, if it could not.
         running: the claim that is being tried, in words; nothing between two.
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
@@ -221,7 +220,6 @@ class State:
     claims: Mapping[str, Claimed] = field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
     stages: frozenset[str] = frozenset()
-    has_passed: bool = False
     not_kept: str = ""
     running: str = ""
     held: tuple[str, ...] = ()
@@ -238,6 +236,13 @@ class State:
         return {claim.mark for claim in self.claims.values()}
 
     @property
+    def has_passed(self) -> bool:
+        """Whether a pass stands: as the verdict, or until the compiler takes it back."""
+        if self.verdict:
+            return self.verdict.status == PASSED
+        return self.phase in (Phase.COMPILING, Phase.GOING_ON)
+
+    @property
     def has_failed(self) -> bool:
         """Whether a claim has failed."""
         return FAIL in self.marks
@@ -245,8 +250,7 @@ class State:
     @property
     def is_complete(self) -> bool:
         """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
-        passed = self.verdict is not None and self.verdict.status == PASSED
-        return passed and self.context.is_complete and self.came_to_its_end
+        return self.verdict is not None and self.has_passed and self.context.is_complete and self.came_to_its_end
 
     @property
     def came_to_its_end(self) -> bool:
