@@ -93,7 +93,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
     missing = sorted([*missing, *others])
     standings = [standing_of(step) for step in steps if step not in missing]
-    failed = [standing.step.task for standing in standings if standing.refused]
+    failed = [standing.step.task for standing in standings if standing.failed]
     if failed and not anyway:
         raise ValueError(
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
@@ -102,7 +102,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     sentences = [f"the solutions stand in for {', '.join(step.task for step in missing)}"] if missing else []
     if failed:
         sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
-    sentences += unchecked([standing for standing in standings if standing.state != "done" and not standing.refused])
+    sentences += unchecked([standing for standing in standings if standing.state != "done" and not standing.failed])
     return Chosen(tuple(standing.step for standing in standings), tuple(sentences))
 
 

@@ -20,7 +20,7 @@ from checker.course.languages import Unreadable
 from checker.course.steps import ROOT, Step, replacing, saved_at
 
 FILE = ROOT / ".course" / "progress.json"
-NOT_COMPILED, REFUSED = "pass, not compiled", "last check: fail"  # the first counts as done
+NOT_COMPILED, LAST_FAILED = "pass, not compiled", "last check: fail"  # the first counts as done
 
 
 def digest(*parts: str | bytes) -> str:
@@ -142,13 +142,13 @@ def forget(step: Step) -> None:
 class Standing:
     """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
 
-    ``refused`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out.
+    ``failed`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out.
     """
 
     step: Step
     state: str
     words: str
-    refused: bool = False
+    failed: bool = False
     uncompiled: bool = False
 
 
@@ -164,9 +164,9 @@ def standing_of(step: Step) -> Standing:
     except Unreadable as error:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
-        refused = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
-        details = f"{why}, {REFUSED}" if refused else why
-        return Standing(step, state, f"{begun} ({details})", refused)
+        failed = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
+        details = f"{why}, {LAST_FAILED}" if failed else why
+        return Standing(step, state, f"{begun} ({details})", failed)
     if static.source == skeleton(step.solution_file.read_text(), step.language):
         return Standing(step, "untouched", "untouched")
     code = digest_of_code(step, static.source)
@@ -181,15 +181,15 @@ def standing_of(step: Step) -> Standing:
             return Standing(step, "changed", words)
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
     to_write = len(static.to_write)
-    refused = kept["fail"].get(step.name) == code
+    failed = kept["fail"].get(step.name) == code
     checked = ""
-    if refused:
-        checked = REFUSED
+    if failed:
+        checked = LAST_FAILED
     elif passed or not to_write:
         checked = "not checked"
     written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
     details = ", ".join(filter(None, [written, checked]))
-    return Standing(step, state, f"{begun} ({details})", refused)
+    return Standing(step, state, f"{begun} ({details})", failed)
 
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:

@@ -28,11 +28,11 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
 # ---------------------------------------------------------------- a name that is missing
 
 
-def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explanation]:
+def from_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explanation]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
     Args:
-        refused: the claims that failed.
+        failing: the claims that failed.
         source: the learner's file.
         solution: whose imports tell what to write.
         labels: of the functions with a blank.
@@ -40,7 +40,7 @@ def from_missing_names(refused: Outcomes, source: str, solution: str, labels: Co
     known, given = imports_of(solution), PYTHON.functions(solution)
     explanations: list[Explanation] = []
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
-    for claim, outcome in refused.items():
+    for claim, outcome in failing.items():
         error = outcome.observed
         if not (isinstance(error, Raised) and error.kind == "NameError"):
             continue
@@ -76,32 +76,32 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
 
 
 def from_what_is_given(
-    refused: Outcomes, file: File, named: Collection[str] = ()
+    failing: Outcomes, file: File, named: Collection[str] = ()
 ) -> tuple[list[Explanation], set[str]]:
     """Return what is said of the claims that hold once something given is as it was, and the names of that.
 
     Args:
-        refused: the claims that failed.
+        failing: the claims that failed.
         file: the learner's.
         named: functions with a known mistake, which says more than that what is given in them was changed.
     """
     changes = changes_outside_blanks(file.source, file.solution)
     found = {change.name: change for change in changes if change.name.partition(LINES)[0] not in named}
-    if not found or not refused:
+    if not found or not failing:
         return [], set()
     codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(found)}
-    answers = file.run_claims(codes, {version: list(refused) for version in codes})
-    mended = [claim for claim in refused if _holds(answers, AS_GIVEN, claim) and not _holds(answers, AS_IT_IS, claim)]
+    answers = file.run_claims(codes, {version: list(failing) for version in codes})
+    mended = [claim for claim in failing if _holds(answers, AS_GIVEN, claim) and not _holds(answers, AS_IT_IS, claim)]
     if not mended:
         return [], set()
     names = " and ".join(name.partition(LINES)[0] for name in found)
     sentence = " ".join(change.sentence for change in found.values())
     place = next(iter(found.values())).location(file.path)
     is_as_given = f"waits until {names} {'are' if len(found) > 1 else 'is'} as given"
-    first = refused[mended[0]].about
+    first = failing[mended[0]].about
     explanations = list[Explanation]()
     for claim in mended:
-        about = refused[claim].about
+        about = failing[claim].about
         if about == first:
             explanations.append(Explanation(sentence, names, place, claim=claim))
         else:

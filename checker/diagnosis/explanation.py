@@ -145,9 +145,9 @@ class Explainer:
 
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
         """
-        refused = failed(outcomes)
-        wrong = {outcome.about for outcome in refused.values()}
-        first = next((label for label in self.functions if label in wrong), next(iter(refused.values())).about)
+        failing = failed(outcomes)
+        wrong = {outcome.about for outcome in failing.values()}
+        first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
         about_first, possible = _about(first, outcomes), self.known.only_in(first)
         names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(about_first, possible)]
         blame = Blame(first, failed(about_first), Named(names[0]) if names else UNNAMED)
@@ -155,7 +155,7 @@ class Explainer:
             explain_claim(claim, first, blame.named, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
-            for claim, outcome in refused.items()
+            for claim, outcome in failing.items()
         ]
         return Diagnosis(explanations, (blame,))
 
@@ -185,23 +185,23 @@ class Blaming:
         explains every failure. Else the wrong functions are judged one by one; then those are found that are right but
         for what their calls share; and at last those that only hand on what they were given.
         """
-        refused, wrong = failed(outcomes), self._wrong(outcomes)
+        failing, wrong = failed(outcomes), self._wrong(outcomes)
         unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
         places = self.naming.places(mistake)
         if mistake and len(places & wrong.keys()) != 1:
-            return Diagnosis(_all_from(refused, mistake), unjudged)
+            return Diagnosis(_all_from(failing, mistake), unjudged)
         blamed = self._judge(outcomes, wrong, mistake)
         blamed = self._blame_shared_state(outcomes, wrong, blamed)
         if not blamed:
-            return Diagnosis(_all_from(refused, self._together(refused)), unjudged)
+            return Diagnosis(_all_from(failing, self._together(failing)), unjudged)
         blamed = self._name_copies(blamed)
         return Diagnosis(self._explain_claims(outcomes, blamed), blamed)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
-        refused = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != PASS}
-        labels = dict.fromkeys(outcome.about for outcome in refused.values())
-        return {label: _about(label, refused) for label in labels if label not in self.to_write}
+        failing = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != PASS}
+        labels = dict.fromkeys(outcome.about for outcome in failing.values())
+        return {label: _about(label, failing) for label in labels if label not in self.to_write}
 
     # ------------------------------------------------------------ each function alone
 
@@ -295,10 +295,10 @@ class Blaming:
             explanations.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, labels)))
         return explanations
 
-    def _together(self, refused: Outcomes) -> str:
+    def _together(self, failing: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
         written = self.alone.changed - self.to_write
-        first = next(iter(refused.values()))
+        first = next(iter(failing.values()))
         return "" if first.is_error or len(written) < 2 else TOGETHER
 
 
@@ -324,9 +324,9 @@ def _first_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, 
     return firsts
 
 
-def _all_from(refused: Outcomes, sentence: str) -> list[Explanation]:
+def _all_from(failing: Outcomes, sentence: str) -> list[Explanation]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
-    (first, outcome), *others = refused.items()
+    (first, outcome), *others = failing.items()
     return [
         explain_claim(first, outcome.about, Named(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),

@@ -158,8 +158,8 @@ class KnownMistakes:
 
 def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
-    refused = failed(outcomes).items()
-    return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in refused)
+    failing = failed(outcomes).items()
+    return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failing)
 
 
 def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:

@@ -240,7 +240,7 @@ def _all_standings() -> Answer:
     following = next_to_do(standings)
     return {
         "steps": [
-            {"name": standing.step.name, "state": standing.state, "refused": standing.refused} for standing in standings
+            {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in standings
         ],
         "done": sum(standing.state == "done" for standing in standings),
         "next": {"name": following.name, "title": following.title} if following else None,

@@ -9,8 +9,8 @@ export async function showStandings() {
     const standings = await get('standings');
     const { steps, done, next } = standings;
     document.querySelectorAll('#mdbook-sidebar .standing, .landing .where').forEach(old => old.remove());
-    for (const { name, state, refused } of steps) {
-        const words = refused ? 'last check: fail' : WORDS[state];
+    for (const { name, state, failed } of steps) {
+        const words = failed ? 'last check: fail' : WORDS[state];
         const link = document.querySelector(`#mdbook-sidebar a[href$="${name}.html"]`);
         if (words) link?.append(make('span', { class: 'standing' }, words));
     }

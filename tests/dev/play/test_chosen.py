@@ -37,8 +37,8 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     of_both = chosen.mine([MODEL], fill_in=True, anyway=False).sentences[2]
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
     assert of_both.endswith("`./run s07` checks the first")
-    refused = lambda step: Standing(step, "in progress", "", refused=step.task == "s07")  # noqa: E731
-    monkeypatch.setattr(chosen, "standing_of", refused)
+    failed = lambda step: Standing(step, "in progress", "", failed=step.task == "s07")  # noqa: E731
+    monkeypatch.setattr(chosen, "standing_of", failed)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
         chosen.mine([MODEL], fill_in=True, anyway=False)
     sentences = chosen.mine([MODEL], fill_in=True, anyway=True).sentences
