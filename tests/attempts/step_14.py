@@ -139,6 +139,13 @@ MISTAKES = {
         COUNTED: "return int(same[:-1].cumprod().sum())"
     },
     "It counts the rows that agree as a whole; count columns: all(axis=0).": {SAME: SAME.replace("axis=0", "axis=1")},
+    "Each block is given the cache of all blocks; give it its own pair, block_cache.": {
+        BLOCK_CACHE: "block_cache=cache"
+    },
+    "The mask is multiplied by the padding's, and 0 times infinity is NaN; add padding_mask.": {
+        ADDED: ADDED.replace("mask + ", "mask * ")
+    },
+    "Query and key are stored; store key and value.": {UPDATED: UPDATED.replace("key, value, ", "query, key, ")},
 }
 
 ALTERNATIVES = {

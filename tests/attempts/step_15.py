@@ -121,6 +121,7 @@ MISTAKES = {
     "forward returns the logits of every token; a server asks for the last one of each request.": {
         HEAD: "return self.lm_head(self.transformer.ln_f(hidden_states))"
     },
+    "ragged_positions gets the tokens; it takes rows.": {POSITIONS: POSITIONS.replace("(rows", "(input_ids")},
 }
 
 ALTERNATIVES = {

@@ -161,6 +161,12 @@ MISTAKES = {
     "The loss is divided by the bytes, but it is a mean: multiply it by the tokens first.": {
         BITS: "return loss / math.log(2) / n_bytes"
     },
+    "gather_nd picks whole rows of the batch; batch_dims=2 picks one number for each token.": {
+        PICKED: PICKED.replace(", batch_dims=2", "")
+    },
+    "F.mean takes the mean over one axis, ignored labels included; divide sum_all(…) by count_valid(targets).": {
+        MEAN: "return F.mean(token_losses(logits, targets))"
+    },
 }
 
 ALTERNATIVES = {

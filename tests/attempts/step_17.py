@@ -233,6 +233,9 @@ counts = F.scatter_nd_add(table, Tensor.ones_like(rows_of(grad)), indices.reshap
         SCATTER: "from max.dtype import DType\n\n    "
         + SCATTER.replace("indices.", "indices.cast(DType.int16).cast(DType.int64).")
     },
+    "Rows and indices are swapped: F.scatter_nd_add takes table, rows, indices.": {
+        SCATTER: "return F.scatter_nd_add(table, indices.reshape([-1, 1]), rows_of(grad))"
+    },
 }
 
 ALTERNATIVES = {

@@ -214,6 +214,9 @@ MISTAKES = {
     "Only the dictionary is returned; the gradient of hidden_states comes first.": {
         RETURN: RETURN.replace("grad_hidden_states, ", "")
     },
+    "The three gradients are added; put them side by side: F.concat(…, axis=-1).": {
+        PARTS: "grad_qkv = attention._merge_heads(parts[0] + parts[1] + parts[2])"
+    },
 }
 
 ALTERNATIVES = {

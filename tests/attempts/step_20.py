@@ -254,6 +254,10 @@ MISTAKES = {
         NORM_CHECKED: 'check_finite(step, "norm", norm.item())',
     },
     "The norm comes first; the loss must.": {RETURNED: "return norm, loss"},
+    "update gets plain numbers; it takes tensors, scalar(step), scalar(lr) and scalar(count).": {
+        UPDATE: "norm = update(step, lr, count, state).item()"
+    },
+    "The norm that update returns is a tensor; .item() makes a number of it.": {UPDATE: UPDATE.removesuffix(".item()")},
 }
 
 ALTERNATIVES = {

@@ -237,6 +237,13 @@ MISTAKES = {
     "The last outputs are kept, where the padding is; keep the first.": {
         BIASED: BIASED.replace(": self.out_dim", "-self.out_dim :")
     },
+    "F.qmatmul gets a text; it takes QuantizationEncoding.Q4_0.": {
+        PRODUCT: PRODUCT.replace("QuantizationEncoding.Q4_0", '"Q4_0"')
+    },
+    "@ takes packed bytes for numbers; only F.qmatmul can read the weight.": {PRODUCT: "product = x @ self.weight.T"},
+    "weights[largest] takes whole blocks; np.take_along_axis takes one number of each.": {
+        SCALE_4: SCALE_4.replace("np.take_along_axis(weights, largest, axis=-1)", "weights[largest]")
+    },
 }
 
 ALTERNATIVES = {
