@@ -134,8 +134,11 @@ class Comparison:
     def tendency(self) -> str:
         """Return in which way numbers are wrong that neither a mistake's name nor a pattern explains; or nothing."""
         actual, expected = self.actual.astype(np.float64), self.expected.astype(np.float64)
-        if not np.isfinite(actual).all():
-            return "exp of a large number is infinite; 0/0, inf/inf and inf - inf are NaN."
+        odd = actual[~np.isfinite(actual)]
+        if odd.size and np.isneginf(odd).all():
+            return "Minus infinity comes from a mask, or from the logarithm of 0."
+        if odd.size:
+            return "exp of a large number is infinite; 0/0, 0 * inf, inf/inf and inf - inf are NaN."
         if not expected.ndim or self.expected.dtype.kind in "biu" or self.pattern():
             return ""
         sums, hidden = actual.sum(axis=-1), expected == 0

@@ -58,6 +58,8 @@ SHARES = np.exp(RIGHT) / np.exp(RIGHT).sum(axis=-1, keepdims=True)
     ("wrong", "right", "words"),
     [
         (np.array([[np.inf, 1.0]]), np.ones((1, 2)), "inf - inf are NaN."),
+        (np.array([[-np.inf, np.nan]]), np.ones((1, 2)), "inf - inf are NaN."),
+        (np.array([[-np.inf, 1.0]]), np.ones((1, 2)), "comes from a mask, or from the logarithm of 0."),
         (SHARES + SHARES**2, SHARES, "Rows must add up to 1; yours add up to "),
         (
             RIGHT + RIGHT**3,
