@@ -284,10 +284,7 @@ ALTERNATIVES = {
     "multiplied by the inverse square root": {SCALE: " * self.head_dim**-0.5"},
     "-1e9 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e9")},
     "-1e5 as the mask": {MASK_CALL: FINITE_MASK.format(value="-1e5")},
-    "mask before the scale": {
-        SCALE: " + mask",
-        SOFTMAX: "return F.softmax(scores / math.sqrt(self.head_dim))",
-    },
+    "mask before the scale": {SCALE: " + mask", SOFTMAX: "return F.softmax(scores / math.sqrt(self.head_dim))"},
     "softmax without its axis": {SOFTMAX: "return F.softmax(scores + mask)"},
     "softmax by hand": {
         SOFTMAX: "scores = scores + mask\n        weights = F.exp(scores - F.max(scores, axis=-1))\n"
