@@ -42,7 +42,7 @@ def convert_checkpoint(checkpoint: Weights) -> Weights:
     The head is tied: it has the weights of ``wte``, unless the checkpoint has a head of its own. Nothing is dropped but
     the mask buffers, and a weight that is missing stays missing: ``check_weights`` says so.
     """
-    # Give every weight its name and layout in the model, then tie the head. (4 lines)
+    # Drop the mask buffers, give every weight its name and layout in the model, then tie the head. (4 lines)
     kept = {name: tensor for name, tensor in checkpoint.items() if not name.endswith(MASK_BUFFERS)}
     weights = {name_in_model(name): tensor_in_model(name, tensor) for name, tensor in kept.items()}
     tied = {HEAD: weights[WTE]} if WTE in weights else {}

@@ -1,7 +1,7 @@
 """Step 21: a kernel of your own, causal attention that holds one query's scores of one block of keys at a time.
 
 Source: Dao, "FlashAttention-2" (2023), algorithm 1; the tiles are those of Dao et al., "FlashAttention" (2022).
-Its S are the scores, P the weights, m the maximum, ℓ the row's sum, and O the output.
+Its S are the scores, P̃ the weights before they are divided by ℓ, m the maximum, ℓ the row's sum, and O the output.
 """
 
 from std.builtin.builtin_slice import ContiguousSlice
@@ -88,7 +88,7 @@ def online_softmax(scores: Numbers, mut row_max: Float32, mut row_sum: Float32) 
     row_max = new_max  # m
     row_sum *= factor
     for ref score in scores:
-        score = exp(score - new_max)  # P
+        score = exp(score - new_max)  # P̃
         row_sum += score  # ℓ
     return factor
 

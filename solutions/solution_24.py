@@ -16,7 +16,7 @@ def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # int64 [b
     by 1, each later one more slowly.
     Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021), section 3.2.2.
     """
-    # List the frequencies of all pairs, make a float32 tensor of them, multiply each position by each. (3 lines)
+    # List the frequencies; make a float32 tensor on the positions' device; multiply each position by each. (3 lines)
     frequencies = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
     freqs = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
     return positions.cast(DType.float32).unsqueeze(-1) * freqs
@@ -26,8 +26,8 @@ def rotate(x: Tensor, angles: Tensor) -> Tensor:  # [batch, head, seq, head_dim]
     """Rotate each pair of channels, ``i`` and ``i + head_dim / 2``, like a point in a plane, by angle ``i``.
 
     All heads are rotated alike. Each head's vector keeps its norm, and positions enter the dot product of a rotated
-    query and a rotated key only by their difference. The pairs are Llama's in Hugging Face's checkpoints; the paper's,
-    and those of Meta's own code, are neighbors, ``2 * i`` and ``2 * i + 1``.
+    query and a rotated key only by their difference. Hugging Face's Llama pairs channels this way; the paper and Meta's
+    own code pair neighbors, ``2 * i`` and ``2 * i + 1``.
     """
     # Give cosine and sine an axis for the heads; cut x into halves, the coordinates; rotate; join. (4 lines)
     cos, sin = F.cos(angles).unsqueeze(1), F.sin(angles).unsqueeze(1)  # [batch, 1, seq, head_dim / 2]

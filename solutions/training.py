@@ -22,7 +22,7 @@ Compiled = Callable[..., Any]  # Accumulate or Update, or what it compiles to
 
 @tree.dataclass
 class TrainingState:
-    """What a step of training reads and writes. To resume, keep all but ``sums``, and the number of the last step."""
+    """What a training step reads and writes. To resume, keep ``weights``, ``m``, ``v``, and the last step's number."""
 
     weights: Tensors
     sums: Tensors  # of the gradients of all losses, over the batches of a step

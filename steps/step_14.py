@@ -92,7 +92,7 @@ class CachedModel:
     def __call__(self, input_ids: np.ndarray) -> np.ndarray:  # int64 [batch, total] -> [batch, 1, vocab]
         """Return the logits after the last token; ``PADDING`` may stand in front of a row's tokens.
 
-        When the context is full, the text slides: every token gets a new position, so nearly all of it runs again.
+        When the context is full, the text slides: every token moves one column left, so nearly all of it runs again.
         """
         check_rows(input_ids, self.config)
         if len(input_ids) != len(self.cached_ids):
@@ -106,7 +106,7 @@ class CachedModel:
 
 
 def compile_cached(model: MaxGPT2LMHeadModel, device: Device) -> CachedModel:
-    """Move the model to the device and compile it with a cache: one graph for the prompt and every token after it."""
+    """Move a float32 model to the device and compile it with a cache: one graph for the prompt and all later tokens."""
     model.to(device)
     ids = TensorType(DType.int64, ["batch", "seq"], device=device)
     padding_mask = TensorType(DType.float32, ["batch", "total"], device=device)
