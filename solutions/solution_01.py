@@ -26,7 +26,7 @@ class GPT2Config:
     n_embd: int = 768  # numbers that describe one token: the width
     n_layer: int = 12  # transformer blocks on top of each other: the depth
     n_head: int = 12  # attention heads that share the width
-    n_inner: int | None = None  # width of the feed-forward network, unless it is 4 * n_embd
+    n_inner: int | None = None  # width of the feed-forward network; None: 4 * n_embd
     layer_norm_epsilon: float = 1e-5  # keeps a layer normalization from dividing by zero
 
     def __post_init__(self) -> None:

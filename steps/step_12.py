@@ -81,6 +81,6 @@ def generate_tokens(
     """
     if n_positions < 1:
         raise ValueError(f"n_positions = {n_positions} lets the model see no token; give 1 or more")
-    rng = rng or default_rng()
+    rng = default_rng(rng)  # as it is if it is a generator
     # TODO: Let every row grow by one token at a time. (5 lines)
     raise NotImplementedError

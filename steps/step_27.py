@@ -82,6 +82,6 @@ def answer(
         end_id: the id of END.
         rng: what the tokens are drawn with; None: a new generator.
     """
-    rng = rng or default_rng()
+    rng = default_rng(rng)  # as it is if it is a generator
     # TODO: max_new_tokens times: generate the next token; return at end_id; yield the token, then append it. (6 lines)
     raise NotImplementedError
