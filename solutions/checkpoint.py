@@ -55,7 +55,7 @@ def checkpoint_folder(name_or_folder: str | Path) -> Path:
 def read_config(folder: Path) -> GPT2Config:
     """Return the configuration of a checkpoint; raise ValueError if it is unreadable, or not one of this model."""
     try:
-        values = json.loads((folder / "config.json").read_text())
+        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ValueError(f"{folder} has no readable config.json: {error}") from error
     if not isinstance(values, dict):

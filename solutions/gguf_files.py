@@ -68,7 +68,7 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
 
 def add_tokenizer(writer: gguf.GGUFWriter, tokenizer: Path) -> None:
     """Write a tokenizer of GPT-2's kind: a byte-pair encoding's tokens and merges, and which token ends a text."""
-    model = json.loads(tokenizer.read_text())["model"]
+    model = json.loads(tokenizer.read_text(encoding="utf-8"))["model"]
     tokens = sorted(model["vocab"], key=model["vocab"].get)
     token_types = [gguf.TokenType.CONTROL if token == END_OF_TEXT else gguf.TokenType.NORMAL for token in tokens]
     writer.add_tokenizer_model("gpt2")

@@ -52,7 +52,7 @@ def ragged_positions(
 def last_rows(
     hidden_states: Tensor, row_offsets: Tensor
 ) -> Tensor:  # [tokens, embd], uint32 [batch + 1] -> [batch, embd]
-    """Return the last token of every request: the only one whose logits anyone asks for."""
+    """Return the hidden state of every request's last token: the only one whose logits anyone asks for."""
     # TODO: Take the token before each request's end. (1 line)
     raise NotImplementedError
 

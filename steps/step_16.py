@@ -61,7 +61,7 @@ def cross_entropy_backward(
 
 
 def perplexity(loss: float) -> float:
-    """Return how many equally likely tokens cost ``loss`` nats to guess; raise OverflowError above about 709.78."""
+    """Return how many equally likely tokens cost ``loss`` nats to guess. A finite ``loss`` above 709 raises OverflowError."""
     # TODO: Turn the surprise into a number of equally likely tokens. (1 line)
     raise NotImplementedError
 
