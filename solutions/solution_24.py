@@ -16,7 +16,7 @@ def rotary_angles(positions: Tensor, config: LlamaConfig) -> Tensor:  # int64 [b
     by 1, each later one more slowly.
     Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding" (2021), section 3.2.2.
     """
-    # List the frequencies; make a float32 tensor on the positions' device; multiply each position by each. (3 lines)
+    # List the frequencies; make a float32 tensor on positions.device; multiply each position by each. (3 lines)
     frequencies = [config.rope_theta ** (-2 * i / config.head_dim) for i in range(config.head_dim // 2)]
     freqs = Tensor(frequencies, dtype=DType.float32, device=positions.device)  # [head_dim / 2]
     return positions.cast(DType.float32).unsqueeze(-1) * freqs
