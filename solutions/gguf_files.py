@@ -58,7 +58,7 @@ def save_gguf(file: Path, config: GPT2Config, weights: Weights, tokenizer: Path)
     add_tokenizer(writer, tokenizer)
     names = gguf_names(config)
     for name, weight in weights.items():
-        if name != HEAD or not np.array_equal(weight, weights[WTE]):
+        if name != HEAD or weight.dtype != weights[WTE].dtype or not np.array_equal(weight, weights[WTE]):
             writer.add_tensor(names[name], weight.view(np.uint8), raw_dtype=FORMAT_OF_DTYPE[weight.dtype])
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -62,10 +62,10 @@ def checkpoint_of(options: Options, tell: Tell) -> Checkpoint:
 
 
 def _gpt2(options: Options) -> Checkpoint:
-    folder = usable_checkpoint(options.model)
+    folder = usable_checkpoint(options.model).resolve()  # MAX looks for files of a relative one inside it
     config = read_config(folder)
     return Checkpoint(
-        name=folder.resolve().name if Path(options.model).is_dir() else str(options.model),
+        name=folder.name if Path(options.model).is_dir() else str(options.model),
         architecture="gpt2",
         task="s15",
         folder=folder,

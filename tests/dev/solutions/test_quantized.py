@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import SMALL_MODEL
-from solutions.checkpoint import read_checkpoint, read_config
+from solutions.checkpoint import HEAD, read_checkpoint, read_config
 from solutions.gguf_files import SIZES, read_gguf, save_gguf
 from solutions.quantized import quantize_weights, quantized_model
 from solutions.solution_13 import convert_checkpoint
@@ -46,6 +46,12 @@ def test_what_is_saved_is_read_again(file, weights):
     names, merges = (fields[f"tokenizer.ggml.{name}"].contents() for name in ("tokens", "merges"))
     assert {name: number for number, name in enumerate(names)} == tokenizer["vocab"]
     assert [merge.split(" ") for merge in merges] == tokenizer["merges"]
+
+
+def test_a_head_in_another_format_than_the_table_is_saved(tmp_path, weights):
+    mixed = quantize_weights(weights, "Q4_0") | {HEAD: quantize_weights(weights, "Q8_0")[HEAD]}
+    save_gguf(tmp_path / "mixed.gguf", read_config(SMALL_MODEL), mixed, SMALL_MODEL / "tokenizer.json")
+    np.testing.assert_array_equal(read_gguf(tmp_path / "mixed.gguf")[1][HEAD], mixed[HEAD])
 
 
 def test_only_linear_layers_multiply_by_blocks_and_those_of_8_bits_become_numbers(weights):

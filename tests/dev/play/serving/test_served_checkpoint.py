@@ -36,6 +36,13 @@ def test_max_finds_what_a_gguf_file_says_beside_it(tmp_path):
     assert [path.name for path in tmp_path.glob("gpt2-in-max/*")] == [found.folder.name]
 
 
+def test_max_is_told_where_a_folder_is_from_anywhere(monkeypatch):
+    monkeypatch.chdir(SMALL_MODEL.parent)
+    found = checkpoint_of(Options(SMALL_MODEL.name), print)
+    assert (found.name, found.folder) == (SMALL_MODEL.name, SMALL_MODEL)
+    assert found.files == [SMALL_MODEL / "model.safetensors"]
+
+
 def test_a_model_that_was_not_trained_on_chatml_answers_no_conversation(tmp_path):
     file = tiny_llama.write(tmp_path / "base.gguf", answers=False)
     for model in (file, SMALL_MODEL):
