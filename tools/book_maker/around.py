@@ -108,11 +108,14 @@ def draw_map(draw: Drawing, lit: Collection[str], *, back: bool) -> None:
 
 
 def foot_of(page: str, pages: Sequence[tuple[str, str]]) -> str:
-    """Return the links at the foot of a page: to the next of all ``pages`` (names and titles), and on the fast path."""
+    """Return the links at the foot of a page: to the next of all ``pages`` (names and titles), and on the fast path.
+
+    Only a page that is on the fast path itself says that the next one is, too.
+    """
     names = [name for name, _ in pages]
     later = pages[names.index(page) + 1 :]
     following, fast = later[:1], [(name, title) for name, title in later if name in FAST_PAGES][:1]
-    links = {"Next page, on the fast path too": following}
+    links = {"Next page, on the fast path too" if page in FAST_PAGES else "Next page": following}
     if following != fast:
         links = {"Next page": following, "Next on the fast path": fast}
     words = " · ".join(f"{way}: [{title}]({name}.md)" for way, found in links.items() for name, title in found)

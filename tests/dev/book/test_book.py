@@ -78,6 +78,11 @@ def test_every_step_is_on_the_map_and_a_foot_leads_on():
     assert all(f"You are here: {where}." in map_of(page) for page, (_, where) in PLACES.items())
     assert PLACES.keys() == {step.name for step in all_steps()}
     assert foot_of("a", [("a", "A"), ("b", "B"), ("step_03", "C")]).count("](b.md) · Next on the fast path: [C](") == 1
+    ways = {
+        page: foot_of(page, [(page, "A"), ("step_04", "B")]).split("\n")[2].partition(":")[0]
+        for page in ("a", "step_03")
+    }
+    assert ways == {"a": "Next page", "step_03": "Next page, on the fast path too"}
 
 
 def test_every_figure_is_shown():
