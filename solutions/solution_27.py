@@ -50,7 +50,7 @@ def chat_ids(tokenizer: Tokenizer, messages: Sequence[Message]) -> np.ndarray:  
 class NucleusSampling(Sampling):
     """Step 12's choice, from the fewest tokens that together have a probability of at least ``top_p``."""
 
-    top_p: float = 1.0  # 1: all tokens, though rounding may drop the least likely
+    top_p: float = 1.0  # 1: all tokens, except for what rounding drops
 
     def __post_init__(self) -> None:
         """Raise ValueError if ``top_p`` is outside (0, 1], or another setting is impossible."""

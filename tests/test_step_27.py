@@ -218,7 +218,7 @@ def test_hugging_faces_nucleus(step, reference):
 
 @about("probabilities")
 def test_the_extremes(step):
-    """With a tiny top_p, only the most likely token stays; with 1, every token does."""
+    """With a tiny top_p, only the most likely token stays; with 1, all tokens do, except for rounding."""
     right_numbers(
         step.NucleusSampling(top_p=1e-9).probabilities(TABLE), np.eye(VOCAB)[TABLE.argmax(-1)], what="top_p = 1e-9"
     )

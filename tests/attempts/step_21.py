@@ -116,7 +116,7 @@ MODELS = {sentence: model for sentence, (_, model) in TOLD.items()}
 LOOP_OF_WEIGHTS = """\
     row_sum *= factor
     for ref score in scores:
-        score = exp(score - new_max)  # P
+        score = exp(score - new_max)  # P̃
         row_sum += score"""
 TILE = """\
     for block in range(start, position + rows, KEYS):

@@ -111,10 +111,10 @@ def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pyt
 
 @pytest.mark.slow
 def test_what_max_cannot_compute_is_told_its_line_and_is_not_asked_for_again_which_ends_the_process(learner):
-    edits = {"input_ids.reshape([-1, 1])": "input_ids.reshape([-1])"}
+    edits = {"indices.reshape([-1, 1])": "indices.reshape([-1])"}
     learner.write("s17", edits=edits)
     told = learner.check("s17", "--no-compile", status=1).stdout
-    assert "write: return F.scatter_nd_add(table, rows_of(grad), input_ids.reshape([-1, 1]))" in told
+    assert "write: return F.scatter_nd_add(table, rows_of(grad), indices.reshape([-1, 1]))" in told
     assert "The check was cut short" not in told
 
 
