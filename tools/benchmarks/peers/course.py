@@ -32,13 +32,14 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
         ids = workload.token_ids(read_config(checkpoint).vocab_size)
         model = whole(checkpoint, workload.how, workload.dtype)
         return lambda: model(ids), lambda logits: logits[:, -1]
-    on_gpu, again = workload.how in (GPU, GPU_AGAIN), workload.how == GPU_AGAIN
+    on_gpu = workload.how in (GPU, GPU_AGAIN)
     model = with_cache(checkpoint, GPU if on_gpu else workload.how, workload.dtype)
     ids = workload.token_ids(model.config.vocab_size)
 
     def write() -> np.ndarray:
-        # Nothing computed by an earlier run helps this one; with as many rows as before, its buffers do.
-        model.cached_ids = np.zeros((workload.batch if again and model.cache else 0, 0), np.int64)
+        # Nothing computed by an earlier run helps this one; with as many rows as before, its buffers do. To fill those
+        # of eight rows with zeros takes longer than 32 tokens where a page of memory is slow to get.
+        model.cached_ids = np.zeros((0, 0), np.int64) if workload.how == GPU else model.cached_ids[:, :0]
         greedy, n_positions = Sampling(temperature=0), model.config.n_positions
         return generate_tokens(model, ids, workload.new_tokens, greedy, n_positions=n_positions)[:, workload.length :]
 
