@@ -89,7 +89,7 @@ dtype_option = click.option(
     "--dtype",
     type=click.Choice(["float32", "bfloat16"]),
     default="float32",
-    help="bfloat16 halves the weights of linear layers, on processors with AVX-512 BF16.",
+    help="bfloat16 halves the weights of linear layers, on processors with AVX-512.",
 )
 writing_options = each(
     model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file."),

@@ -110,15 +110,14 @@ def check_bfloat16(kernels: bool) -> None:
     """Let bfloat16 pass where it can run.
 
     Raises:
-        ValueError: without the kernels, or on a processor that has no instruction for it.
+        ValueError: without the kernels, or on a processor whose registers are too short for how they pack weights.
     """
     if not kernels:
         raise ValueError(
             "only the kernels multiply in bfloat16; "
             "leave --no-kernels, --no-cache, --quantize, --mine and --device gpu away, or --dtype"
         )
-    if "AVX-512 BF16" not in instruction_sets():
+    if "AVX-512" not in instruction_sets():
         raise ValueError(
-            "bfloat16 needs a processor with AVX-512 BF16, such as AMD's since Zen 4 and Intel's Xeons since "
-            "Sapphire Rapids; leave --dtype away"
+            "bfloat16 needs a processor with AVX-512, such as AMD's since Zen 4 and Intel's Xeons; leave --dtype away"
         )

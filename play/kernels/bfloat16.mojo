@@ -1,17 +1,20 @@
 """A linear layer in bfloat16: half the bytes to read, twice the products at a time, and sums in float32.
 
 AVX512-BF16's instruction multiplies a pair of neighboring inputs by the same pair of WIDTH outputs, so a number here is
-such a pair. Weights are packed as they are read: [block of outputs, pair of inputs, BLOCK].
+such a pair. Weights are packed as they are read: [block of outputs, pair of inputs, BLOCK]. Without the instruction,
+both numbers of a pair become float32 first, for which it is enough to shift their bits.
 """
 
 from max.algorithm import sync_parallelize
 from std.memory import bitcast
 from std.sys import llvm_intrinsic
+from std.sys.info import CompilationTarget
 
 from .vectors import BLOCK, ROWS, VECTORS, WIDTH, Floats, Vector
 
 comptime Pairs = Pointer[UInt32, MutUntrackedOrigin]
 comptime PairVector = SIMD[DType.uint32, WIDTH]
+comptime HAS_PRODUCTS_OF_PAIRS = CompilationTarget._has_feature["avx512bf16"]()  # as far as the compiler knows
 comptime PIECES = 2  # for each core, so that one that wakes up late takes less
 comptime LINE = 16  # pairs, by which rows are further apart than they are long, so that they share no place of a cache
 
@@ -19,9 +22,21 @@ comptime LINE = 16  # pairs, by which rows are further apart than they are long,
 @always_inline
 def add_products(sums: Vector, one: PairVector, other: PairVector) -> Vector:
     """Add both products of each pair."""
-    return llvm_intrinsic["llvm.x86.avx512bf16.dpbf16ps.512", Vector, has_side_effect=False](
-        sums, bitcast[DType.bfloat16, 2 * WIDTH](one), bitcast[DType.bfloat16, 2 * WIDTH](other)
-    )
+    comptime if HAS_PRODUCTS_OF_PAIRS:
+        return llvm_intrinsic["llvm.x86.avx512bf16.dpbf16ps.512", Vector, has_side_effect=False](
+            sums, bitcast[DType.bfloat16, 2 * WIDTH](one), bitcast[DType.bfloat16, 2 * WIDTH](other)
+        )
+    return second(one).fma(second(other), first(one).fma(first(other), sums))
+
+
+@always_inline
+def first(pairs: PairVector) -> Vector:
+    return bitcast[DType.float32, WIDTH](pairs << 16)
+
+
+@always_inline
+def second(pairs: PairVector) -> Vector:
+    return bitcast[DType.float32, WIDTH](pairs & 0xFFFF0000)
 
 
 @always_inline

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.slow
 
 KERNELS = ROOT / "play" / "kernels"
 AVX2 = ("--target-cpu", "x86-64-v3")
+AVX512 = ("--target-cpu", "x86-64-v4")  # without its instruction for bfloat16
 ARM = ("--target-triple", "aarch64-unknown-linux-gnu", "--target-cpu", "neoverse-n1")
 SHAPES = {
     (12, 12, 64): "GPT-2's heads",
@@ -84,7 +85,7 @@ def build(folder, *options):
         if path.stem != "__init__":
             (folder / path.name).write_text(path.read_text().replace("from .", "from "))
     (folder / "calls.mojo").write_text(
-        CALLS + IN_BFLOAT16 * ("--target-cpu" not in options and "AVX-512 BF16" in instruction_sets())
+        CALLS + IN_BFLOAT16 * ("AVX-512" in instruction_sets() and not {*AVX2[1:], *ARM[1:]} & {*options})
     )
     built = folder / "built"
     command = ["build", "--disable-warnings", *options, "-o", str(built), str(folder / "calls.mojo")]
@@ -93,12 +94,14 @@ def build(folder, *options):
     return built
 
 
-no_avx2 = pytest.mark.skipif("AVX2" not in instruction_sets(), reason="this processor has no AVX2")
+def compiled_for(options, name):
+    lacking = pytest.mark.skipif(name not in instruction_sets(), reason=f"this processor has no {name}")
+    return pytest.param(options, id=name, marks=[lacking, pytest.mark.nightly])
 
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param((), id="here"), pytest.param(AVX2, id="AVX2", marks=[no_avx2, pytest.mark.nightly])],
+    params=[pytest.param((), id="here"), compiled_for(AVX2, "AVX2"), compiled_for(AVX512, "AVX-512")],
 )
 def kernels(request, tmp_path_factory):
     return Library(build(tmp_path_factory.mktemp("kernels"), "--emit", "shared-lib", *request.param))
@@ -119,7 +122,7 @@ def rounded(numbers):
 def test_a_linear_layer_of_every_small_number_of_rows_and_in_bfloat16_of_more(kernels, size, outputs, name):
     """The numbers around the output must stay as they are."""
     if not hasattr(kernels._library, name):
-        pytest.skip("no instruction for bfloat16")
+        pytest.skip("no kernel in bfloat16 for this processor")
     for rows in (*range(1, 9), *((9, 33, 100) if name == "rounded" else ())):
         generator = np.random.default_rng(rows)
         shapes = (rows, size), (outputs, size)
