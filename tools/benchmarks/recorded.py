@@ -23,10 +23,10 @@ def table(figures: Result, name: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
 
 
-def by_processor(results: Mapping[str, Result], name: str) -> str:
+def by_processor(results: Mapping[str, Result], name: str, shown: str = "") -> str:
     """Return the recorded tables of a name, ``forward`` and ``forward, 2``, each below the processor and the day.
 
-    The first one of the processor that was measured last is in view, and all others are in a fold.
+    The first one of the processor ``shown``, or else of that measured last, is in view, and all others are in a fold.
     """
     tables = {
         processor: [
@@ -36,8 +36,8 @@ def by_processor(results: Mapping[str, Result], name: str) -> str:
         ]
         for processor, result in results.items()
     }
-    newest = max((processor for processor in tables if tables[processor]), key=lambda each: results[each]["date"])
-    first, *others = [*tables.pop(newest), *chain.from_iterable(tables.values())]
+    shown = shown or max((each for each in tables if tables[each]), key=lambda each: results[each]["date"])
+    first, *others = [*tables.pop(shown), *chain.from_iterable(tables.values())]
     folded = "\n\n".join(others)
     return first + (f"\n\n<details><summary>More tables</summary>\n\n{folded}\n\n</details>" if others else "")
 

@@ -153,7 +153,7 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
         assert f"\n| {line} |" in printed
 
 
-def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view():
+def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view_or_the_one_that_is_named():
     made = {"head": ["way", "ms"], "rule": ["---", "--:"], "rows": [["a", "1"]]}
     kinds = {"One": ("core", "core, 2", "x"), "Two": ("x",), "Three": ("x", "y")}
     results = {
@@ -166,6 +166,7 @@ def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view()
     fold = "<details><summary>More tables</summary>\n\n{}\n\n</details>"
     assert recorded.by_processor(results, "core") == f"{one}\n\n" + fold.format(one)
     assert recorded.by_processor(results, "x") == f"{two}\n\n" + fold.format(f"{one}\n\n{three}")
+    assert recorded.by_processor(results, "x", "Three") == f"{three}\n\n" + fold.format(f"{one}\n\n{two}")
 
 
 def test_a_note_that_several_processors_share_is_shown_once():

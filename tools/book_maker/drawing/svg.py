@@ -331,10 +331,11 @@ class Drawing:
         *,
         spec: str = ".2f",
         labels: float = 90,
+        kinds: Sequence[str] = (),
     ) -> None:
         """Draw horizontal bars, one per row: a label ``labels`` wide, the bar, its number. ``width`` holds all three.
 
-        The longest bar takes what labels and numbers leave.
+        The longest bar takes what labels and numbers leave. ``kinds`` are the bars', ``accent`` if none are given.
         """
         row = 26  # pixels
         printed = [number(value, spec) for _, value in values]
@@ -342,9 +343,10 @@ class Drawing:
         longest = max(value for _, value in values)
         if room <= 0 or not longest > 0 or any(value < 0 for _, value in values):
             raise ValueError("bars need positive values, and more width than their labels and numbers take")
-        for at, ((label, value), words) in enumerate(zip(values, printed, strict=True)):
+        drawn = zip(values, printed, kinds or ["accent"] * len(values), strict=True)
+        for at, ((label, value), words, kind) in enumerate(drawn):
             self.text(x + labels - 8, y + (at + 0.5) * row, label, "end")
-            bar = self.box(x + labels, y + at * row + 4, room * value / longest, row - 8, kind="accent", round=2)
+            bar = self.box(x + labels, y + at * row + 4, room * value / longest, row - 8, kind=kind, round=2)
             self.text(bar.right[0] + 6, bar.right[1], words, "start", mono=True)
 
     def legend(self, x: float, y: float, entries: Iterable[tuple[str, str]], *, down: float = 0) -> None:

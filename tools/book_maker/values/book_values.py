@@ -82,7 +82,6 @@ writing = _json(f"{FIGURES}/writing.json")
 #: This course's model beside what a user would pick instead, as it was measured, and by processor.
 compared = _json(f"{FIGURES}/peers.json")
 peers = compared["processors"]
-newest = peers[max(peers, key=lambda name: peers[name]["date"])]
 
 #: Text written on a GPU, ours and Hugging Face's, by processor (``./run bench --only gpu``).
 on_gpu = _json(f"{FIGURES}/gpu.json")
@@ -121,6 +120,7 @@ ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.val
 training = _later("book_maker.values.training")
 modern = _later("modern")  # what newer models change
 descent, smollm2_reads = _later("book_maker.values.descent"), _later("book_maker.values.smollm2")
+speeds = _later("book_maker.values.speed")
 
 
 def blanks(step: str) -> str:
@@ -169,47 +169,12 @@ def _span(ratios: list[float]) -> str:
     return f"{min(ratios):.2g} to {max(ratios):.2g}"
 
 
+def ladder(processor: str) -> dict[str, float]:
+    """Return the milliseconds of each row of the kernels' ladder: attention over 1024 tokens, in one layer."""
+    return {name: float(cells[3]) for name, *cells in kernels[processor]["recorded"]["tables"]["ladder"]["rows"]}
+
+
 def rungs(slower: str, faster: str) -> str:
-    """Return how many times as fast one row of the kernels' ladder is as another, for 1024 tokens: least and most."""
-    ladders = [result["recorded"]["tables"]["ladder"]["rows"] for result in kernels.values()]
-    times = [{name: float(cells[3]) for name, *cells in rows} for rows in ladders]
-    ratios = [rows[slower] / rows[faster] for rows in times]
+    """Return how many times as fast one row of the ladder is as another: least and most."""
+    ratios = [ladder(processor)[slower] / ladder(processor)[faster] for processor in kernels]
     return f"{min(ratios):.1f} to {max(ratios):.1f}"
-
-
-def linear_gain() -> str:
-    """Return how many times as fast our linear layers are as MAX's with one row of input: least and most."""
-    first = [result["recorded"]["tables"]["linear"] for result in kernels.values()]
-    return _span([float(table["rows"][0][table["head"].index("kernel / MAX")]) for table in first])
-
-
-def cache_gain() -> str:
-    """Return how many times as fast the cache of step 14 makes writing: least and most."""
-    return _span([float(cached) / float(uncached) for _, cached, uncached in speed["tables"]["generation"]["rows"]])
-
-
-def limits(processor: str) -> dict[str, float]:
-    """Return the fastest matmul of a processor in GFLOP/s, and its fastest reading of a large matrix in GB/s."""
-    ground = {row["what"]: row["figure"] for row in kernels[processor]["parts"]["ground"]}
-    best = {unit: max(figure for what, figure in ground.items() if what.endswith(unit)) for unit in ("FLOP/s", "GB/s")}
-    return {"float32": best["FLOP/s"], "reading": best["GB/s"]} | peers[processor].get("limit", {})
-
-
-def bounds() -> str:
-    """Return a row for each processor: its limits, the tokens per second that reading allows, and what ours writes."""
-    rows = []
-    for processor, result in peers.items():
-        most = limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
-        written = result["parts"]["generation"]["1 x 16"]["tokens/s"]["this course, with kernels"]
-        matmul, reading = (limits(processor)[each] for each in ("float32", "reading"))
-        cells = (processor, f"{matmul:.0f}", f"{reading:.1f}", f"{most:.1f}", f"{written:.1f}", f"{written / most:.0%}")
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
-
-
-def one_text(*ways: str) -> str:
-    """Return a row for each way on the newest processor: tokens per second, GB/s, and a prompt of 512 tokens in ms."""
-    tables = newest["recorded"]["tables"]
-    writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
-    at = tables["forward"]["head"].index("512") - 1
-    return "\n".join(f"| {' | '.join((way, *writing[way], prompts[way][at]))} |" for way in ways)

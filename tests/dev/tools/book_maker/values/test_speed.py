@@ -1,0 +1,58 @@
+"""Values of the page on speed."""
+
+import pytest
+
+from tools.book_maker.values import speed
+from tools.book_maker.values.book_values import kernels, peers
+
+
+def test_the_share_of_the_limit_is_the_one_that_was_recorded_with_the_libraries():
+    """It was computed from the bytes that the model reads, by the tool that measured; here from the sizes alone."""
+    measured = speed.chosen["parts"]["generation"]["1 x 16"]["share"]["this course, with kernels"]
+    shares = {row.split("|")[1].strip(): float(row.split("|")[-2].strip(" %")) for row in speed.bounds().splitlines()}
+    assert peers.keys() == kernels.keys()
+    assert shares.keys() == set(map(speed.short, peers))
+    assert shares["Zen 4"] == pytest.approx(measured, abs=0.5)
+
+
+def test_libraries_that_compute_the_same_have_the_same_limit():
+    """A share of the limit times the time that was measured is the time that the limit allows."""
+    for row in speed.chosen["parts"]["forward"].values():
+        least = {way: share * row["ms"][way] for way, share in row["share"].items() if "bfloat16" not in way}
+        del least["llama.cpp, F32"]  # it computes the last token's logits
+        assert "OpenVINO" in least
+        assert min(least.values()) == pytest.approx(max(least.values()), rel=0.01)
+
+
+def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
+    assert speed.one_text("this course", "CTranslate2", "this course, Q4_0").splitlines() == [
+        "| this course, without kernels | 40 | 38 | 666 |",
+        "| CTranslate2 | 55 | 47 | 805 |",
+        "| this course, Q4_0 | 208 | 141 | 298 |",
+    ]
+
+
+def test_gains_are_ratios_and_those_that_were_not_timed_are_left_out():
+    assert speed.gain("this course, Q4_0", "this course, with kernels") == "3.5 | 2.6"
+    assert speed.cache_gain() == "3.4 | 19"
+    assert speed.attention().splitlines()[2] == "| a register tile | 9.4 | 4.6 |"
+    zen_3 = {line.split("|")[1].strip(): line.split("|")[-2].strip() for line in speed.ideas().splitlines()}
+    assert zen_3["times as fast"] == "Zen 3"
+    assert zen_3["bfloat16, 16"] == speed.NOT_TIMED
+    assert zen_3["linear layers"] == "1.6"
+
+
+def test_who_is_first_is_counted_over_processors_and_prompts(monkeypatch):
+    ours = {"this course, with kernels": 10.0}
+    rates = ours | {"CTranslate2": 12.0, "this course, Q4_0": 99.0}
+    parts = {"1 x 16": {"tokens/s": rates}, "1 x 512": {"tokens/s": ours}}
+    monkeypatch.setattr(speed, "peers", {"One": {"parts": {"generation": parts}}})
+    assert speed.leads() == {"first": 1, "cases": 2, "percent": pytest.approx(20)}
+
+
+def test_processors_that_ran_older_kernels_are_named_and_nothing_is_said_if_none_did(monkeypatch):
+    old = {"note": "older kernels (May 1); more"}
+    monkeypatch.setattr(speed, "peers", {"AMD EPYC (Zen 5), x": old, "Intel(R) Xeon(R) Processor, x": old, "C": {}})
+    assert speed.older_kernels() == "Zen 5 and Intel Xeon ran slower ones, of May 1."
+    monkeypatch.setattr(speed, "peers", {"C": {"note": "of May 1"}})
+    assert speed.older_kernels() == ""

@@ -1,0 +1,178 @@
+"""Values of the page on speed: what a processor allows, what each idea gained, and how other libraries compare.
+
+What the page has in view is of one processor, on which every program was timed; its folds have the others.
+"""
+
+import re
+
+from tools.book_maker.values.arithmetic import decode_bytes, parameters, quantized_bytes
+from tools.book_maker.values.book_values import compared, kernels, ladder, peers, sizes, speed
+
+NAME = "AMD EPYC (Zen 4), AVX-512, 2 cores"
+chosen = peers[NAME]
+OURS, PLAIN = "this course, with kernels", "this course"
+AFTER = ("1 x 16", "1 x 512")  # one text, by the tokens before it
+IN_FLOAT32 = [name for name, weights, *_ in compared["tables"]["libraries"]["rows"] if weights == "float32"]
+#: Of the kernels, what was made faster, and the row of the ladder before it.
+LADDER = {
+    "tiles of 16 queries: step 21": "the formula: all scores in memory",
+    "a register tile": "tiles of 16 queries: step 21",
+    "a hand-written `exp2`": "a register tile",
+}
+NOT_TIMED = "\N{EN DASH}"
+
+
+def short(processor: str) -> str:
+    """Return the generation of a processor of AMD's, or the first two words of another's name."""
+    generation = re.search(r"Zen \d+", processor)
+    return generation[0] if generation else " ".join(processor.replace("(R)", "").split()[:2])
+
+
+def named(tables: str) -> str:
+    """Return tables in which our model without the kernels says so; as it was measured, its name says nothing."""
+    return re.sub(r"^\| this course \|", "| this course, without kernels |", tables, flags=re.MULTILINE)
+
+
+def limits(processor: str = NAME) -> dict[str, float]:
+    """Return the fastest matmul of a processor in GFLOP/s, and its fastest reading of a large matrix in GB/s."""
+    ground = {row["what"]: row["figure"] for row in kernels[processor]["parts"]["ground"]}
+    best = {unit: max(figure for what, figure in ground.items() if what.endswith(unit)) for unit in ("FLOP/s", "GB/s")}
+    return {"float32": best["FLOP/s"], "reading": best["GB/s"]} | peers[processor].get("limit", {})
+
+
+def balance(processor: str = NAME) -> float:
+    """Return how many operations a processor can do in the time in which it reads a byte."""
+    return limits(processor)["float32"] / limits(processor)["reading"]
+
+
+def most_tokens(processor: str = NAME) -> float:
+    """Return the tokens per second that reading allows after 16 tokens, in float32."""
+    return limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
+
+
+def bounds() -> str:
+    """Return a row for each processor: its limits, the tokens per second that reading allows, and what ours writes."""
+    rows = []
+    for processor in sorted(peers, key=most_tokens, reverse=True):
+        most, written = most_tokens(processor), rate(OURS, AFTER[0], processor)
+        matmul, reading = (limits(processor)[each] for each in ("float32", "reading"))
+        figures = (f"{matmul:.0f}", f"{reading:.1f}", f"{most:.1f}", f"{written:.1f}", f"{written / most:.0%}")
+        rows.append(_row(short(processor), *figures))
+    return "\n".join(rows)
+
+
+def older_kernels() -> str:
+    """Return a sentence about the processors on which older kernels were timed, if there are any."""
+    days: dict[str, list[str]] = {}
+    for processor, result in peers.items():
+        if found := re.match(r"older kernels \((.*?)\)", result.get("note", "")):
+            days.setdefault(found[1], []).append(short(processor))
+    return " ".join(f"{' and '.join(names)} ran slower ones, of {day}." for day, names in days.items())
+
+
+def rate(way: str, work: str, processor: str = NAME) -> float:
+    """Return tokens per second of a library."""
+    return peers[processor]["parts"]["generation"][work]["tokens/s"][way]
+
+
+def gains(way: str, other: str, processor: str = NAME) -> list[str]:
+    """Return how many times as fast one library writes as another, after 16 and 512 tokens."""
+    rates = (peers[processor]["parts"]["generation"][work]["tokens/s"] for work in AFTER)
+    return [_times(rate[way] / rate[other]) if way in rate and other in rate else NOT_TIMED for rate in rates]
+
+
+def gain(way: str, other: str) -> str:
+    """Return the same for the page's processor, as two cells of a table."""
+    return " | ".join(gains(way, other))
+
+
+def cache_gain() -> str:
+    """Return how many times as fast the cache of step 14 makes writing, after 16 and 512 tokens, as two cells."""
+    rows = speed["tables"]["generation"]["rows"]
+    return " | ".join(_times(float(cached) / float(uncached)) for _, cached, uncached in rows)
+
+
+def linear(column: str, processor: str = NAME) -> str:
+    """Return a figure of our linear layers with one row of input, beside MAX's."""
+    table = kernels[processor]["recorded"]["tables"]["linear"]
+    return table["rows"][0][table["head"].index(column)]
+
+
+def attention() -> str:
+    """Return a row for each way to compute attention: its milliseconds, and how many times as fast it is."""
+    times = ladder(NAME)
+    first, *_ = LADDER.values()
+    rows = [_row(first, f"{times[first]:.0f}", "")]
+    return "\n".join(rows + [_row(way, f"{times[way]:.3g}", _rung(way, NAME)) for way in LADDER])
+
+
+def all_layers(way: str) -> float:
+    """Return the seconds that attention over 1024 tokens takes in all layers of GPT-2 small."""
+    return sizes["gpt2"].n_layer * ladder(NAME)[way] / 1000
+
+
+def q4_bytes() -> int:
+    """Return how many bytes of weights a token reads in 4 bits: all but the table of positions."""
+    return quantized_bytes(sizes["gpt2"], 18) - 4 * parameters(sizes["gpt2"])["wpe"]
+
+
+def ideas() -> str:
+    """Return the table of what each idea gained on every processor."""
+    rows = [
+        [f"{idea}, {work.split()[-1]}", *(gains(way, other, each)[at] for each in peers)]
+        for idea, way, other in (
+            ("`play/kernels`", OURS, PLAIN),
+            ("bfloat16", "this course, bfloat16", OURS),
+            ("4 bits", "this course, Q4_0", OURS),
+        )
+        for at, work in enumerate(AFTER)
+    ]
+    layers = (_times(float(linear("kernel / MAX", each))) for each in peers)
+    rows.append(["linear layers", *layers])
+    rows += [[way, *(_rung(way, each) for each in peers)] for way in LADDER]
+    head = ["times as fast", *map(short, peers)]
+    return "\n".join([_row(*head), _row("---", *["--:"] * len(peers)), *(_row(*row) for row in rows)])
+
+
+def one_text(*ways: str) -> str:
+    """Return a row for each way: tokens per second after 16 and 512 tokens, and a prompt of 512 tokens in ms."""
+    tables = chosen["recorded"]["tables"]
+    writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
+    at = tables["forward"]["head"].index("512") - 1
+    return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in ways))
+
+
+def libraries() -> str:
+    """Return the table of what libraries compute with: a row for all that do the same."""
+    made = compared["tables"]["libraries"]
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, *does in made["rows"]:
+        alike.setdefault(tuple(does), []).append(name)
+    rows = [made["head"], made["rule"], *(["; ".join(names), *does] for does, names in alike.items())]
+    return "\n".join(_row(*row) for row in rows)
+
+
+def leads() -> dict[str, float]:
+    """Return in how many cases, a processor and a prompt each, ours is first in float32, and how far behind at most."""
+    cases = [result["parts"]["generation"][work]["tokens/s"] for result in peers.values() for work in AFTER]
+    ahead = [max(rates.get(way, 0) for way in IN_FLOAT32) / rates[OURS] for rates in cases]
+    return {"first": ahead.count(1), "cases": len(cases), "percent": 100 * max(ahead) - 100}
+
+
+def spread(way: str, other: str, *names: str) -> str:
+    """Return how many times as fast one library writes as another on some processors: least and most."""
+    those = [result["parts"]["generation"] for processor, result in peers.items() if short(processor) in names]
+    ratios = [part[work]["tokens/s"][way] / part[work]["tokens/s"][other] for part in those for work in AFTER]
+    return f"{min(ratios):.2g} to {max(ratios):.2g}"
+
+
+def _rung(way: str, processor: str) -> str:
+    return _times(ladder(processor)[LADDER[way]] / ladder(processor)[way])
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+def _row(*texts: str) -> str:
+    return f"| {' | '.join(texts)} |"
