@@ -18,7 +18,7 @@ from play.generation.engine import Settings, continue_text
 from play.tokens import encode
 from play.training.folder import Folder, TrainingState
 from play.training.graphs import Trainer
-from play.training.plan import EVALUATIONS, SAMPLES, History, Plan, in_words
+from play.training.plan import EVALUATIONS, HEADER, SAMPLES, History, Plan, in_words
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import learning_rate
@@ -28,7 +28,7 @@ SAVE_EVERY = 30.0  # seconds, in addition to after each evaluation
 SAMPLE_TOKENS = 60
 TRIED_STEPS = 4  # to learn how long a step takes; the first does not count
 
-HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}  {'tokens/s':>8}  left"
+SPEED = f"{'tokens/s':>8}  left"
 
 
 def show(text: str) -> None:
@@ -126,7 +126,7 @@ class Training:
             with self.diverging():
                 if not self.history.evaluations:
                     self.begin()
-                show(HEADER)
+                show(f"{HEADER}  {SPEED}")
                 steps = self.steps(self.plan.steps)
                 while self.trainer.step < self.plan.steps:
                     with put_off():
@@ -154,10 +154,8 @@ class Training:
         if has_sample := self.plan.is_one_of(SAMPLES, step):
             history.samples.append({"step": step, "text": self.sample(step)})
         if self.plan.is_one_of(EVALUATIONS, step):
-            evaluation = self.evaluate()
-            recent = np.mean(history.losses[history.evaluations[-2]["step"] :])
-            measured = f"{evaluation['loss']:10.3f}  {evaluation['bits_per_byte']:13.3f}"
-            show(f"{step:7,}  {recent:7.3f}  {measured}  {speed:>8}  {left}")
+            self.evaluate()
+            show(f"{history.line(-1)}  {speed:>8}  {left}")
         elif time.monotonic() - self.saved_at > SAVE_EVERY:
             self.save()
         if has_sample:

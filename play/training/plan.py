@@ -9,6 +9,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 OUT = Path("my-gpt2")  # where the model goes by default
@@ -18,6 +19,8 @@ LARGEST_RATE = 1e38  # which float32 still holds
 WARMUP = 0.05  # share of all steps in which the learning rate rises
 EVALUATIONS = 20  # in a whole training, in addition to the one before the first step
 SAMPLES = 4  # in a whole training
+
+HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}"  # above the lines of evaluations
 
 
 def option(default: Any, about: str) -> Any:
@@ -109,6 +112,12 @@ class History:
     def best(self) -> dict[str, Any]:
         """Return the evaluation with the lowest loss, the first one if there are several."""
         return min(self.evaluations, key=lambda evaluation: evaluation["loss"])
+
+    def line(self, number: int) -> str:
+        """Return what is printed about an evaluation, below :data:`HEADER`; the first one has no line."""
+        before, this = self.evaluations[number - 1], self.evaluations[number]
+        recent = fmean(self.losses[before["step"] : this["step"]])
+        return f"{this['step']:7,}  {recent:7.3f}  {this['loss']:10.3f}  {this['bits_per_byte']:13.3f}"
 
 
 def in_words(seconds: float) -> str:

@@ -96,9 +96,6 @@ evaluation = _json("models/moby-dick/evaluation.json")
 #: The kernels in Mojo, and what the machine can do, by processor; they are no longer measured.
 kernels = _json(f"{FIGURES}/kernels.json")
 
-#: A step of training beside PyTorch's, by processor; it is no longer measured.
-step_speed = _json(f"{FIGURES}/train.json")
-
 #: Tokens per second of the server with 1, 8 and 32 clients, beside Hugging Face's (``./run bench-serve``).
 serving = _json(f"{FIGURES}/serve.json")
 

@@ -3,16 +3,17 @@
 import json
 import math
 import re
-from dataclasses import fields
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from checker.course.steps import ROOT
-from play.training.plan import History, Plan
+from play.training.plan import HEADER, History, Plan, in_words
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
 
-FILE = ROOT / "tools" / "benchmarks" / "figures" / "training.json"
-RECORDED: dict[str, Any] = json.loads(FILE.read_text())
+FIGURES = ROOT / "tools" / "benchmarks" / "figures"
+NAMES = ("training", "train", "writing")
+RECORDED, STEPS, WRITING = (json.loads((FIGURES / f"{name}.json").read_text()) for name in NAMES)
 
 plan = Plan(**RECORDED["plan"])
 facts: dict[str, Any] = RECORDED["facts"]
@@ -24,22 +25,44 @@ default_parameters = parameters(
     GPT2Config(default.vocab, default.positions, default.width, default.layers, default.heads)
 )["total"]
 
-#: The command that started the recorded training.
-command = " ".join(
-    ["./run train"]
-    + [
-        f"--{option.name} {value}"
-        for option in fields(Plan)
-        if (value := getattr(plan, option.name)) != option.default and option.name != "texts"
-    ]
-)
-
 #: What guessing all tokens with equal probability costs, in nats per token.
 guessing = math.log(facts["vocab"])
 
 #: Tokens that a step predicts, and that the training predicted per second.
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
+took = in_words(history.seconds)
+
+#: A step beside PyTorch's, on the one processor where it was measured: of the small model, and of GPT-2 small.
+((processor, measured),) = STEPS.items()
+SMALL, _ = STEP_ROWS = [row for rows in measured["parts"].values() for row in rows]
+SMALL_STEPS = 6_000  # as models/moby-dick/README.md says
+small_took = in_words(SMALL_STEPS * SMALL["MAX, ms"] / 1000)
+
+
+def printed(*steps: int) -> str:
+    """Return the lines that the recorded training printed after some steps, without speed; 0 stands for others."""
+    lines = {each["step"]: history.line(at) if at else f"{'…':>7}" for at, each in enumerate(history.evaluations)}
+    return "\n".join(("```text", HEADER, *(lines[step] for step in steps), "```"))
+
+
+def least_to_most(figure: Callable[[dict[str, float]], float]) -> str:
+    """Return a figure of a step, of both models."""
+    return " to ".join(dict.fromkeys(f"{each:.1f}" for each in sorted(map(figure, STEP_ROWS))))
+
+
+#: How many times as fast a step is as PyTorch's, in two ways; PyTorch's in bfloat16, as this; and how much memory.
+as_pytorch = least_to_most(lambda row: row["Hugging Face / MAX"])
+as_compiled = least_to_most(lambda row: row["MAX / torch.compile"])
+in_bfloat16 = least_to_most(lambda row: 1 / row["MAX / bfloat16"])
+memory = least_to_most(lambda row: row["MAX, GB"] / row["Hugging Face, GB"])
+
+
+def before_and_now(column: str, together: Callable[[Iterable[int]], int] = sum) -> list[int]:
+    """Return a figure of what the model before the small one wrote, and of what that writes: by default, the sums."""
+    made = WRITING["tables"]["measurements"]
+    pairs = [map(int, row[made["head"].index(column)].split(" → ")) for row in made["rows"]]
+    return [together(figures) for figures in zip(*pairs, strict=True)]
 
 
 def largest_jump() -> int:
