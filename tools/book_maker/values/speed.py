@@ -162,7 +162,8 @@ def leads() -> dict[str, float]:
 def spread(way: str, other: str, *names: str) -> str:
     """Return how many times as fast one library writes as another on some processors: least and most."""
     those = [result["parts"]["generation"] for processor, result in peers.items() if short(processor) in names]
-    ratios = [part[work]["tokens/s"][way] / part[work]["tokens/s"][other] for part in those for work in AFTER]
+    rates = [part[work]["tokens/s"] for part in those for work in AFTER]
+    ratios = [some[way] / some[other] for some in rates if way in some and other in some]
     return f"{min(ratios):.2g} to {max(ratios):.2g}"
 
 
