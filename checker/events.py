@@ -142,7 +142,7 @@ THE_KERNEL = "your kernel"
 
 @dataclass(frozen=True)
 class Compiling:
-    """MAX compiles something; ``seconds`` is None at the start."""
+    """MAX or Mojo compiles something, maybe within another thing; ``seconds`` is None at the start."""
 
     what: str
     seconds: float | None = None
@@ -190,14 +190,12 @@ class Refused:
 class Late:
     """The child has reached a ``limit`` (see ``checker.session.limits``): nothing was heard for so many ``seconds``.
 
-    ``location`` is the line that the learner's file was running, if it was; ``compiling`` is what was being compiled;
-    ``crowd`` says that the machine is busy.
+    ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
     """
 
     limit: str
     seconds: float
     location: Location | None = None
-    compiling: str = ""
     crowd: str = ""
 
 
@@ -210,23 +208,18 @@ class Printed:
 
 @dataclass(frozen=True)
 class Tick:
-    """Nothing has happened for a moment; what MAX is ``compiling``, if anything, and for how many ``seconds``."""
-
-    compiling: str = ""
-    seconds: float = 0.0
+    """Nothing has happened for a moment."""
 
 
 @dataclass(frozen=True)
 class Died:
     """The child has ended before it had said everything.
 
-    ``doing`` is what it was at (``checker.session.limits``), and ``compiling`` what was being compiled; the ``signal``
-    that has ended it is nothing if it exited.
+    ``doing`` is what it was at (``checker.session.limits``); the ``signal`` that has ended it is nothing if it exited.
     """
 
     doing: str = "computing"
     signal: str = ""
-    compiling: str = ""
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,21 @@ from dataclasses import replace
 
 from checker import events
 from checker.course.blanks import what_to_do, what_to_do_about_missing
-from checker.events import COMPILED, DRAWN, FAIL, PASS, TODO, TRACED, TRACING, WAITS, Claimed, Event, Explanation
-from checker.session.state import PASSED, Effect, Kept, Phase, Row, State, Verdict, Words, remark
+from checker.events import (
+    COMPILED,
+    DRAWN,
+    FAIL,
+    PASS,
+    THE_KERNEL,
+    TODO,
+    TRACED,
+    TRACING,
+    WAITS,
+    Claimed,
+    Event,
+    Explanation,
+)
+from checker.session.state import PASSED, Compilation, Compiles, Effect, Kept, Phase, Row, State, Verdict, Words, remark
 from checker.session.verdict import decide
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
@@ -65,8 +78,10 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
             return replace(state, unusable=event.why), []
         case events.NotKept():
             return replace(state, not_kept=event.why), []
+        case events.Compiling():
+            return _compiling(state, event, seconds)
         case events.Tick():
-            return _ticked(state, event)
+            return _ticked(state, seconds)
         case events.Unloadable():
             return _unloadable(state, event)
         case events.Refused():
@@ -181,14 +196,28 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     return state, []
 
 
-def _ticked(state: State, tick: events.Tick) -> Advanced:
-    """Say that the learner may go on, if the file has passed and MAX compiles for long."""
-    if tick.seconds <= COMPILING_IS_LONG or state.phase is not Phase.COMPILING:
+def _compiling(state: State, event: events.Compiling, seconds: float) -> Advanced:
+    """Note that something begins to be compiled; or say that this has ended, also if it was not shown."""
+    if event.seconds is None:
+        return replace(state, compiling=(*state.compiling, Compilation(event.what, seconds))), []
+    has_compiled = state.has_compiled or event.what != THE_KERNEL
+    state = replace(state, compiling=state.compiling[:-1], has_compiled=has_compiled)
+    return state, [Compiles(event.what, event.seconds, has_ended=True)]
+
+
+def _ticked(state: State, seconds: float) -> Advanced:
+    """Say what has been compiling for long; and that the learner may go on, if the file has passed."""
+    if not state.compiling:
         return state, []
+    compiles = Compiles(state.compiled_now, seconds - state.compiling[-1].began)
+    if compiles.seconds <= COMPILING_IS_LONG:
+        return state, []
+    if state.phase is not Phase.COMPILING:
+        return state, [compiles]
     words = "This step is complete. MAX now compiles your module."
     if not state.not_kept:
         words += f" {state.context.offers.going_on}"
-    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True)]
+    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiles]
 
 
 # ---------------------------------------------------------------- the end

@@ -92,9 +92,9 @@ class Child:
                     yield from output.rest()
                     yield late
                     return
-                yield pace.tick()
+                yield Tick()
         yield from output.rest()
-        yield Died(pace.doing, self.worker.ended_by(END_SECONDS), compiling=pace.tick().compiling)
+        yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
 
     def rest(self) -> list[Event]:
         """Return what the file has printed until now, where nobody will listen any more."""
@@ -134,7 +134,7 @@ class _Pace:
 
     def __init__(self, pid: int) -> None:
         self.pid, self.doing = pid, STARTING
-        self.compiling: list[tuple[str, float]] = []  # what is being compiled, one within the other, and since when
+        self.compiled_now = 0  # how many things are being compiled, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
 
@@ -143,24 +143,17 @@ class _Pace:
         match event:
             case Printed():
                 return
-            case Compiling(what, None):
-                self.compiling.append((what, time.monotonic()))
             case Compiling():
-                del self.compiling[-1:]
-        self.doing = COMPILING if self.compiling else COMPUTING
+                self.compiled_now += 1 if event.seconds is None else -1
+        self.doing = COMPILING if self.compiled_now else COMPUTING
         self.quiet_since, self.computed_before = time.monotonic(), None
-
-    def tick(self) -> Tick:
-        """Return that nothing has happened, with what is being compiled."""
-        what, since = self.compiling[-1] if self.compiling else ("", time.monotonic())
-        return Tick(what, time.monotonic() - since)
 
     def late(self, limits: Limits) -> Late | None:
         """Return the limit that it has reached, if it has been quiet for a while."""
         if time.monotonic() - self.quiet_since < LOOK_SECONDS:
             return None
         over = reached(limits, self.doing, self._spent())
-        return Late(*over, compiling=self.tick().compiling, crowd=crowd()) if over else None
+        return Late(*over, crowd=crowd()) if over else None
 
     def _spent(self) -> Spent:
         """Return what the child has spent since the last event; of processor time, what was seen of it."""

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from checker.compiling import listeners
 from checker.course.machine import crowd
-from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Compiling, Explanation, Tick
+from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Explanation
 from checker.session.advance import COMPILING_IS_LONG
-from checker.session.state import Item, Offers, Row, Words
+from checker.session.state import Compiles, Item, Offers, Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
@@ -40,7 +40,7 @@ def confirm(question: str) -> bool | None:
 
 
 class View:
-    """Shows nothing of a check, and follows what MAX compiles.
+    """Shows nothing of a check.
 
     Attributes:
         offers: what a learner can do next, in words.
@@ -82,14 +82,13 @@ class View:
     def close(self) -> None:
         """Leave nothing behind that waits for a verdict."""
 
-    def progress(self, event: Compiling | Tick) -> None:
-        """Follow what MAX compiles, and say so once it takes a while."""
-        match event:
-            case Compiling(what, float(seconds)):
-                self.compiled(what, seconds)
-            case Tick(what, seconds) if seconds > COMPILING_IS_LONG:
-                self.unfold()
-                self.show_compiling(what, time.monotonic() - seconds)
+    def progress(self, compiles: Compiles) -> None:
+        """Show what is being compiled, or how long it took."""
+        if compiles.has_ended:
+            self.compiled(compiles.what, compiles.seconds)
+        else:
+            self.unfold()
+            self.show_compiling(compiles.what, time.monotonic() - compiles.seconds)
 
     def show_compiling(self, what: str, since: float) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""

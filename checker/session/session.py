@@ -18,12 +18,12 @@ from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import FAIL, Claimed, Compiling, Event, Job, Options, Tick
+from checker.events import FAIL, Claimed, Event, Job, Options
 from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
-from checker.session.state import Context, Item, Kept, Phase, State, Verdict, remark
+from checker.session.state import Compiles, Context, Item, Kept, Phase, State, Verdict, remark
 
 MOST_SEEDS = 10_000
 
@@ -110,21 +110,22 @@ class Session:
         if isinstance(event, events.Late | events.Died | events.Interrupted):
             self.view.close()  # nobody will say that something is compiled
         self._take_in(event)
-        if isinstance(event, Compiling | Tick):
-            self.view.progress(event)
         if self.state.phase is Phase.OVER:
             self.view.unfold()  # nothing will come after the last passes on a GPU
 
     def _take_in(self, event: Event) -> None:
         """Do what follows from an event: first what is to be kept, then what is to be shown."""
         self.state, effects = advance(self.state, event, self.seconds())
-        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept)]
+        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept | Compiles)]
         for effect in effects:
             if isinstance(effect, Kept):
                 items += self._keep(effect)
         for item in items:
             self.view.show(item)
             self.items.append(item)
+        for effect in effects:
+            if isinstance(effect, Compiles):
+                self.view.progress(effect)
 
     def _may_come_from_another_max(self, event: Event) -> bool:
         """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.

@@ -14,6 +14,7 @@ from checker.events import (
     FAIL,
     NUMBERS,
     PASS,
+    THE_KERNEL,
     TRACED,
     Claimed,
     Ended,
@@ -81,8 +82,17 @@ class Kept:
     takes_back: bool = True
 
 
+@dataclass(frozen=True)
+class Compiles:
+    """What has been compiling for more than a moment, and for how many ``seconds``; or that it ``has_ended``."""
+
+    what: str
+    seconds: float
+    has_ended: bool = False
+
+
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | Kept
+Effect = Item | Kept | Compiles
 
 
 def remark(text: str, *, aside: bool = False) -> Words:
@@ -104,6 +114,14 @@ class Verdict:
 
 
 # ---------------------------------------------------------------- what is known
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What is being compiled, and at which second of the check that ``began``."""
+
+    what: str
+    began: float
 
 
 class Offers:
@@ -204,6 +222,8 @@ class State:
         stages: those that have ended.
         not_kept: why a pass could not be written down, if it could not.
         running: the claim that is being tried, in words; nothing between two.
+        compiling: what is being compiled, one thing within the other.
+        has_compiled: whether MAX has compiled something, which is kept.
         held: claims whose rows are not shown yet.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
@@ -222,6 +242,8 @@ class State:
     stages: frozenset[str] = frozenset()
     not_kept: str = ""
     running: str = ""
+    compiling: tuple[Compilation, ...] = ()
+    has_compiled: bool = False
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
@@ -256,6 +278,16 @@ class State:
     def came_to_its_end(self) -> bool:
         """Whether nothing has cut the check short."""
         return self.end is None or isinstance(self.end, Ended)
+
+    @property
+    def compiled_now(self) -> str:
+        """What the compiler is at, in words; nothing if there is none at work."""
+        return self.compiling[-1].what if self.compiling else ""
+
+    @property
+    def compiler(self) -> str:
+        """Whose compiler is at work."""
+        return "Mojo" if self.compiled_now == THE_KERNEL else "MAX"
 
     @property
     def kept_in_words(self) -> str:

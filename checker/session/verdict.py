@@ -113,14 +113,17 @@ def _unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _interrupted(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
+    compiled_now = f" {state.compiled_now}" if state.compiling else ""
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling. {state.kept_in_words}",))
+        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.kept_in_words}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
     if state.has_failed:
         known = "the failure is not explained yet"
     if state.phase is Phase.TAKEN_BACK:
         known = "once compiled, a claim does not hold, and the pass is taken back"
-    return Verdict(INTERRUPTED, words=(f"Interrupted: {known}. Run it again; what MAX has compiled is kept.",))
+    during = f" while {state.compiler} was compiling{compiled_now}" if state.compiling else ""
+    kept = "; what MAX has compiled is kept" if state.has_compiled else ""
+    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {known}. Run it again{kept}.",))
 
 
 def _died(state: State, died: Died) -> Verdict:
@@ -132,7 +135,7 @@ def _died(state: State, died: Died) -> Verdict:
     happened = f"the process was ended by {died.signal}" if died.signal else "the process ended"
     if state.crash:
         happened = f"{state.context.language.name} stopped ({state.crash[1]})"
-    during = f"while {_compiler(died)} was compiling." if died.doing == COMPILING else _during(state)
+    during = f"while {state.compiler} was compiling." if died.doing == COMPILING else _during(state)
     if died.doing == STARTING:
         why = Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
@@ -157,19 +160,19 @@ def _look_for(language: Language, died: Died) -> str:
 
 def _late(state: State, late: Late) -> Verdict:
     """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
-    happened = _which_limit(late)
+    happened = _which_limit(state, late)
     why = _why_late(state, late, happened)
     is_of_file = late.limit in (COMPUTING, WAITING) and not late.crowd
     return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
-def _which_limit(late: Late) -> str:
+def _which_limit(state: State, late: Late) -> str:
     """Return which limit was reached, as the middle of a sentence."""
     seconds = f"{late.seconds:.0f} s"
     if late.limit == STARTING:
         return f"it could not begin within {seconds}"
     if late.limit == COMPILING:
-        return f"{_compiler(late)} was still compiling {late.compiling} after {seconds}"
+        return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
     if late.limit == WAITING:
         return f"after {seconds}, it still waits for something"
     return f"timed out after {seconds}"
@@ -189,11 +192,6 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
         advice = language.look_for_loop
     sentences = _sentences(f"No verdict: {happened} {_during(state)}", _of_a_solution(state) or advice, crowd)
     return Explanation(sentences, location=late.location)
-
-
-def _compiler(end: Late | Died) -> str:
-    """Return whose compiler was at work when a child has ended."""
-    return "Mojo" if end.compiling == events.THE_KERNEL else "MAX"
 
 
 def _during(state: State) -> str:

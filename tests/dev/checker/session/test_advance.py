@@ -18,6 +18,7 @@ from checker.events import (
     TRACING,
     WAITS,
     Claimed,
+    Compiling,
     Died,
     Ended,
     Explanation,
@@ -38,7 +39,7 @@ from checker.events import (
 )
 from checker.session.advance import advance
 from checker.session.limits import COMPILING, COMPUTING, STARTING
-from checker.session.state import PASSED, Context, Kept, Row, State
+from checker.session.state import PASSED, Compiles, Context, Kept, Row, State
 from cli.watch import in_one_line
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
@@ -53,11 +54,12 @@ DRAWN_TOO, TRACED_TOO = (
     Claimed("test_compiled[cpu]", "g", "G.", TRACED),
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(NUMBERS), DRAWN_TOO, StageEnded(DRAWN)]
-TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING), Started("G.")]
+BEGUN, DONE = Compiling("your module"), Compiling("your module", 3.0)
+TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING), Started("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=PASS)
 ONE_FAILS = replace(ONE, mark=FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=FAIL, reason="It is off.")
-LONG = Tick("your module", 3.0)
+LONG = Tick()  # three seconds later than what came before
 
 ROWS = ["pass one: One is right.", "pass other: So is it."]
 MATCHES, KEPT = "Pass: the outputs match Hugging Face's (2.0 s).", "kept: pass"
@@ -88,29 +90,49 @@ CHECKS = {
     "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, KEPT, *GO_ON]),
     "Ctrl-C while MAX compiles": (
         [*TO_COMPILE, LONG, Interrupted()],
-        [*PASSES[:4], *GO_ON, "Interrupted while MAX was compiling. The pass is kept, as `pass, not compiled`."],
+        [*PASSES[:4], *GO_ON, f"Interrupted while MAX was compiling your module. {STAYS}"],
+    ),
+    "Ctrl-C between two things that MAX compiles": (
+        [*TO_COMPILE, LONG, DONE, Interrupted()],
+        [*PASSES[:4], *GO_ON, f"Interrupted while MAX was compiling. {STAYS}"],
     ),
     "Ctrl-C while MAX compiles what was edited meanwhile": (
         [*TO_COMPILE, NotKept("the file has been edited since"), LONG, Interrupted()],
         [
             *[*PASSES[:4], "This step is complete. MAX now compiles your module."],
-            "Interrupted while MAX was compiling. The pass is not kept: the file has been edited since.",
+            "Interrupted while MAX was compiling your module. The pass is not kept: the file has been edited since.",
         ],
     ),
     "Ctrl-C before": (
         [OPENED, ONE, Interrupted()],
+        [ROWS[0], "Interrupted: there is no verdict. Run it again."],
+    ),
+    "Ctrl-C after MAX has compiled something": (
+        [OPENED, BEGUN, DONE, ONE, Interrupted()],
         [ROWS[0], "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
+    ),
+    "Ctrl-C while MAX compiles something in something else": (
+        [OPENED, Compiling("a kernel"), BEGUN, DONE, Interrupted()],
+        [
+            "Interrupted while MAX was compiling a kernel: there is no verdict. "
+            "Run it again; what MAX has compiled is kept."
+        ],
+    ),
+    "Ctrl-C while Mojo compiles": (
+        [OPENED, Compiling("your kernel"), Interrupted()],
+        ["Interrupted while Mojo was compiling your kernel: there is no verdict. Run it again."],
+    ),
+    "Ctrl-C after Mojo has compiled": (
+        [OPENED, Compiling("your kernel"), Compiling("your kernel", 3.0), Interrupted()],
+        ["Interrupted: there is no verdict. Run it again."],
     ),
     "Ctrl-C after the numbers": (
         [*NUMBERS_RIGHT, Interrupted()],
-        [*ROWS, MATCHES, "Interrupted: the outputs match so far. Run it again; what MAX has compiled is kept."],
+        [*ROWS, MATCHES, "Interrupted: the outputs match so far. Run it again."],
     ),
     "Ctrl-C after a failure": (
         [OPENED, ONE_FAILS, Interrupted()],
-        [
-            "fail one: One is right.",
-            "Interrupted: the failure is not explained yet. Run it again; what MAX has compiled is kept.",
-        ],
+        ["fail one: One is right.", "Interrupted: the failure is not explained yet. Run it again."],
     ),
     "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Interrupted()], PASSES),
     "the GPU disagrees, and does not end": (
@@ -142,7 +164,7 @@ CHECKS = {
         [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "kept: fail"],
     ),
     "Ctrl-C after the compiler has found it": (
-        [*TO_COMPILE, FAILS_COMPILED, LONG, Interrupted()],
+        [*TO_COMPILE, DONE, FAILS_COMPILED, LONG, Interrupted()],
         [
             *[*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G."],
             "Interrupted: once compiled, a claim does not hold, and the pass is taken back. Run it again; what MAX has "
@@ -345,7 +367,7 @@ CHECKS = {
         [*ROWS, MATCHES, KEPT, "MAX 1 is installed.", STAYS],
     ),
     "MAX compiles for too long": (
-        [*TO_COMPILE, LONG, Late(COMPILING, 900, compiling="your module")],
+        [*TO_COMPILE, LONG, Late(COMPILING, 900)],
         [
             *[*ROWS, MATCHES, KEPT, *GO_ON],
             "Not compiled: MAX was still compiling your module after 900 s. "
@@ -358,7 +380,7 @@ CHECKS = {
         [*ROWS, MATCHES, KEPT, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, Started("One is right."), Died(COMPILING, "SIGSEGV", "an operation")],
+        [OPENED, Started("One is right."), Compiling("an operation"), Died(COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -376,8 +398,8 @@ def folded(events, context=S07):
     """Return the state after some events, and what follows from them, a line each."""
     state, lines = State(context), []
     for event in events:
-        state, effects = advance(state, event, seconds=2.0)
-        lines += map(in_words, effects)
+        state, effects = advance(state, event, seconds=5.0 if event is LONG else 2.0)
+        lines += [in_words(effect) for effect in effects if not isinstance(effect, Compiles)]
     return state, lines
 
 
@@ -428,7 +450,7 @@ def test_which_event_leads_from_which_phase_to_which():
     for events in [compiled, taken_back, *(events for events, _ in CHECKS.values())]:
         state = State(S07)
         for event in events:
-            before, (state, _) = state.phase, advance(state, event)
+            before, (state, _) = state.phase, advance(state, event, 5.0 if event is LONG else 2.0)
             if state.phase is not before:
                 leads.add((before.name, type(event).__name__, state.phase.name))
     assert {to for _, event, to in leads if event in ENDS} == {"OVER"}
@@ -462,9 +484,25 @@ def test_what_a_pass_leaves_out(options, words, kept):
     assert [line for line in lines if line.startswith("kept")] == kept
 
 
+def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_around_it():
+    state, shown = State(S07), []
+    inner, outer = Compiling("a kernel"), Compiling("your module")
+    events = [(outer, 1.0), (LONG, 2.5), (LONG, 3.5), (inner, 4.0), (LONG, 5.0), (LONG, 6.5)]
+    for event, seconds in [*events, (replace(inner, seconds=3.0), 7.0), (LONG, 7.0), (DONE, 8.0), (LONG, 20.0)]:
+        state, effects = advance(state, event, seconds)
+        shown += effects
+    assert shown == [
+        Compiles("your module", 2.5),
+        Compiles("a kernel", 2.5),
+        Compiles("a kernel", 3.0, has_ended=True),
+        Compiles("your module", 6.0),
+        Compiles("your module", 3.0, has_ended=True),
+    ]
+
+
 def test_no_pass_of_a_solution_is_kept():
     context = replace(S07, options=Options(seed=5, solution=True))
-    assert folded([*TO_COMPILE, LONG, Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
+    assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
     assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
 
 

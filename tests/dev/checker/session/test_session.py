@@ -107,10 +107,10 @@ def test_no_pass_is_said_to_be_kept_that_is_not(monkeypatch, note_pass, why):
     session = session_with(View())
     for event in [*TO_COMPILE, Interrupted()]:
         session.handle(event)
-    assert session.items[-1].text == f"Interrupted while MAX was compiling. The pass is not kept: {why}"
+    assert session.items[-1].text == f"Interrupted while MAX was compiling your module. The pass is not kept: {why}"
 
 
-@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900, compiling="your module"), Interrupted()])
+@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900), Interrupted()])
 def test_no_moving_line_outlives_the_child(monkeypatch, end):
     view, closed = View(), []
     monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)

@@ -7,6 +7,7 @@ import pytest
 from checker.course.languages import MOJO, Location
 from checker.events import (
     COMPILED,
+    Compiling,
     Died,
     Explanation,
     Late,
@@ -44,47 +45,49 @@ def test_a_kernel_that_stops_says_where():
     assert lines == [sentence, CRASHED]
 
 
-#: The limit that was reached, the place, the load -> how the sentence goes on and ends.
+IN_A_LOOP = Late(COMPUTING, 10, Location(3, "while True: pass"))
+BUSY = Late(COMPUTING, 10, crowd="load 18 on 2 cores")
+
+#: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
 LIMITS = {
-    "a loop": (Late(COMPUTING, 10, Location(3, "while True: pass")), "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": (Late(COMPUTING, 10), "timed out after 10 s", "while the file was loaded."),
-    "a wait": (Late(WAITING, 60, Location(3, "f()")), "after 60 s, it still waits for something", "call that waits."),
-    "a busy machine": (Late(COMPUTING, 10, crowd="load 18 on 2 cores"), "timed out", "processor (load 18 on 2 cores)."),
+    "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends."),
+    "no line of the file": ([Late(COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
+    "a wait": ([Late(WAITING, 60, Location(3, "f()"))], "after 60 s, it still waits for something", "call that waits."),
+    "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
     "the compiler": (
-        Late(COMPILING, 900, compiling="your module"),
+        [Compiling("your module"), Late(COMPILING, 900)],
         "MAX was still compiling your module after 900 s.",
         "has no limit.",
     ),
     "Mojo's compiler": (
-        Late(COMPILING, 900, compiling="your kernel"),
+        [Compiling("your kernel"), Late(COMPILING, 900)],
         "Mojo was still compiling your kernel after 900 s.",
         "has no limit.",
     ),
-    "the start": (Late(STARTING, 120), "it could not begin within 120 s.", "`./run doctor` says more."),
+    "the start": ([Late(STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
 }
 
 
-@pytest.mark.parametrize(("late", "begins", "ends"), LIMITS.values(), ids=LIMITS)
-def test_a_limit_in_words(late, begins, ends):
-    sentence = folded([OPENED, late])[0].verdict.explanations[0].sentence
+@pytest.mark.parametrize(("events", "begins", "ends"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_in_words(events, begins, ends):
+    sentence = folded([OPENED, *events])[0].verdict.explanations[0].sentence
     assert sentence.startswith(f"No verdict: {begins}")
     assert sentence.endswith(ends)
     assert "  " not in sentence
-    of_the_solution = folded([OPENED, late], replace(S07, options=Options(solution=True)))[0]
+    of_the_solution = folded([OPENED, *events], replace(S07, options=Options(solution=True)))[0]
     assert "loop" not in of_the_solution.verdict.explanations[0].sentence
 
 
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_that_a_file_reaches_is_a_failure_to_keep(name):
-    late, *_ = LIMITS[name]
-    is_kept = CRASHED in folded([OPENED, late])[1]
+    events, *_ = LIMITS[name]
+    is_kept = CRASHED in folded([OPENED, *events])[1]
     assert is_kept is (name in ("a loop", "no line of the file", "a wait"))
 
 
 @pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
 def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
-    died = Died(COMPILING, compiling=compiling)
-    (why,) = folded([OPENED, died])[0].verdict.explanations
+    (why,) = folded([OPENED, Compiling(compiling), Died(COMPILING)])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 
