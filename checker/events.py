@@ -124,7 +124,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported; or, if it is not ``of_file``, MAX cannot."""
+    """The learner's file cannot be imported; or, if it is not ``of_file``, why there is no verdict: MAX cannot, say."""
 
     sentence: str
     location: Location | None = None

@@ -154,13 +154,19 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
     """Return what to say of steps that run though no check has passed them as they are."""
     why = defaultdict[str, list[str]](list)
     for standing in standings:
-        words = standing.words.partition(" (")[0]
-        why["no check has passed yet" if standing.state == "in progress" else words].append(standing.step.task)
-    return [_unchecked(tasks, words) for words, tasks in why.items()]
+        why[_why_unchecked(standing)].append(standing.step.task)
+    return [_unchecked(tasks, reason) for reason, tasks in why.items()]
 
 
-def _unchecked(tasks: Sequence[str], words: str) -> str:
+def _why_unchecked(standing: Standing) -> str:
+    """Return why no check has passed a step as it is, with ``{its}`` for one step or several."""
+    if standing.state == "in progress":
+        return "no check has passed yet"
+    return "done, but {its} check has changed since" if standing.by_its_check else "changed since {its} pass"
+
+
+def _unchecked(tasks: Sequence[str], why: str) -> str:
     """Return what to say of steps that are unchecked for one reason."""
-    whose, which = ("its", "it") if len(tasks) == 1 else ("their", "the first")
-    reason, first = words.replace("its", whose), tasks[0]
+    its, which = ("its", "it") if len(tasks) == 1 else ("their", "the first")
+    reason, first = why.format(its=its), tasks[0]
     return f"with {', '.join(tasks)} unchecked ({reason}), so the results may be wrong; `./run {first}` checks {which}"

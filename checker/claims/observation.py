@@ -217,7 +217,7 @@ class Observation:
 def fault_of_check(error: BaseException) -> str:
     """Return why there is no verdict, if the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"No verdict: the check itself failed ({words}). It isn't your file; please report it."
+    return f"the check itself failed ({words}). It isn't your file; please report it."
 
 
 def subject_of(item: pytest.Function) -> str:

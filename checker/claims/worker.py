@@ -104,7 +104,7 @@ class Graded:
         except Unreadable as error:
             self.send(events.Unloadable(str(error), error.location))
         except UserError as error:  # where Mojo cannot compile
-            self.send(events.Unloadable(f"No verdict: {error}", of_file=False))
+            self.send(events.Unloadable(str(error), of_file=False))
         except BaseException as error:
             from checker.course.forms import changed_since
             from checker.diagnosis.exceptions import error_in_words, location_of
@@ -251,7 +251,7 @@ def main() -> None:
     except Exception as error:
         from checker.course.installed import in_words
 
-        why = f"No verdict: {in_words(error)}" if isinstance(error, ImportError) else fault_of_check(error)
+        why = in_words(error) if isinstance(error, ImportError) else fault_of_check(error)
         send(events.Unloadable(why, of_file=False))
         send(events.Ended())
         return

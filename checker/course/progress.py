@@ -142,7 +142,8 @@ def forget(step: Step) -> None:
 class Standing:
     """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
 
-    ``failed`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out.
+    ``failed`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out;
+    ``by_its_check``, of a step that has changed, that not its file has, but the check that this passed.
     """
 
     step: Step
@@ -150,6 +151,7 @@ class Standing:
     words: str
     failed: bool = False
     uncompiled: bool = False
+    by_its_check: bool = False
 
 
 def standing_of(step: Step) -> Standing:
@@ -178,7 +180,7 @@ def standing_of(step: Step) -> Standing:
             if names := [name.rpartition(".")[2] for name in other_forms(step, static.source)]:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 words = f"{words} (see {names[0]}{more})"
-            return Standing(step, "changed", words)
+            return Standing(step, "changed", words, by_its_check=True)
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
     to_write = len(static.to_write)
     failed = kept["fail"].get(step.name) == code

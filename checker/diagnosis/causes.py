@@ -50,15 +50,11 @@ def from_missing_names(failing: Outcomes, source: str, solution: str, labels: Co
         if about != outcome.about:
             explanations.append(waits(claim, outcome.about, [about]))
             continue
-        advice, sentence = "", outcome.sentence
+        sentence = outcome.sentence if outcome.sentence.endswith("?") else f"{outcome.sentence.rstrip('.')}."
         if name in known:
-            sentence = sentence.partition(" Did you mean")[0]
-        if name in known and known[name] not in outcome.sentence:
-            advice = f" The file does not import it: write `{known[name]}` at the top."
+            sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:
-            advice = " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        sentence = sentence if sentence.endswith("?") else f"{sentence.rstrip('.')}."
-        sentence += advice
+            sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
         explanations.append(Explanation(sentence, about, outcome.location, claim=claim, cause=outcome.cause))
     return explanations
 

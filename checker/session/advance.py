@@ -42,7 +42,7 @@ from checker.events import (
     Explanation,
 )
 from checker.session.state import PASSED, Compilation, Compiles, Effect, Kept, Phase, Row, State, Verdict, Words, remark
-from checker.session.verdict import decide
+from checker.session.verdict import decide, no_verdict
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -115,7 +115,7 @@ def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
 def _unloadable(state: State, event: events.Unloadable) -> Advanced:
     """Show that the file cannot be loaded; the child says nothing more. After the verdict, it is about a GPU."""
     if state.verdict:
-        return state, [remark(event.sentence)]
+        return state, [remark(no_verdict(event.sentence))]
     rows: list[Effect] = []
     if event.of_file:
         rows.append(Row(FAIL, "", state.context.language.loads, state.line_of("", event.location)))

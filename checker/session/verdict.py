@@ -56,7 +56,7 @@ def _tried(state: State) -> Verdict:
         return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
     if missing := sorted(state.context.required - tried):
-        not_tried = f"No verdict: {', '.join(missing)} did not run. Does the file stop the check?"
+        not_tried = no_verdict(f"{', '.join(missing)} did not run. Does the file stop the check?")
         return Verdict(FAILED, (Explanation(not_tried),), kept=None if state.has_passed else FAILURE)
     return Verdict(PASSED, kept=Kept(passed=True, compiled=state.context.is_complete))
 
@@ -93,22 +93,27 @@ def _cut_short(state: State, why: Explanation, after_failure: str, kept: Kept | 
 
     Args:
         state: what is known.
-        why: there is no verdict, if there was none before.
+        why: the file is not judged to the end, as the end of a sentence and maybe others.
         after_failure: the words for it after a failure.
         kept: what is kept of it, if there was no verdict before.
     """
     if state.has_failed:
         return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,), FAILURE)
     if state.has_passed:
-        not_compiled = f"Not compiled: {why.sentence.removeprefix('No verdict: ')}"
-        return Verdict(PASSED, words=(state.unusable or not_compiled, state.kept_in_words))
-    return Verdict(FAILED, (why,), kept=kept)
+        return Verdict(PASSED, words=(state.unusable or f"Not compiled: {why.sentence}", state.kept_in_words))
+    return Verdict(FAILED, (replace(why, sentence=no_verdict(why.sentence)),), kept=kept)
+
+
+def no_verdict(why: str) -> str:
+    """Return that there is no verdict, and why."""
+    return f"No verdict: {why}"
 
 
 def _unloadable(state: State, event: events.Unloadable) -> Verdict:
-    """Return the verdict on a file that cannot be loaded; after a failure, the check itself could not explain it."""
-    why = Explanation(event.sentence, location=event.location)
-    return _cut_short(state, why, event.sentence, FAILURE if event.of_file else None)
+    """Return the verdict on a file that cannot be loaded, or on one that the check itself cannot judge."""
+    if event.of_file:
+        return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), kept=FAILURE)
+    return _cut_short(state, Explanation(event.sentence), no_verdict(event.sentence), None)
 
 
 def _interrupted(state: State) -> Verdict:
@@ -137,12 +142,12 @@ def _died(state: State, died: Died) -> Verdict:
         happened = f"{state.context.language.name} stopped ({state.crash[1]})"
     during = f"while {state.compiler} was compiling." if died.doing == COMPILING else _during(state)
     if died.doing == STARTING:
-        why = Explanation(f"No verdict: {happened} before it could begin. {state.context.offers.not_begun}")
+        why = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
-        why = Explanation(f"No verdict: {happened} {during}", location=_line_of_file(state, state.crash[0]))
+        why = Explanation(f"{happened} {during}", location=_line_of_file(state, state.crash[0]))
     else:
         advice = _of_a_solution(state) or _look_for(state.context.language, died)
-        why = Explanation(_sentences(f"No verdict: {happened} {during}", advice))
+        why = Explanation(_sentences(f"{happened} {during}", advice))
     is_of_file = died.doing == COMPUTING and died.signal not in SENT_BY_OTHERS
     return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
@@ -179,18 +184,18 @@ def _which_limit(state: State, late: Late) -> str:
 
 
 def _why_late(state: State, late: Late, happened: str) -> Explanation:
-    """Return why there is no verdict, when a child has reached a limit."""
+    """Return why a file is not judged to the end, when a child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
     if late.limit in (STARTING, COMPILING):
         advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
-        return Explanation(_sentences(f"No verdict: {happened}.", crowd, advice))
+        return Explanation(_sentences(f"{happened}.", crowd, advice))
     advice = ""
     if late.limit == WAITING:
         advice = language.look_for_wait
     elif late.location:
         advice = language.look_for_loop
-    sentences = _sentences(f"No verdict: {happened} {_during(state)}", _of_a_solution(state) or advice, crowd)
+    sentences = _sentences(f"{happened} {_during(state)}", _of_a_solution(state) or advice, crowd)
     return Explanation(sentences, location=late.location)
 
 

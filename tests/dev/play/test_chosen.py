@@ -13,12 +13,10 @@ from play.chosen import Chosen
 
 
 def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
-    words = {"s03": "in progress (not checked)", "s07": "changed since its pass (not checked)"}
-    words |= {"s09": "done, but its check has changed since"}
     states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
 
     def standing_of(step):
-        return Standing(step, states.get(step.task, "done"), words.get(step.task, "done"))
+        return Standing(step, states.get(step.task, "done"), "", by_its_check=step.task == "s09")
 
     monkeypatch.setattr(chosen, "standing_of", standing_of)
     monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
@@ -30,9 +28,8 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
         "the solutions stand in for s02, s13",
         unchecked.format("s03", "no check has passed yet", "s03"),
         unchecked.format("s07", "changed since its pass", "s07"),
-        unchecked.format("s09", words["s09"], "s09"),
+        unchecked.format("s09", "done, but its check has changed since", "s09"),
     ]
-    words |= {"s08": words["s07"]}
     states |= {"s08": "changed"}
     of_both = chosen.mine([MODEL], fill_in=True, anyway=False).sentences[2]
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")

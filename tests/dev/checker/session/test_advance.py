@@ -184,7 +184,7 @@ CHECKS = {
         [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "kept: fail"],
     ),
     "the GPU's part cannot begin": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Unloadable("No verdict: so.", of_file=False), Ended()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Unloadable("so.", of_file=False), Ended()],
         [*PASSES, "No verdict: so."],
     ),
     "a claim waits for a function that is wrong": (
@@ -280,7 +280,7 @@ CHECKS = {
         [OPENED, Unusable("MAX 1 is installed."), Unloadable("ImportError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "MAX 1 is installed."],
     ),
-    "MAX cannot": ([OPENED, Unloadable("No verdict: MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
+    "MAX cannot": ([OPENED, Unloadable("MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
     "another MAX": (
         [OPENED, Unusable("MAX 1 is installed."), replace(ONE, mark=FAIL, reason="AttributeError: …"), Ended()],
         ["fail one: One is right.", "MAX 1 is installed."],
@@ -346,7 +346,7 @@ CHECKS = {
         ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
-        [OPENED, ONE_FAILS, Unloadable("No verdict: the check failed.", of_file=False), Ended()],
+        [OPENED, ONE_FAILS, Unloadable("the check failed.", of_file=False), Ended()],
         ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "kept: fail"],
     ),
     "it dies while MAX compiles": (
@@ -376,7 +376,7 @@ CHECKS = {
         ],
     ),
     "the check breaks while MAX compiles": (
-        [*TO_COMPILE, Unloadable("No verdict: the check failed.", of_file=False), Ended()],
+        [*TO_COMPILE, Unloadable("the check failed.", of_file=False), Ended()],
         [*ROWS, MATCHES, KEPT, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
@@ -427,7 +427,7 @@ CUT_SHORT_BY = [
     Died(COMPILING),
     Died(COMPUTING),
     Late(COMPILING, 900),
-    Unloadable("No verdict: so.", of_file=False),
+    Unloadable("so.", of_file=False),
 ]
 
 
