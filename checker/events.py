@@ -236,13 +236,21 @@ class Unusable:
 
 @dataclass(frozen=True)
 class NotKept:
-    """The pass of the file could not be kept."""
+    """What came out could not be kept: the reason in words, and the ``error`` of the system, if there was one."""
 
     why: str
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class HuntEnded:
+    """The mistake that was hunted for is repaired: its name, and how long it took."""
+
+    sentence: str
 
 
 FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable | NotKept
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable | NotKept | HuntEnded
 Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

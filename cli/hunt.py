@@ -13,12 +13,12 @@ from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
-from checker.events import Options
+from checker.events import Event, HuntEnded, Options
 from checker.session.child import Child
 from checker.session.printer import Printer, View
 from checker.session.records import Record, verdict_record
 from checker.session.session import Session
-from checker.session.state import FAILED, PASSED, Item, Kept, Offers, remark
+from checker.session.state import FAILED, PASSED, Kept, Offers
 from cli.compare import rows_of
 from cli.parts import refuse_to_show
 
@@ -43,11 +43,11 @@ class Hunt(Session):
         super().__init__(hunted, view, replace(options, hunt=True))
         self.hunted = hunted
 
-    def write_down(self, kept: Kept) -> list[Item]:
-        """End the hunt at a pass, and say so."""
+    def write_down(self, kept: Kept) -> Event | None:
+        """End the hunt at a pass."""
         if kept.passed and self.hunted.hunts.mistake:
-            return [remark(self.hunted.end(self.state.source))]
-        return []
+            return HuntEnded(self.hunted.end(self.state.source))
+        return None
 
 
 def begin(hunted: Hunted, seed: int | None = None) -> Path | None:

@@ -77,7 +77,9 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         case events.Unusable():
             return replace(state, unusable=event.why), []
         case events.NotKept():
-            return replace(state, not_kept=event.why), []
+            return _not_kept(state, event)
+        case events.HuntEnded():
+            return state, [remark(event.sentence)]
         case events.Compiling():
             return _compiling(state, event, seconds)
         case events.Tick():
@@ -194,6 +196,12 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     if stage == TRACING and state.numbers_are_right and context.is_kept:
         return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
     return state, []
+
+
+def _not_kept(state: State, event: events.NotKept) -> Advanced:
+    """Note that nothing is kept, which the last words of a pass say; an error is told at once."""
+    said = f"(Progress was not saved: {event.why}, {event.error}.)"
+    return replace(state, not_kept=event.why), [remark(said, aside=True)] if event.error else []
 
 
 def _compiling(state: State, event: events.Compiling, seconds: float) -> Advanced:

@@ -23,7 +23,7 @@ from checker.session.advance import advance
 from checker.session.child import Child
 from checker.session.limits import Limits
 from checker.session.printer import View
-from checker.session.state import Compiles, Context, Item, Kept, Phase, State, Verdict, remark
+from checker.session.state import Compiles, Context, Item, Kept, Phase, State, Verdict
 
 MOST_SEEDS = 10_000
 
@@ -116,16 +116,16 @@ class Session:
     def _take_in(self, event: Event) -> None:
         """Do what follows from an event: first what is to be kept, then what is to be shown."""
         self.state, effects = advance(self.state, event, self.seconds())
-        items: list[Item] = [effect for effect in effects if not isinstance(effect, Kept | Compiles)]
-        for effect in effects:
-            if isinstance(effect, Kept):
-                items += self._keep(effect)
-        for item in items:
-            self.view.show(item)
-            self.items.append(item)
+        came_of_it = [self._keep(effect) for effect in effects if isinstance(effect, Kept)]
         for effect in effects:
             if isinstance(effect, Compiles):
                 self.view.progress(effect)
+            elif not isinstance(effect, Kept):
+                self.view.show(effect)
+                self.items.append(effect)
+        for following in came_of_it:
+            if following:
+                self._take_in(following)
 
     def _may_come_from_another_max(self, event: Event) -> bool:
         """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.
@@ -139,22 +139,21 @@ class Session:
                 return True
         return False
 
-    def _keep(self, kept: Kept) -> list[Item]:
-        """Write down what came out; return what is to be said of that, or why it is impossible."""
+    def _keep(self, kept: Kept) -> Event | None:
+        """Write down what came out; return the event that this is, or that it is impossible, if it is one."""
         try:
             return self.write_down(kept)
         except OSError as error:
-            file = relative_path(progress.FILE)
-            self.state, _ = advance(self.state, events.NotKept(f"{file} cannot be written"))
-            return [remark(f"(Progress was not saved: {file} cannot be written, {error.strerror}.)", aside=True)]
+            why = f"{relative_path(progress.FILE)} cannot be written"
+            return events.NotKept(why, error.strerror or str(error))
 
-    def write_down(self, kept: Kept) -> list[Item]:
-        """Write down what came out; return what is to be said of that: nothing."""
+    def write_down(self, kept: Kept) -> Event | None:
+        """Write down what came out; return the event that this is, if it is one."""
         if not kept.passed:
             progress.note_failure(self.step, self.state.source, takes_back=kept.takes_back)
         elif not progress.note_pass(self.step, self.state.source, compiled=kept.compiled):
-            self.state, _ = advance(self.state, events.NotKept("the file has been edited since"))
-        return []
+            return events.NotKept("the file has been edited since")
+        return None
 
 
 @contextmanager
