@@ -224,7 +224,7 @@ class Died:
 
 @dataclass(frozen=True)
 class Interrupted:
-    """The learner has pressed Ctrl-C."""
+    """The learner has pressed Ctrl-C; nothing that came before is left to handle."""
 
 
 @dataclass(frozen=True)

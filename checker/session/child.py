@@ -15,13 +15,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
-from checker.events import Compiling, Died, Ended, Event, Job, Late, Printed, Tick, decode
+from checker.events import Compiling, Died, Ended, Event, Interrupted, Job, Late, Printed, Tick, decode
 from checker.lines import Lines, Worker
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 
@@ -57,16 +57,24 @@ class Child:
     def __exit__(self, *error: object) -> None:
         self.stop()
 
-    def run(self, job: Job, limits: Limits | None = None) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, or ``Late`` at one of the limits."""
+    def run(
+        self, job: Job, limits: Limits | None = None, is_interrupted: Callable[[], bool] = lambda: False
+    ) -> Generator[Event]:
+        """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, ``Late`` or ``Interrupted``.
+
+        Args:
+            job: the work.
+            limits: at one of which it is late.
+            is_interrupted: whether nobody listens any more; what has come already is yielded before that.
+        """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.worker.send, args=[asdict(job)], daemon=True).start()
-        for event in self._listen(limits or limits_of(solution=job.solution)):
+        for event in self._listen(limits or limits_of(solution=job.solution), is_interrupted):
             if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
                 event = replace(event, location=self._running(job))
             yield event
 
-    def _listen(self, limits: Limits) -> Iterator[Event]:
+    def _listen(self, limits: Limits, is_interrupted: Callable[[], bool]) -> Iterator[Event]:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
         messages, output = _Messages(self.worker.lines), self.output
         pace = _Pace(self.pid)
@@ -74,6 +82,10 @@ class Child:
             for source in (messages, output):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
             while messages.lines.is_open:
+                if is_interrupted():
+                    yield from output.rest()
+                    yield Interrupted()
+                    return
                 has_ended = not self.worker.is_alive
                 ready = selector.select(timeout=TICK_SECONDS)
                 if has_ended and not any(key.data is messages for key, _ in ready):
@@ -95,10 +107,6 @@ class Child:
                 yield Tick()
         yield from output.rest()
         yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
-
-    def rest(self) -> list[Event]:
-        """Return what the file has printed until now, where nobody will listen any more."""
-        return self.output.rest()
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.

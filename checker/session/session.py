@@ -85,17 +85,12 @@ class Session:
         return self.job
 
     def run(self, child: Child, limits: Limits | None = None) -> Verdict:
-        """Carry the whole check out in a child, to its end or until Ctrl-C, which is handled between two events."""
+        """Carry the whole check out in a child, to its end or until Ctrl-C, once what has been heard is handled."""
         try:
             with noting_ctrl_c() as has_come:
                 job = self.open()
-                for event in child.run(job, limits) if job else ():
+                for event in child.run(job, limits, has_come) if job else ():
                     self.handle(event)
-                    if has_come():
-                        for printed in () if self.verdict else child.rest():
-                            self.handle(printed)  # before the verdict
-                        self.handle(events.Interrupted())
-                        break
         finally:
             self.view.close()  # also after an error of the check's own
         assert self.verdict

@@ -8,7 +8,8 @@ import time
 import psutil
 import pytest
 
-from checker.events import Job, Printed, Tick
+from checker.events import TRACING, Interrupted, Job, Printed, StageEnded, Started, Tick
+from checker.lines import Worker
 from checker.session.child import Child, thread_seconds
 from tests.dev.journeys.test_bad_input import at_import
 
@@ -39,14 +40,36 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
 
 
-def test_what_it_has_printed_until_ctrl_c_can_be_asked_for(course):
+def test_what_it_has_printed_until_ctrl_c_is_heard(course):
     at_import("import time; print('hello\\n' * 201, end='half', flush=True); time.sleep(60)")(course.path("w01"))
     job = Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py")
     with Child() as child:
-        events = child.run(job)
-        while child.output.lines.line != b"half":
-            next(events)
-        assert child.rest() == [Printed("… and 2 more lines")]
+        *_, last, end = child.run(job, is_interrupted=lambda: child.output.lines.line == b"half")
+    assert (last, end) == (Printed("… and 2 more lines"), Interrupted())
+
+
+SAYS_MUCH_AT_ONCE = """
+import os, time
+os.write(2, b"one\\ntwo\\n")
+os.write(1, b'{"event": "Started", "sentence": "G."}\\n{"event": "StageEnded", "stage": "tracing"}\\n')
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("after", [Printed("one"), Started("G.")])
+def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
+    """The end of a stage may be among it, by which a pass is kept."""
+    monkeypatch.setattr(
+        "checker.session.child.Worker",
+        lambda command, printed: Worker([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),
+    )
+    heard = []
+    with Child() as child:
+        for event in child.run(Job(step="step_07", source="", path=""), is_interrupted=lambda: after in heard):
+            heard.append(event)
+    follows = [event for event in heard[heard.index(after) :] if not isinstance(event, Tick)]
+    assert heard[-1] == Interrupted()
+    assert follows[1] == {Printed("one"): Printed("two"), Started("G."): StageEnded(TRACING)}[after]
 
 
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
