@@ -124,7 +124,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported; or, if it is not ``of_file``, why there is no verdict: MAX cannot, say."""
+    """The learner's file cannot be imported; or, if it is not ``of_file``, why there is no verdict: MAX cannot, say.
+
+    What the child says after it is not heard.
+    """
 
     sentence: str
     location: Location | None = None

@@ -253,7 +253,6 @@ def main() -> None:
 
         why = in_words(error) if isinstance(error, ImportError) else fault_of_check(error)
         send(events.Unloadable(why, of_file=False))
-        send(events.Ended())
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)

@@ -16,7 +16,7 @@ TRYING                      StageEnded: there is nothing left to compile        
 COMPILING                   Tick: MAX compiles for long                         GOING_ON
 COMPILING, GOING_ON         Claimed: once compiled, a claim does not hold       TAKEN_BACK
 … and TAKEN_BACK            StageEnded: all is compiled                         AFTER
-every one after UNREAD      Ended, Died, Late, Interrupted                      OVER
+every one after UNREAD      Ended, Unloadable, Died, Late, Interrupted          OVER
 ==========================  ==================================================  ==========
 """
 
@@ -85,7 +85,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         case events.Tick():
             return _ticked(state, seconds)
         case events.Unloadable():
-            return _unloadable(state, event)
+            return _unloadable(state, event, seconds)
         case events.Refused():
             return _refused(state, event, seconds)
         case events.Ended() | events.Late() | events.Died() | events.Interrupted():
@@ -114,14 +114,12 @@ def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
     return state, rows + effects
 
 
-def _unloadable(state: State, event: events.Unloadable) -> Advanced:
-    """Show that the file cannot be loaded; the child says nothing more. After the verdict, it is about a GPU."""
-    if state.verdict:
-        return state, [remark(no_verdict(event.sentence))]
-    rows: list[Effect] = []
-    if event.of_file:
-        rows.append(Row(FAIL, "", state.context.language.loads, state.line_of("", event.location)))
-    return replace(state, end=event), rows
+def _unloadable(state: State, event: events.Unloadable, seconds: float) -> Advanced:
+    """Show that the file cannot be loaded, if it is to blame; that is all."""
+    loads, line = state.context.language.loads, state.line_of("", event.location)
+    rows: list[Effect] = [Row(FAIL, "", loads, line)] if event.of_file else []
+    state, effects = _ended(state, event, seconds)
+    return state, rows + effects
 
 
 def _missing(state: State, event: events.Missing) -> Advanced:
@@ -234,9 +232,10 @@ def _ticked(state: State, seconds: float) -> Advanced:
 def _ended(state: State, event: Event, seconds: float) -> Advanced:
     """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
     if not state.verdict:
-        end = state.end or event  # a file that cannot be loaded has ended before
-        return _decided(replace(state, end=end), Phase.OVER, seconds)
+        return _decided(replace(state, end=event), Phase.OVER, seconds)
     state = replace(state, phase=Phase.OVER)
+    if isinstance(event, events.Unloadable):
+        return state, [remark(no_verdict(event.sentence))]
     if state.has_passed and isinstance(event, events.Late | events.Died):
         return state, [remark("The GPU's part did not come to its end. The pass stands.")]
     return state, []

@@ -21,7 +21,19 @@ from dataclasses import asdict, replace
 from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
-from checker.events import Compiling, Died, Ended, Event, Interrupted, Job, Late, Printed, Tick, decode
+from checker.events import (
+    Compiling,
+    Died,
+    Ended,
+    Event,
+    Interrupted,
+    Job,
+    Late,
+    Printed,
+    Tick,
+    Unloadable,
+    decode,
+)
 from checker.lines import Lines, Worker
 from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 
@@ -60,11 +72,13 @@ class Child:
     def run(
         self, job: Job, limits: Limits | None = None, is_interrupted: Callable[[], bool] = lambda: False
     ) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; the last is ``Ended``, ``Died``, ``Late`` or ``Interrupted``.
+        """Carry out ``job`` and yield its events.
+
+        The last is ``Ended``, ``Unloadable``, ``Died``, ``Late`` at one of the limits, or ``Interrupted``.
 
         Args:
             job: the work.
-            limits: at one of which it is late.
+            limits: of how long the child may be silent.
             is_interrupted: whether nobody listens any more; what has come already is yielded before that.
         """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
@@ -93,7 +107,7 @@ class Child:
                 for key, _ in ready:
                     for event in key.data.events():
                         pace.note(event)
-                        if isinstance(event, Ended):
+                        if isinstance(event, Ended | Unloadable):
                             yield from output.rest()  # what was printed before it
                             yield event
                             return

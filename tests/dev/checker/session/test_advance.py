@@ -276,6 +276,10 @@ CHECKS = {
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
     ),
+    "it dies after it could not be loaded": (
+        [OPENED, Unloadable("NameError: F", Location(2)), Died()],
+        ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
+    ),
     "it cannot be loaded with another MAX": (
         [OPENED, Unusable("MAX 1 is installed."), Unloadable("ImportError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "MAX 1 is installed."],
@@ -439,7 +443,7 @@ def test_a_pass_that_is_kept_is_the_verdict_and_is_not_complete(event):
     assert STAYS in in_one_line(find_step("s07"), state.verdict, SimpleNamespace(state=state))
 
 
-ENDS = ("Ended", "Died", "Late", "Interrupted")
+ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable")
 
 
 def test_which_event_leads_from_which_phase_to_which():
