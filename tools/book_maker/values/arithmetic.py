@@ -1,9 +1,10 @@
-"""Compute how large a GPT-2 is and what a token costs: the arithmetic of the chapter on sizes.
+"""Compute how large a GPT-2 or a Llama is, and what a token costs: the arithmetic of the chapter on sizes.
 
 ``tests/dev/tools/book_maker/values/test_arithmetic.py`` compares every function here with models that Hugging Face
 or this course makes.
 """
 
+from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 
 FLOAT32 = 4  # bytes of one number
@@ -20,6 +21,13 @@ def parameters(config: GPT2Config) -> dict[str, int]:
         "norms": (2 * layers + 1) * 2 * width,  # ln_1 and ln_2 of every layer, and ln_f
     }
     return parts | {"total": sum(parts.values())}
+
+
+def llama_weights(config: LlamaConfig) -> int:
+    """Return the weights of a Llama whose head is tied to its embeddings, and adds none."""
+    width, heads = config.hidden_size, 2 * (config.num_attention_heads + config.num_key_value_heads)
+    block = width * (heads * config.head_dim + 3 * config.intermediate_size + 2)  # 2: its norms
+    return config.num_hidden_layers * block + (config.vocab_size + 1) * width  # 1: the last norm
 
 
 def share(config: GPT2Config, *parts: str) -> float:

@@ -33,6 +33,7 @@ from tools.book_maker.values.arithmetic import (
     cache_bytes,
     decode_bytes,
     head_share,
+    llama_weights,
     matrix_weights,
     parameters,
     quantized_bytes,

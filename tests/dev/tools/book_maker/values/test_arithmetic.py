@@ -2,6 +2,7 @@
 
 import pytest
 
+from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values import arithmetic
 
@@ -67,3 +68,11 @@ def test_blocks_take_the_bytes_that_the_file_has_of_them():
     config = GPT2Config(vocab_size=37, n_positions=13, n_embd=32, n_layer=2, n_head=2, n_inner=64)
     blocks = quantize_weights(initial_weights(config, seed=0), "Q4_0")
     assert sum(array.nbytes for array in blocks.values()) == arithmetic.quantized_bytes(config, 18)
+
+
+def test_the_weights_of_a_llama_are_hugging_faces():
+    sizes = {"hidden_size": 24, "intermediate_size": 31, "num_hidden_layers": 3, "vocab_size": 29}
+    heads = {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 5}
+    with torch.device("meta"):
+        model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**sizes, **heads, tie_word_embeddings=True))
+    assert arithmetic.llama_weights(LlamaConfig(**sizes, **heads)) == model.num_parameters()
