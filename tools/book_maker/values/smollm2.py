@@ -34,8 +34,12 @@ NOUNS = (" ship", " whale", " island")
 TWICE = f"{TEXT} sank. {TEXT} sank."
 NEW_TOKENS = 14  # after the text
 READS = 1000  # letters of Moby Dick
-PROMPTS, TOP_P = ("The capital of France is", "She opened the"), 0.9  # after the first, few tokens are likely
-QUESTIONS, SEED, LONGEST = ("What is the capital of France?", "And of Italy?"), 0, 40  # LONGEST: tokens of an answer
+PROMPTS = ("The capital of France is", "She opened the")  # after the first, few tokens are likely
+TOP_P, TOP_K = 0.9, 40
+QUESTIONS = ("What is the capital of France?", "And of Italy?")
+STORY = ["Write the first sentence of a story about a whale."]
+SEED, LONGEST = 0, 40  # LONGEST: tokens of an answer
+ASKED = "Who wrote Moby Dick?"  # of the small model
 WHAT_SANK = [f"The {text}, and it sank. What sank?" for text in ("whale struck the ship", "ship struck the whale")]
 
 Weights = dict[str, np.ndarray]
@@ -112,10 +116,21 @@ def conversation(
     for question in questions:
         messages.append(("user", question))
         ids = chat_ids(tokenizer, messages)
-        tokens = answer(lambda x: forward(x[0], weights, config)[1][None], ids, LONGEST, sampling, end_id=end, rng=rng)
-        messages.append(("assistant", tokenizer.decode(list(tokens))))
-        turns.append({"question": question, "answer": messages[-1][1], "tokens": ids.shape[1]})
+        drawn = answer(lambda x: forward(x[0], weights, config)[1][None], ids, LONGEST, sampling, end_id=end, rng=rng)
+        said = list(drawn)
+        messages.append(("assistant", tokenizer.decode(said)))
+        is_cut = len(said) == LONGEST
+        turns.append({"question": question, "answer": messages[-1][1], "is cut": is_cut, "tokens": ids.shape[1]})
     return turns
+
+
+def of_the_small_model(text: str) -> str:
+    """Return how the small model, which knows no conversations, greedily continues a text."""
+    written = text
+    for _ in range(NEW_TOKENS):
+        whale = read(written)
+        written += whale["vocabulary"][int(whale["logits"][-1].argmax())]
+    return written.removeprefix(text).strip()
 
 
 def gates_of_it(weights: Weights, config: Any, tokenizer: Any) -> dict[str, float]:
@@ -172,8 +187,17 @@ def record() -> None:
     def chances(text: str) -> np.ndarray:
         return softmax(forward(tokenizer.encode(text).ids, weights, config)[1][-1])
 
+    def talks(sampling: Sampling) -> list[dict[str, Any]]:
+        return [
+            turn for asked in (QUESTIONS, STORY) for turn in conversation(weights, config, tokenizer, sampling, asked)
+        ]
+
+    def nouns_after(text: str) -> list[float]:
+        return [float(chances(text)[tokenizer.encode(noun).ids[0]]) for noun in (" ship", " whale")]
+
     greedy, ids = Sampling(temperature=0), tokenizer.encode(TEXT).ids
-    nucleus = {text: NucleusSampling(top_p=TOP_P).probabilities(np.log(chances(text)[None])) for text in PROMPTS}
+    after = {text: chances(text) for text in PROMPTS}
+    nucleus = {text: NucleusSampling(top_p=TOP_P).probabilities(np.log(p[None])) for text, p in after.items()}
     found = measured([tokenizer.decode([token]) for token in ids], forward(ids, weights, config)[0])
     found |= {
         "heads": looked_at(weights, config, tokenizer, found["looks"][" ship"]),
@@ -182,8 +206,13 @@ def record() -> None:
         "in order": read_and_written(weights, config, tokenizer),
         "forgotten": read_and_written(forgotten, config, tokenizer),
         "nucleus": {text: int((p > 0).sum()) for text, p in nucleus.items()},
-        "greedy": conversation(weights, config, tokenizer, greedy),
-        "drawn": conversation(weights, config, tokenizer, NucleusSampling(top_p=TOP_P)),
+        "likeliest": {text: float(p.max()) for text, p in after.items()},
+        "top k": {text: float(np.sort(p)[-TOP_K:].sum()) for text, p in after.items()},
+        "small model": of_the_small_model(ASKED),
+        "greedy": talks(greedy),
+        "drawn": talks(NucleusSampling(top_p=TOP_P)),
+        "from all": talks(NucleusSampling()),
+        "ship, whale": [nouns_after(f"{asked} The") for asked in WHAT_SANK],
         "what sank": [conversation(weights, config, tokenizer, greedy, [each])[0]["answer"] for each in WHAT_SANK],
     }
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -232,10 +261,12 @@ def chances_of_sank() -> tuple[float, float]:
 
 
 def conversations() -> str:
-    """Return the recorded conversations as a table: each question, the greedy answer, and the one that was drawn."""
-    turns = zip(RECORDED["greedy"], RECORDED["drawn"], strict=True)
-    rows = [(one["question"], one["answer"], other["answer"]) for one, other in turns]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (("you", "greedy", "drawn"), ("---",) * 3, *rows))
+    """Return the recorded answers as a table: each question, the greedy answer, and those that were drawn."""
+    names = {"greedy": "greedy", "drawn": f"top-p {TOP_P}", "from all": "all tokens"}
+    rows = [("you", *names.values()), ("---",) * (len(names) + 1)]
+    for turns in zip(*(RECORDED[name] for name in names), strict=True):
+        rows.append((turns[0]["question"], *(turn["answer"] + " …" * turn["is cut"] for turn in turns)))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
 if __name__ == "__main__":
