@@ -45,6 +45,7 @@ PLACES: Mapping[str, tuple[Collection[str], str]] = {
     "step_27": (("text", "ids", "logits", "next token", "again"), "a question in, an answer out"),
 }
 FAST_PAGES = ("max", *(find_step(task).name for task in FAST_PATH))
+FAST_WAY = ("introduction", "setup", *FAST_PAGES)
 BACK = ("step_16", "warmup_08", "step_17", "step_18", "step_19", "step_20")  # there, the map has the backward pass
 
 
@@ -114,8 +115,8 @@ def foot_of(page: str, pages: Sequence[tuple[str, str]]) -> str:
     """
     names = [name for name, _ in pages]
     later = pages[names.index(page) + 1 :]
-    following, fast = later[:1], [(name, title) for name, title in later if name in FAST_PAGES][:1]
-    links = {"Next page, on the fast path too" if page in FAST_PAGES else "Next page": following}
+    following, fast = later[:1], [(name, title) for name, title in later if name in FAST_WAY][:1]
+    links = {"Next page, on the fast path too" if page in FAST_WAY else "Next page": following}
     if following != fast:
         links = {"Next page": following, "Next on the fast path": fast}
     words = " · ".join(f"{way}: [{title}]({name}.md)" for way, found in links.items() for name, title in found)

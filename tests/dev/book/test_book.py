@@ -83,6 +83,7 @@ def test_every_step_is_on_the_map_and_a_foot_leads_on():
         for page in ("a", "step_03")
     }
     assert ways == {"a": "Next page", "step_03": "Next page, on the fast path too"}
+    assert "on the fast path too: [B](setup.md)" in foot_of("introduction", [("introduction", "A"), ("setup", "B")])
 
 
 def test_every_figure_is_shown():

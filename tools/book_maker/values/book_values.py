@@ -16,7 +16,7 @@ import numpy as np
 
 from checker.course.blanks import blanks_of
 from checker.course.installed import PROJECT, needed_version
-from checker.course.steps import CACHED_MODEL, ROOT, find_step, steps_up_to
+from checker.course.steps import CACHED_MODEL, ROOT, all_steps, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
 from cli import model_commands
@@ -125,6 +125,13 @@ def blanks(step: str) -> str:
     """Return how many blanks a step has, and how many lines they take together."""
     lengths = [blank.length for blank in blanks_of(find_step(step))]
     return f"{_counted(len(lengths), 'blank')}, {_counted(sum(lengths), 'line')}"
+
+
+@cache
+def hours() -> int:
+    """Return how many hours all steps and warm-ups take, as their pages estimate."""
+    pages = [(ROOT / "book" / "src" / f"{step.name}.md").read_text(encoding="utf-8") for step in all_steps()]
+    return round(sum(int(re.findall(r"^\*About (\d+) minutes", page, re.MULTILINE)[0]) for page in pages) / 60)
 
 
 def _counted(number: int, noun: str) -> str:
