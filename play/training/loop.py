@@ -116,10 +116,11 @@ class Training:
         self.trainer.begin(self.plan.seed)
         return float(np.median(np.diff(times)[1:]))
 
-    def run(self) -> bool:
-        """Train until the last step or a signal, which waits for a step; return whether it was the last step.
+    def run(self) -> None:
+        """Train until the last step, or until the step in which a signal comes, and save it.
 
         Raises:
+            KeyboardInterrupt: a signal came before the last step.
             ValueError: the loss, or a weight, is not a finite number, or a save failed.
         """
         try:
@@ -137,8 +138,10 @@ class Training:
         except KeyboardInterrupt:
             if self.saved_step < self.trainer.step:
                 self.save()
-        show_for_now("")
-        return self.trainer.step == self.plan.steps
+            if self.trainer.step < self.plan.steps:
+                raise
+        finally:
+            show_for_now("")
 
     def begin(self) -> None:
         """Evaluate before the first step."""

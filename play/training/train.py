@@ -71,8 +71,7 @@ def train(
                 with put_off():
                     folder.begin(begun.trainer.config, begun.tokenizer, begun.saved())
                     training = begun
-        if not training.run():
-            raise KeyboardInterrupt  # which has waited until the step was saved
+        training.run()
     plan, best = training.plan, training.history.best
     tell(
         f"{plan.steps:,} steps took {in_words(training.history.seconds)}; the validation loss is lowest after step "
