@@ -319,7 +319,7 @@ async def _body(request: Request) -> Answer:
 def _field(body: Answer, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
     """Return a field of a body, which is of a kind."""
     value = body.get(name, otherwise)
-    if not isinstance(value, kind):
+    if not isinstance(value, kind) or isinstance(value, bool):  # no field is a bool, which Python counts as an int
         raise HTTPException(400, f"the body has no fitting {name}")
     return value
 

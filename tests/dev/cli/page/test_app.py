@@ -31,7 +31,7 @@ from tests.dev.cli.page.serving import serve
 pytestmark = pytest.mark.slow
 
 STEP = "/api/steps/warmup_05"
-SOLUTION = find_step("w05").solution_file.read_text()
+SOLUTION = find_step("w05").solution_source
 MISTAKE = "The heads are merged without being transposed back"
 WRONG_KEY = {"Authorization": "Bearer é".encode().decode("latin-1")}
 REJECTED = [
@@ -39,7 +39,7 @@ REJECTED = [
     *((f"{STEP}/{action}", WRONG_KEY, {}, 401) for action in ("check", "reset", "hint")),
     *((path, {"Host": host}, None, 400) for path in ("/", "/api/standings") for host in ("evil.example:3000", "")),
     *((f"{STEP}/check", {}, body, 400) for body in (b"[1]", b"[[1, 2]]", b"{", b"\xff", b"[" * 100_000)),
-    *((f"{STEP}/check", {}, body, 400) for body in ({"show": 5}, {"seed": "a"}, {"seed": -1})),
+    *((f"{STEP}/check", {}, body, 400) for body in ({"show": 5}, {"seed": "a"}, {"seed": True}, {"seed": -1})),
     *(("/api/model/attention", {}, body, 400) for body in ({"text": 5}, {"ids": "whale"})),
     ("/api/steps/warmup_99", {}, None, 404),
     ("/api/steps/..%2f..%2fpyproject", {}, None, 404),
