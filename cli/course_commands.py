@@ -10,7 +10,7 @@ import click
 
 from checker.course.steps import ROOT, Step, all_steps
 from checker.errors import UserError
-from cli.parts import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller
+from cli.parts import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller, writing
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 
@@ -116,7 +116,8 @@ def skeletons(only_check: bool) -> int:
     """Make steps/ from solutions/; your own work in steps/ is left alone."""
     from checker.course.skeletons import check_all, write_all
 
-    return check_all() if only_check else write_all()
+    with writing():
+        return check_all() if only_check else write_all()
 
 
 @click.command()

@@ -5,18 +5,16 @@ This process does not import MAX, which may be missing or broken. Another proces
 
 from __future__ import annotations
 
-import contextlib
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_usable
-from checker.course.machine import why_mojo_cannot_link, why_not_here
+from checker.course.machine import printed, why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
 from cli.programs import Completed, last_line, run_module
 from cli.setup import ROOM_GB
@@ -109,11 +107,8 @@ def gpu() -> str:
 
 def number_printed(*line: str) -> int:
     """Return the first number that a program prints; 0 without one, or without the program."""
-    with contextlib.suppress(FileNotFoundError):
-        printed = subprocess.run(line, capture_output=True, text=True, check=False).stdout
-        if number := re.search(r"\d+", printed):
-            return int(number[0])
-    return 0
+    number = re.search(r"\d+", printed(*line))
+    return int(number[0]) if number else 0
 
 
 def compiler() -> str:
@@ -147,10 +142,9 @@ def metal() -> str:
 def commit() -> str:
     """Return the state of this checkout; a learner's own steps do not count as a change."""
 
-    def git(*line: str) -> str:
-        return subprocess.run(["git", "-C", str(ROOT), *line], capture_output=True, text=True, check=False).stdout
-
-    name = git("describe", "--always").strip() or "not a git checkout"
+    git = partial(printed, "git", "-C", str(ROOT))
+    without = "not a git checkout" if shutil.which("git") else "unknown: the program git is not installed"
+    name = git("describe", "--always").strip() or without
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
     return f"{name}-dirty" if changed else name
 

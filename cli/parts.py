@@ -53,6 +53,15 @@ def refusing(*kinds: type[Exception]) -> Iterator[None]:
         raise UserError(str(error)) from error
 
 
+@contextlib.contextmanager
+def writing() -> Iterator[None]:
+    """Turn what prevents writing into a ``UserError``."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"{error}. Is the folder of the course writable?") from error
+
+
 def refuse_to_show(function: str, labels: Sequence[str]) -> None:
     """Raise UserError if the function whose numbers are asked for, if any, has no blank."""
     if function not in ("", *labels):

@@ -11,8 +11,8 @@ from pathlib import Path
 from checker.course import progress
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step, relative_path
-from checker.errors import UserError
 from checker.session.printer import Printer, confirm
+from cli.parts import writing
 
 
 def reset(steps: Sequence[Step], *, sure: bool) -> None:
@@ -45,10 +45,8 @@ def start_over(step: Step) -> list[str]:
         UserError: a file cannot be kept or written.
     """
     file, was_untouched = relative_path(step.learner_file), is_untouched(step)
-    try:
+    with writing():
         copy = write_skeleton(step)
-    except OSError as error:
-        raise UserError(f"{error}. Is the folder of the course writable?") from error
     if was_untouched:
         return [f"{file} is untouched."]
     return [

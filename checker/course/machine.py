@@ -10,6 +10,7 @@ import platform
 import re
 import shutil
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
@@ -63,6 +64,14 @@ def why_not_here() -> str:
     system = platform.system()
     version = platform.mac_ver()[0] if system == "Darwin" else " ".join(platform.libc_ver()).strip()
     return why_max_cannot_run(system, platform.machine(), version, instructions())
+
+
+def printed(*command: str) -> str:
+    """Return what a program prints; nothing where there is no such program."""
+    with suppress(OSError):
+        run = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+        return run.stdout
+    return ""
 
 
 def why_mojo_cannot_link() -> str:

@@ -6,21 +6,20 @@ has.
 
 from __future__ import annotations
 
-import itertools
 import shutil
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
 
 from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
+from checker.course.machine import printed
 from checker.course.steps import ROOT, Step, all_steps, relative_path
 
 
 def expected(step: Step) -> str:
     """Return the skeleton of a step as the generator makes it now."""
-    return skeleton(step.solution_file.read_text(), step.language)
+    return skeleton(step.solution_source, step.language)
 
 
 def is_untouched(step: Step) -> bool:
@@ -32,8 +31,8 @@ def is_untouched(step: Step) -> bool:
 
 def is_committed_skeleton(step: Step) -> bool:
     """Return whether the learner's file is the skeleton, to the letter, of the solution at git's last commit."""
-    git = ["git", "-C", str(ROOT), "show", f"HEAD:{step.solution_file.relative_to(ROOT)}"]
-    solution = subprocess.run(git, capture_output=True, text=True, check=False).stdout
+    committed = f"HEAD:{step.solution_file.relative_to(ROOT)}"
+    solution = printed("git", "-C", str(ROOT), "show", committed)
     with suppress(Unreadable, ValueError):
         return read_text(step.learner_file) == skeleton(solution, step.language)
     return False
@@ -55,14 +54,20 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
 
 def keep(path: Path) -> Path:
     """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
-    stem = f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}"
-    names = (f"{stem}{f'-{number}' if number > 1 else ''}{path.suffix}" for number in itertools.count(1))
-    copy = next(copy for name in names if not (copy := path.with_name(name)).exists())
+    stem, number = f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}", 1
+    copy = path.with_name(f"{stem}{path.suffix}")
+    while copy.exists():
+        number += 1
+        copy = path.with_name(f"{stem}-{number}{path.suffix}")
     return Path(shutil.copy2(path, copy))
 
 
 def write_all() -> int:
-    """Write every skeleton that differs from what its solution makes; return the exit status."""
+    """Write every skeleton that differs from what its solution makes; return the exit status.
+
+    Raises:
+        OSError: a file cannot be written.
+    """
     for step in all_steps():
         path = step.learner_file
         if is_untouched(step):
@@ -72,7 +77,8 @@ def write_all() -> int:
                 print(f"{relative_path(path)} is left alone: it has your work in it")
                 continue
             print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
-        path.write_text(expected(step))
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(expected(step), encoding="utf-8")
         print(f"{relative_path(path)} written")
     return 0
 

@@ -46,6 +46,8 @@ def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(mo
     for file, is_changed in zip(files, (False, True), strict=True):
         file.write_text("changed")
         assert doctor.commit().endswith("-dirty") is is_changed
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert doctor.commit() == "unknown: the program git is not installed"
 
 
 NEEDED = installed.needed_version()

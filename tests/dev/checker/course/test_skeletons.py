@@ -1,5 +1,6 @@
 """``skeletons`` and the files that a learner has begun."""
 
+import shutil
 import subprocess
 
 from checker.course.blanks import skeleton
@@ -18,6 +19,24 @@ def test_skeletons_never_overwrite_work(course):
     assert "a note of mine" in kept.read_text()
     assert kept.name in run.stdout
     course.check("skeletons", "--check", status=1)
+
+
+def test_skeletons_need_neither_a_folder_nor_git_nor_a_locale(course, tmp_path):
+    """A slim container has none of them: no program is found, and files are read in ASCII where none says how."""
+    steps, alone = course.root / "steps", tmp_path / "programs"
+    slim = {"PATH": str(alone), "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    untouched = (steps / "step_06.py").read_bytes()
+    (steps / "step_02.py").write_text((steps / "step_02.py").read_text() + "\n# a note of mine\n")
+    assert "was changed and is kept" in course.check("skeletons", status=0, **slim).stdout
+    shutil.rmtree(steps)
+    course.check("skeletons", status=0, **slim)
+    assert (steps / "step_06.py").read_bytes() == untouched
+    course.check("skeletons", "--check", status=0, **slim)
+    course.check("w05", "--solution", status=0, **slim)
+    assert "06  untouched" in course.check("status", status=0, **slim).stdout
+    shutil.rmtree(steps)
+    steps.write_text("no folder")
+    assert "Is the folder of the course writable?" in course.check("skeletons", status=2).stderr
 
 
 def test_an_older_skeleton_is_no_work(course):
