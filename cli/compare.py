@@ -40,7 +40,7 @@ def differences(step: Step) -> list[Difference]:
     """
     source = read_text(step.learner_file)
     step.language.refuse(source, str(step.learner_file))
-    solution = step.solution_file.read_text()
+    solution = step.solution_source
     mine, answers = step.language.functions(source), step.language.functions(solution)
     different = []
     for name in (blank.function for blank in blanks_of(step)):

@@ -250,7 +250,7 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
     Returns:
         By habit, why that did not lead to a pass, or nothing; and what MAX compiled on the way.
     """
-    solution, habits = step.solution_file.read_text(), load_attempts(step).habits
+    solution, habits = step.solution_source, load_attempts(step).habits
     sources, compiled = {name: edited(solution, habits[name]) for name in names}, set[str]()
     problems = dict.fromkeys(names, "it was accepted as it is")
     for _ in range(MOST_ROUNDS):

@@ -38,7 +38,7 @@ def step(request: pytest.FixtureRequest) -> ModuleType:
     if graded:
         return graded[request.param]
     step = step_of(request.path)
-    source, path = step.solution_file.read_text(), str(step.solution_file)
+    source, path = step.solution_source, str(step.solution_file)
     return load_step(step, f"graded.{step.name}", source, path)
 
 

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from types import ModuleType
 
 from checker.course.forms import RENAMED
-from checker.course.languages import functions
+from checker.course.languages import functions, parse
 
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
 
@@ -24,7 +24,7 @@ def missing_from(module: ModuleType, source: str, blanks: Collection[str]) -> di
         source: the text of the file.
         blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
     """
-    tree = ast.parse(source)
+    tree = parse(source)
     given = {
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }

@@ -31,7 +31,7 @@ def graphs() -> list[Graph]:
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
-        source, path = step.solution_file.read_text(), str(step.solution_file)
+        source, path = step.solution_source, str(step.solution_file)
         solution = {"solution": partial(load_source, f"solutions.{step.name}", source, path)}
         observation = Observation(step, solution, COLLECTING, device="cpu")
         observation.run()

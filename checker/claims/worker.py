@@ -9,7 +9,6 @@ so that a later job need not wait for it.
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import faulthandler
 import gc
@@ -26,7 +25,7 @@ from checker import compiling, events
 from checker.claims.loading import load_code, load_step
 from checker.claims.observation import Observation, Send, fault_of_check
 from checker.course.blanks import blanks_of
-from checker.course.languages import Unreadable, functions
+from checker.course.languages import Unreadable
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
@@ -120,7 +119,7 @@ class Graded:
     def find_missing(self, module: ModuleType) -> None:
         """Report the functions with a blank that a file lacks, although it has run."""
         blanks = [blank.function for blank in blanks_of(self.step) if blank.label not in optional_in(self.step)]
-        if not self.step.language.is_run or {*blanks} <= functions(ast.parse(self.job.source)).keys():
+        if not self.step.language.is_run or {*blanks} <= self.step.language.functions(self.job.source).keys():
             return
         from checker.claims.missing import missing_from  # most files define all of them by def
 

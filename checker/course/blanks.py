@@ -51,7 +51,7 @@ class Unwritten:
 
 def blanks_of(step: Step) -> list[Blank]:
     """Return the blanks of a step, from top to bottom."""
-    return find_blanks(step.solution_file.read_text(), step.language)
+    return find_blanks(step.solution_source, step.language)
 
 
 def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
@@ -198,7 +198,7 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
     Raises:
         Unreadable: the file cannot be graded.
     """
-    source, solution = read_text(path), step.solution_file.read_text()
+    source, solution = read_text(path), step.solution_source
     try:
         step.language.refuse(source, str(path))
         if is_solution:

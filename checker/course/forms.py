@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from checker.course.languages import PYTHON, FunctionNode, functions
+from checker.course.languages import PYTHON, FunctionNode, functions, parse
 from checker.course.steps import Step
 
 #: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
@@ -37,8 +37,8 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
     """
     if step.language is not PYTHON:
         return {}
-    solution = ast.parse(step.solution_file.read_text())
-    mine, theirs = functions(ast.parse(source)), functions(solution)
+    solution = parse(step.solution_source)
+    mine, theirs = functions(parse(source)), functions(solution)
     labels = {name: name.rpartition(".")[2] for name in theirs}
     lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in source}
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
@@ -50,7 +50,7 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
 
 def changed_since(step: Step, source: str) -> str:
     """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
-    imports = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom))
+    imports = (node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom))
     imported = {each.name for node in imports for each in node.names}
     if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in imported]:
         return f". {' and '.join(renamed)}: rename it in this file."

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -100,6 +101,12 @@ class Function:
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+def parse(source: str) -> ast.Module:
+    """Return the syntax tree of a file; what Python warns of, it says where the file runs."""
+    with warnings.catch_warnings(action="ignore"):
+        return ast.parse(source)
+
+
 def functions(tree: ast.Module) -> dict[str, FunctionNode]:
     """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
     nodes: dict[str, FunctionNode] = {}
@@ -119,7 +126,7 @@ def functions(tree: ast.Module) -> dict[str, FunctionNode]:
 
 def imports(source: str) -> Iterator[tuple[str, int]]:
     """Yield every module that a file imports, and what it imports from it, by its dotted name, and the line."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parse(source)):
         match node:
             case ast.Import():
                 yield from ((alias.name, node.lineno) for alias in node.names)
@@ -199,7 +206,8 @@ class Python:
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
         try:
-            compile(source, path, "exec", dont_inherit=True)
+            with warnings.catch_warnings(action="ignore"):
+                compile(source, path, "exec", dont_inherit=True)
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
             words = f"{where} {_newer_than_this(error.text or '')}".strip()
@@ -213,25 +221,16 @@ class Python:
 
     def functions(self, source: str) -> dict[str, Function]:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
-        read = {}
-        for name, node in functions(ast.parse(source)).items():
+        read, stop = {}, ast.dump(parse(self.stop).body[0])
+        for name, node in functions(parse(source)).items():
             first = min(part.lineno for part in (node, *node.decorator_list))
             last = node.end_lineno or node.lineno
-            read[name] = Function(first, node.lineno, last, len(node.body), self._stop_of(node), ast.dump(node))
+            read[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))
         return read
-
-    def _stop_of(self, node: FunctionNode) -> int | None:
-        """Return the line of the skeleton's statement, unless something before it returns: then it guards the end."""
-        for statement in node.body:
-            if ast.dump(statement) == ast.dump(ast.parse(self.stop).body[0]):
-                return statement.lineno
-            if any(isinstance(part, ast.Return) for part in _of_this_function(statement)):
-                return None
-        return None
 
     def docstring(self, source: str) -> str:
         """Return what the file says of itself."""
-        return ast.get_docstring(ast.parse(source)) or ""
+        return ast.get_docstring(parse(source)) or ""
 
     def crash(self, printed: str) -> tuple[int, str] | None:
         """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
@@ -239,7 +238,17 @@ class Python:
 
     def meaning(self, source: str) -> str:
         """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
-        return ast.dump(ast.parse(source))
+        return ast.dump(parse(source))
+
+
+def _stop_of(node: FunctionNode, stop: str) -> int | None:
+    """Return the line of the skeleton's statement, unless something before it returns: then it guards the end."""
+    for statement in node.body:
+        if ast.dump(statement) == stop:
+            return statement.lineno
+        if any(isinstance(part, ast.Return) for part in _of_this_function(statement)):
+            return None
+    return None
 
 
 def _newer_than_this(code: str) -> str:

@@ -169,7 +169,7 @@ def standing_of(step: Step) -> Standing:
         failed = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
         details = f"{why}, {LAST_FAILED}" if failed else why
         return Standing(step, state, f"{begun} ({details})", failed)
-    if static.source == skeleton(step.solution_file.read_text(), step.language):
+    if static.source == skeleton(step.solution_source, step.language):
         return Standing(step, "untouched", "untouched")
     code = digest_of_code(step, static.source)
     if passed and passed["code"] == code:

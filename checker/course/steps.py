@@ -84,7 +84,7 @@ class Step:
     @property
     def title(self) -> str:
         """Its subject: the first line of its solution, without the number and what follows a comma."""
-        words = self.language.docstring(self.solution_file.read_text()).partition("\n")[0]
+        words = self.language.docstring(self.solution_source).partition("\n")[0]
         return words.partition(": ")[2].partition(",")[0].rstrip(".")
 
     @property
@@ -96,6 +96,11 @@ class Step:
     def solution_file(self) -> Path:
         """The answer, and the one source of the skeleton."""
         return _solution(self.name, self.language.suffix)
+
+    @property
+    def solution_source(self) -> str:
+        """The text of the answer."""
+        return self.solution_file.read_text(encoding="utf-8")
 
     @property
     def check_file(self) -> Path:
@@ -146,8 +151,13 @@ def _solution(name: str, suffix: str) -> Path:
 
 def all_steps() -> list[Step]:
     """Return every step there is a solution for, in the order of the tutorial."""
-    steps = (Step(path.stem.replace("solution", "step")) for path in SOLUTIONS.glob("*_[0-9][0-9].*"))
-    return sorted(steps, key=lambda step: (*ORDER, step.task).index(step.task))
+    steps = [
+        Step(path.stem.replace("solution", "step"))
+        for path in SOLUTIONS.glob("*_[0-9][0-9].*")
+        if path.suffix in (PYTHON.suffix, MOJO.suffix)  # another may be left by a merge, or an editor
+    ]
+    places = {task: place for place, task in enumerate(ORDER)}
+    return sorted(steps, key=lambda step: places.get(step.task, len(places)))
 
 
 def steps_up_to(last: str) -> list[Step]:
@@ -173,7 +183,7 @@ def find_step(text: str) -> Step:
 @cache
 def _statements(step: Step) -> list[ast.stmt]:
     """Return the statements of a step's check file."""
-    return ast.parse(step.check_file.read_text()).body
+    return ast.parse(step.check_file.read_text(encoding="utf-8")).body
 
 
 def uses_max(step: Step) -> bool:

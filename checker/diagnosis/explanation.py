@@ -86,7 +86,7 @@ class Explainer:
 
     def __init__(self, step: Step, run_claims: RunClaims, known: KnownMistakes) -> None:
         self.step, self.run_claims, self.known = step, run_claims, known
-        self.solution = step.solution_file.read_text()
+        self.solution = step.solution_source
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
     def diagnose(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> Diagnosis:

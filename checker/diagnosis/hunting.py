@@ -25,7 +25,7 @@ def copies_of(step: Step) -> dict[str, str]:
     It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
     does it only add lines: those that the learner never wrote are seen at once.
     """
-    known, solution, right = KnownMistakes(step), step.solution_file.read_text(), copy_with(step, {})
+    known, solution, right = KnownMistakes(step), step.solution_source, copy_with(step, {})
     copies = {}
     for name, answers in known.answers.items():
         source = edited(solution, known.edits[name])
@@ -75,7 +75,7 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 def copy_with(step: Step, edits: Edits) -> str:
     """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
     given = {*expected(step).splitlines()}
-    source = edited(step.solution_file.read_text(), edits).splitlines()
+    source = edited(step.solution_source, edits).splitlines()
     lines = [(line, line if line in given else without_comment(line)) for line in source]
     copy = "\n".join(bare for line, bare in lines if bare or not line) + "\n"
     return without_unused(copy) if step.language is PYTHON else copy

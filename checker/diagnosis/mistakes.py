@@ -55,7 +55,7 @@ def load_attempts(step: Step) -> Attempts:
     path = step.attempts_file
     namespace: dict[str, Any] = {table: {} for table in TABLES} | {"__name__": f"attempts.{path.stem}"}
     if path.exists():
-        exec(compile(path.read_text(), str(path), "exec"), namespace)
+        exec(compile(path.read_bytes(), str(path), "exec"), namespace)
     return Attempts(*(namespace[table] for table in TABLES))
 
 
@@ -120,7 +120,7 @@ class KnownMistakes:
     @cached_property
     def lies_in(self) -> Mapping[str, set[str]]:
         """The functions with a blank that each spoils, by their labels."""
-        solution, language = self.step.solution_file.read_text(), self.step.language
+        solution, language = self.step.solution_source, self.step.language
         return {
             name: {place.rpartition(".")[2] for place in places(solution, edits, language)}
             for name, edits in self.edits.items()

@@ -49,7 +49,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
             raise UserError(why)
         with tempfile.TemporaryDirectory() as folder:
             for name, text in texts.items():
-                Path(folder, name).write_text(text)
+                Path(folder, name).write_text(text, encoding="utf-8")
             made = Path(folder, "made.so")
             build(Path(folder, main), made, what)
             KEPT.mkdir(parents=True, exist_ok=True)
@@ -97,7 +97,7 @@ class Library:
         function = getattr(self._library, name)
         function.restype = None
 
-        def call(*arguments: np.ndarray | int | float) -> None:
+        def call(*arguments: np.ndarray | np.integer | int | float) -> None:
             function(*map(_argument, arguments))
 
         return call
@@ -115,11 +115,11 @@ def loaded(path: Path) -> Library:
         raise UserError(f"the compiled kernel cannot be loaded: {error}. Delete the folder .course/mojo") from error
 
 
-def _argument(value: np.ndarray | int | float) -> Any:
+def _argument(value: np.ndarray | np.integer | int | float) -> Any:
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
         return ctypes.c_int64(value.ctypes.data)
-    return ctypes.c_int64(value) if isinstance(value, int) else ctypes.c_float(value)
+    return ctypes.c_int64(int(value)) if isinstance(value, int | np.integer) else ctypes.c_float(value)
 
 
 def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
@@ -134,7 +134,7 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     library = loaded(build_library(step, source))
     binding: dict[str, Any] = {}
     file = step.kernel_folder / BINDING
-    exec(compile(file.read_text(), str(file), "exec"), binding)
+    exec(compile(file.read_bytes(), str(file), "exec"), binding)
     module = ModuleType(name)
     module.__file__ = path
     functions = {name: function for name, function in binding.items() if isinstance(function, FunctionType)}
@@ -155,7 +155,7 @@ def build_library(step: Step, source: str) -> Path:
     Raises:
         Unreadable: the source does not compile.
     """
-    texts = {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text()}
+    texts = {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text(encoding="utf-8")}
     try:
         return shared_library(texts, LIBRARY, THE_KERNEL)
     except CompilationError as error:
@@ -166,8 +166,8 @@ def build_library(step: Step, source: str) -> Path:
 def operation_folder(step: Step, source: str, folder: Path) -> Path:
     """Write the folder that MAX takes as an extension: the learner's file and what registers its operation."""
     folder.mkdir(exist_ok=True)
-    (folder / f"{step.name}.mojo").write_text(source)
-    (folder / OPERATION).write_text((step.kernel_folder / OPERATION).read_text())
+    (folder / f"{step.name}.mojo").write_text(source, encoding="utf-8")
+    shutil.copyfile(step.kernel_folder / OPERATION, folder / OPERATION)
     return folder
 
 

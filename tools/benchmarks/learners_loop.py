@@ -30,7 +30,7 @@ from tools.course_copy import Course
 
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
-RIGHT = STEP.solution_file.read_text()
+RIGHT = STEP.solution_source
 WRONG = edited(RIGHT, {"scores + mask": "scores"})
 NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
 ALL = "Pass ("  # the last line of a pass

@@ -28,7 +28,7 @@ WRITES = "\nfrom pathlib import Path\nPath('tests/test_warmup_05.py').write_text
 
 
 def solution(task):
-    return find_step(task).solution_file.read_text()
+    return find_step(task).solution_source
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def gpu(monkeypatch):
 @pytest.mark.parametrize("task", [*WITH_PRODUCTS, *AT_LENGTH])
 def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch):
     step = find_step(task)
-    source = step.solution_file.read_text()
+    source = step.solution_source
     assert {outcome.mark for outcome in gpu(step, source).values()} == {PASS}
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: False)
     assert FAIL in {outcome.mark for outcome in gpu(step, source).values()}
@@ -96,17 +96,17 @@ def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch
 def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
     monkeypatch.setattr(Module, "compile", COMPILE)
     step = find_step("s15")
-    assert gpu(step, step.solution_file.read_text())["test_compiled[gpu]"].mark == PASS
+    assert gpu(step, step.solution_source)["test_compiled[gpu]"].mark == PASS
 
 
 def test_what_asks_for_no_device_is_not_compiled_again(gpu):
     step = find_step("s22")
-    assert gpu(step, step.solution_file.read_text()) == {}
+    assert gpu(step, step.solution_source) == {}
 
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
-    source = edited(step.solution_file.read_text(), {" / math.sqrt(self.head_dim)": ""})
+    source = edited(step.solution_source, {" / math.sqrt(self.head_dim)": ""})
     assert gpu(step, source)["test_compiled[gpu]"].mark == FAIL
 
 

@@ -10,7 +10,7 @@ STOP = "        raise NotImplementedError"
 
 
 def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
-    solution = find_step("s07").solution_file.read_text()
+    solution = find_step("s07").solution_source
 
     def to_write(source):
         return [(each.blank.label, each.started) for each in unwritten(source, solution)]
@@ -46,7 +46,7 @@ def test_a_file_as_windows_editors_write_it_is_accepted_and_no_attempt_is_read_f
 @pytest.mark.parametrize("under", ["if True:", "try:"])
 def test_a_function_under_a_condition_is_read_like_another(under):
     step = find_step("w01")
-    source = step.solution_file.read_text()
+    source = step.solution_source
     body = source[source.index("def attention_scores(") : source.index("def softmax(")].rstrip()
     rest = "\nfinally:\n    pass\n" if under == "try:" else "\n"
     moved = source.replace(body, "\n    ".join([under, *body.splitlines()]) + rest)

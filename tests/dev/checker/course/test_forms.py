@@ -29,10 +29,10 @@ def test_a_function_fits_if_every_call_of_the_solutions_does(parameters, fits):
 def test_a_file_may_lack_a_function_or_what_init_sets_or_a_type():
     assert other_forms(find_step("02"), "x = 1") == MASK
     assert other_forms(find_step("02"), "causal_mask = make_mask") == {}
-    source = find_step("07").solution_file.read_text()
+    source = find_step("07").solution_source
     (form,) = other_forms(find_step("07"), source.replace("self.head_dim", "self.attn_head_size")).values()
     assert form.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
-    source = find_step("w06").solution_file.read_text().replace("Pair", "Couple")
+    source = find_step("w06").solution_source.replace("Pair", "Couple")
     assert other_forms(find_step("w06"), source) == {"Pair": " = tuple[int, int]"}
 
 
@@ -42,7 +42,7 @@ def test_only_the_source_tutorials_forms_and_earlier_ones_are_others():
         (step.task, name)
         for step in all_steps()
         for name, edits in load_attempts(step).alternatives.items()
-        if other_forms(step, edited(step.solution_file.read_text(), edits))
+        if other_forms(step, edited(step.solution_source, edits))
     }
     tutorial = {each for each in named if each[1].startswith("the source tutorial's")}
     earlier = {

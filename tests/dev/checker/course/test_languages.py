@@ -1,6 +1,7 @@
 """What is read of a file before it runs: one in Mojo, its functions, what is still to write, what it means."""
 
 import sys
+import warnings
 
 import pytest
 
@@ -49,6 +50,13 @@ def test_a_caret_stands_below_what_is_no_python():
     with pytest.raises(Unreadable) as refused:
         PYTHON.refuse("def f():\n    x = 1 +* 2\n", "")
     assert refused.value.location.as_lines() == ["x = 1 +* 2", "       ^"]
+
+
+def test_what_python_warns_of_is_no_fault_and_is_said_where_the_file_runs():
+    source = 'def f(x):\n    assert (x, "twice")\n    return "\\d" if x is 1 else x\n'
+    with warnings.catch_warnings(action="error"):
+        PYTHON.refuse(source, "a file")
+        assert list(PYTHON.functions(source)) == ["f"]
 
 
 def test_the_functions_of_a_file_and_their_lines():

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from checker.course import steps
 from checker.course.steps import UNUSED_SECONDS, all_steps, find_step, is_kept, remove_unused, replacing
 
 
@@ -12,6 +13,13 @@ def test_an_unknown_step_lists_those_there_are(course):
     assert {find_step(text).name for text in ("07", "7", "s07", "step_07")} == {"step_07"}
     run = course.check("s99", status=2)
     assert [step.task for step in all_steps() if step.task not in run.stderr] == []
+
+
+def test_what_a_merge_or_an_editor_leaves_is_no_step(monkeypatch, tmp_path):
+    for name in ("solution_07.py", "solution_07.py.orig", "solution_21.mojo", "warmup_01.py.bak", "checkpoint.py"):
+        (tmp_path / name).touch()
+    monkeypatch.setattr(steps, "SOLUTIONS", tmp_path)
+    assert [step.name for step in all_steps()] == ["step_07", "step_21"]
 
 
 def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):

@@ -65,7 +65,7 @@ def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
 
 def pairs_of(step: Step, seed: int):
     """Yield pairs of mistakes in any order, each of which lies in another function, and how to make both."""
-    solution, mistakes = step.solution_file.read_text(), load_attempts(step).mistakes
+    solution, mistakes = step.solution_source, load_attempts(step).mistakes
     lies_in = {name: places(solution, edits) for name, edits in mistakes.items()}
     pairs = list(itertools.combinations((name for name in mistakes if len(lies_in[name]) == 1), 2))
     random.Random(f"{seed} {step.name}").shuffle(pairs)

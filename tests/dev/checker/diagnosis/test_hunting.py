@@ -25,7 +25,7 @@ EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.t
 
 @EACH_STEP
 def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
-    copies, solution = copies_of(step), step.solution_file.read_text()
+    copies, solution = copies_of(step), step.solution_source
     assert len(copies) >= 2 * SENTENCES
     given = {*expected(step).splitlines()}
     for source in [*copies.values(), copy_with(step, {})]:

@@ -1,5 +1,6 @@
 """A kernel as a module: what is compiled is kept, a blank is not called, and what does not compile is reported."""
 
+import ctypes
 import os
 
 import numpy as np
@@ -14,7 +15,7 @@ from checker.mojo.library import build_library, load_kernel
 pytestmark = pytest.mark.slow
 
 STEP = Step("step_21")
-SOLUTION = STEP.solution_file.read_text()
+SOLUTION = STEP.solution_source
 
 
 @pytest.fixture
@@ -39,6 +40,13 @@ def test_a_kernel_is_compiled_once(kept, monkeypatch):
     assert events == [True, False]
     (library,) = kept.iterdir()
     assert library.name != "unused.so"
+
+
+def test_a_whole_number_of_numpys_is_one_for_a_c_function_too():
+    for value in (3, np.int64(3), np.int32(3)):
+        assert isinstance(library._argument(value), ctypes.c_int64)
+    for value in (3.0, np.float32(3)):
+        assert isinstance(library._argument(value), ctypes.c_float)
 
 
 def test_what_does_not_compile_is_told_and_not_kept(kept):

@@ -16,7 +16,7 @@ from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
-SOLUTION = find_step("w05").solution_file.read_text()
+SOLUTION = find_step("w05").solution_source
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
