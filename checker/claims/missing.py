@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from types import ModuleType
 
 from checker.course.forms import RENAMED
-from checker.course.languages import functions, parse
+from checker.course.languages import function_nodes, parse
 
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
 
@@ -29,7 +29,7 @@ def missing_from(module: ModuleType, source: str, blanks: Collection[str]) -> di
         node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
     }
     given |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    written = [name for name in functions(tree) if name not in blanks]  # another blank's is meant as itself
+    written = [name for name in function_nodes(tree) if name not in blanks]  # another blank's is meant as itself
     missing = {}
     for blank in blanks:
         name = blank.rpartition(".")[2]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from checker.course.languages import PYTHON, FunctionNode, functions, parse
+from checker.course.languages import PYTHON, FunctionNode, function_nodes, parse
 from checker.course.steps import Step
 
 #: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
@@ -38,7 +38,7 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
     if step.language is not PYTHON:
         return {}
     solution = parse(step.solution_source)
-    mine, theirs = functions(parse(source)), functions(solution)
+    mine, theirs = function_nodes(parse(source)), function_nodes(solution)
     labels = {name: name.rpartition(".")[2] for name in theirs}
     lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in source}
     other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}

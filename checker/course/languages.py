@@ -107,7 +107,7 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
-def functions(tree: ast.Module) -> dict[str, FunctionNode]:
+def function_nodes(tree: ast.Module) -> dict[str, FunctionNode]:
     """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
     nodes: dict[str, FunctionNode] = {}
 
@@ -140,7 +140,7 @@ def calls(tree: ast.Module) -> dict[str, set[str]]:
 
     Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
     """
-    nodes = functions(tree)
+    nodes = function_nodes(tree)
     called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
     for through in nodes:
         for name in nodes:
@@ -222,7 +222,7 @@ class Python:
     def functions(self, source: str) -> dict[str, Function]:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
         read, stop = {}, ast.dump(parse(self.stop).body[0])
-        for name, node in functions(parse(source)).items():
+        for name, node in function_nodes(parse(source)).items():
             first = min(part.lineno for part in (node, *node.decorator_list))
             last = node.end_lineno or node.lineno
             read[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from checker.course.languages import PYTHON, Location, functions
+from checker.course.languages import PYTHON, Location, function_nodes
 from checker.diagnosis.given import LINES, changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import File
 from checker.diagnosis.locating import code_in
@@ -151,7 +151,7 @@ def what_outlives_a_call(tree: ast.Module, function: str) -> Iterator[tuple[int,
     What a ``function`` has itself comes first.
     """
     tables = {name_of(node) for node in tree.body if isinstance(getattr(node, "value", None), OUTLIVES)}
-    for name, node in sorted(functions(tree).items(), key=lambda item: item[0] != function):
+    for name, node in sorted(function_nodes(tree).items(), key=lambda item: item[0] != function):
         for value in [*node.args.defaults, *node.args.kw_defaults]:
             if isinstance(value, OUTLIVES):
                 yield value.lineno, f"The default {ast.unparse(value)} is made once, and all calls share it."

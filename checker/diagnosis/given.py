@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import FunctionNode, Location, functions
+from checker.course.languages import FunctionNode, Location, function_nodes
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
@@ -61,7 +61,7 @@ def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
 
 def reordered(learner: str, solution: str) -> set[str]:
     """Return the functions that have the solution's parameters in another order, by qualified names."""
-    mine, theirs = functions(ast.parse(learner)), functions(ast.parse(solution))
+    mine, theirs = function_nodes(ast.parse(learner)), function_nodes(ast.parse(solution))
     return {name for name in mine.keys() & theirs.keys() if in_other_order(mine[name], theirs[name])}
 
 

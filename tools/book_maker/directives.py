@@ -6,7 +6,7 @@ import re
 import textwrap
 from html import escape, unescape
 
-from checker.course.languages import MOJO, functions
+from checker.course.languages import MOJO, function_nodes
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, WIDGETS, find_step, relative_path
 from play.reading.chapters import Fault, fences
@@ -103,7 +103,7 @@ def definition(source: str, name: str, suffix: str = ".py") -> str:
         places = {function: (place.first, place.last) for function, place in MOJO.functions(source).items()}
     else:
         tree = ast.parse(source)
-        nodes = functions(tree) | {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        nodes = function_nodes(tree) | {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
         places = {
             qualified: (min(part.lineno for part in (node, *node.decorator_list)), node.end_lineno or node.lineno)
             for qualified, node in nodes.items()
