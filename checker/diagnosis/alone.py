@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from checker.course.languages import PYTHON, calls
-from checker.diagnosis.grafting import File, graft
+from checker.diagnosis.grafting import File, Graft, graft
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
 from checker.events import PASS
 
@@ -42,7 +42,7 @@ class Alone:
         calls: what each may call.
     """
 
-    def __init__(self, file: File, restored: Collection[str]) -> None:
+    def __init__(self, file: File, restored: Collection[Graft]) -> None:
         self.file, self.restored, self.functions = file, restored, file.functions
         tree = ast.parse(file.source)
         attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
@@ -56,7 +56,7 @@ class Alone:
     @cached_property
     def only_functions_differ(self) -> bool:
         """Whether everything else is the solution's: imports, helpers, constants."""
-        as_given = graft(self.file.source, self.file.solution, self._theirs(self.functions))
+        as_given = graft(self.file.source, self.file.solution, self._grafts(self.functions))
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judged]:
@@ -120,7 +120,7 @@ class Alone:
         becomes_right = self.only_functions_differ and self.changed  # the solution itself was refused
         right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
         codes = {
-            label: self.file.grafted(self._theirs(labels)) for label, labels in asked.items() if label not in right
+            label: self.file.grafted(self._grafts(labels)) for label, labels in asked.items() if label not in right
         }
         tried = self.file.run_claims(codes, {label: list(claims[label]) for label in codes}) if codes else {}
         return {**tried, **{label: dict.fromkeys(claims[label], Outcome(PASS, about=label)) for label in right}}
@@ -140,6 +140,6 @@ class Alone:
         is_set_elsewhere = error.kind == "AttributeError" and error.lacking and error.lacking not in self.unset
         return not is_set_elsewhere and error.called not in self.functions
 
-    def _theirs(self, labels: Iterable[str]) -> list[str]:
-        """Return the qualified names of some functions, and of what is to be as the step gives it."""
-        return [*self.restored, *(self.functions[label] for label in labels)]
+    def _grafts(self, labels: Iterable[str]) -> list[Graft]:
+        """Return some functions of the solution's, and what is to be as the step gives it."""
+        return [*self.restored, *(Graft(self.functions[label]) for label in labels)]

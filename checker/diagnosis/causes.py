@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from checker.course.languages import PYTHON, Location, function_nodes
-from checker.diagnosis.given import LINES, changes_outside_blanks, imports_of, name_of
-from checker.diagnosis.grafting import File
+from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
+from checker.diagnosis.grafting import File, Graft
 from checker.diagnosis.locating import code_in
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
 from checker.events import PASS, WAITS, Explanation
@@ -73,27 +73,27 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
 
 def from_what_is_given(
     failing: Outcomes, file: File, named: Collection[str] = ()
-) -> tuple[list[Explanation], set[str]]:
-    """Return what is said of the claims that hold once something given is as it was, and the names of that.
+) -> tuple[list[Explanation], list[Graft]]:
+    """Return what is said of the claims that hold once something given is as it was, and what that is.
 
     Args:
         failing: the claims that failed.
         file: the learner's.
         named: functions with a known mistake, which says more than that what is given in them was changed.
     """
-    changes = changes_outside_blanks(file.source, file.solution)
-    found = {change.name: change for change in changes if change.name.partition(LINES)[0] not in named}
-    if not found or not failing:
-        return [], set()
-    codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(found)}
+    changes = [change for change in changes_outside_blanks(file.source, file.solution) if change.name not in named]
+    if not changes or not failing:
+        return [], []
+    restored = [Graft(change.name, change.statements) for change in changes]
+    codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(restored)}
     answers = file.run_claims(codes, {version: list(failing) for version in codes})
     mended = [claim for claim in failing if _holds(answers, AS_GIVEN, claim) and not _holds(answers, AS_IT_IS, claim)]
     if not mended:
-        return [], set()
-    names = " and ".join(name.partition(LINES)[0] for name in found)
-    sentence = " ".join(change.sentence for change in found.values())
-    place = next(iter(found.values())).location(file.path)
-    is_as_given = f"waits until {names} {'are' if len(found) > 1 else 'is'} as given"
+        return [], []
+    names = " and ".join(change.name for change in changes)
+    sentence = " ".join(change.sentence for change in changes)
+    place = changes[0].location(file.path)
+    is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
     first = failing[mended[0]].about
     explanations = list[Explanation]()
     for claim in mended:
@@ -102,7 +102,7 @@ def from_what_is_given(
             explanations.append(Explanation(sentence, names, place, claim=claim))
         else:
             explanations.append(Explanation(is_as_given, about, claim=claim, mark=WAITS))
-    return explanations, set(found)
+    return explanations, restored
 
 
 def _holds(answers: Mapping[str, Outcomes], version: str, claim: str) -> bool:

@@ -17,7 +17,7 @@ from checker.diagnosis import causes
 from checker.diagnosis.alone import Alone, Judged
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.grafting import File, RunClaims
+from checker.diagnosis.grafting import File, Graft, RunClaims
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.naming import UNNAMED, Named, Naming
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
@@ -106,7 +106,7 @@ class Explainer:
         settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
         left = _without(settled, outcomes)
         mistake = naming.of_file(left)
-        restored: Collection[str] = ()
+        restored: Collection[Graft] = ()
         in_other_order = reordered(source, self.solution)
         if in_other_order or not mistake:
             likely_named = self._likely_named(left) - in_other_order
@@ -169,7 +169,7 @@ class Blaming:
         restored: what is to be as the step gives it, outside the blanks.
     """
 
-    def __init__(self, file: File, naming: Naming, restored: Collection[str]) -> None:
+    def __init__(self, file: File, naming: Naming, restored: Collection[Graft]) -> None:
         self.file, self.naming, self.restored = file, naming, restored
         self.functions, self.to_write = file.functions, {*file.to_write}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
@@ -12,7 +12,6 @@ from checker.course.languages import FunctionNode, Location, function_nodes
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
-LINES = ":"  # behind the name of a function, and before a number: so many statements behind its docstring
 
 Named = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
 Lines = tuple[list[str], list[str]]  # those of the learner's file, and those of the solution
@@ -29,12 +28,14 @@ class Change:
         sentence: how it differs.
         line: the first line of the file that differs.
         instead: what is given there; empty if that is not one line.
+        statements: of a function with a blank, how many are given behind its docstring; None of all else.
     """
 
     name: str
     sentence: str
     line: int
     instead: str
+    statements: int | None = None
 
     def location(self, path: str) -> Location:
         """Return the place in the file ``path``, with the line that is given."""
@@ -93,12 +94,6 @@ def name_of(node: ast.stmt) -> str:
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
-def lines_given(function: str, wanted: Iterable[str]) -> int | None:
-    """Return how many of a function's statements are among ``wanted``, which names them as ``function:2``."""
-    marked = (name.rpartition(LINES) for name in wanted)
-    return next((int(count) for owner, _, count in marked if owner == function), None)
-
-
 def imports_of(source: str) -> dict[str, str]:
     """Return the statement that imports each name of a file: ``causal_mask`` alone, without its neighbors."""
     statements = {}
@@ -149,10 +144,10 @@ def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank:
     if in_other_order(mine, theirs):
         names, given = (", ".join(_parameters(node)) for node in (mine, theirs))
         order = f"The parameters are ({names}); the step gives them as ({given}), and callers rely on that order."
-        return Change(f"{name}{LINES}{count}", order, *_place(mine, theirs, lines))
+        return Change(name, order, *_place(mine, theirs, lines), count)
     for node, other in zip(statements(mine)[:count], statements(theirs)[:count], strict=False):
         if _differ(node, other):
-            return Change(f"{name}{LINES}{count}", ABOVE, *_place(*next(_unlike(node, other)), lines))
+            return Change(name, ABOVE, *_place(*next(_unlike(node, other)), lines), count)
     return None
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from types import CodeType
 from typing import Protocol
 
 from checker.course.languages import FunctionNode
-from checker.diagnosis.given import in_other_order, lines_given, name_of, statements
+from checker.diagnosis.given import in_other_order, name_of, statements
 from checker.diagnosis.outcomes import Outcomes
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
@@ -24,19 +24,29 @@ class RunClaims(Protocol):
         """Return the outcomes by name; with ``show``, with what the functions were given."""
 
 
-def graft(learner: str, solution: str, theirs: Collection[str]) -> ast.Module:
-    """Return the learner's file with the solution's code in the functions ``theirs``.
+@dataclass(frozen=True)
+class Graft:
+    """What is the solution's in a learner's file.
+
+    Attributes:
+        name: qualified, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORE_INDEX``.
+        statements: how many of a function's, behind its docstring, with the order of its parameters; None: all of it.
+    """
+
+    name: str
+    statements: int | None = None
+
+
+def graft(learner: str, solution: str, grafts: Iterable[Graft]) -> ast.Module:
+    """Return the learner's file with some of the solution's code in place of its own.
 
     Methods that only the solution has are added; whatever else the learner wrote stays.
-
-    Args:
-        learner: the source of the learner's file.
-        solution: the source of the solution.
-        theirs: qualified names, such as ``GPT2MultiHeadAttention._attn`` or, of what is no function, ``IGNORE_INDEX``;
-        with ``:2`` behind it, a function's first two statements behind its docstring and its order of the parameters.
     """
-    tree = ast.parse(learner)
-    _exchange(tree.body, _far(solution).body, "", theirs)
+    tree, by_name = ast.parse(learner), dict[str, Graft]()
+    for one in grafts:
+        if one.statements is None or one.name not in by_name:  # the whole of a function has its beginning in it
+            by_name[one.name] = one
+    _exchange(tree.body, _far(solution).body, "", by_name)
     return tree
 
 
@@ -69,9 +79,9 @@ class File:
     to_write: Collection[str]
     run_claims: RunClaims
 
-    def grafted(self, theirs: Collection[str]) -> CodeType:
-        """Return the file with the solution's code in the place of ``theirs``, by qualified names."""
-        tree = graft(self.source, self.solution, theirs)
+    def grafted(self, grafts: Iterable[Graft]) -> CodeType:
+        """Return the file with some of the solution's code in place of its own."""
+        tree = graft(self.source, self.solution, grafts)
         return compile_grafted(tree, self.solution, self.path, self.solution_path)
 
 
@@ -81,7 +91,7 @@ def _far(solution: str) -> ast.Module:
     return tree
 
 
-def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted: Collection[str]) -> None:
+def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts: Mapping[str, Graft]) -> None:
     """Put some definitions of another module or class in place of one's own; add to a class the methods it lacks."""
     donated = {name: node for node in theirs if (name := name_of(node))}
     lacking = {name: node for name, node in donated.items() if isinstance(node, FunctionNode | ast.ClassDef) and prefix}
@@ -90,18 +100,17 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, wanted:
         lacking.pop(name, None)
         other = donated.get(name, node)
         if isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
-            _exchange(node.body, other.body, f"{prefix}{name}.", wanted)
-        elif prefix + name in wanted:
-            mine[at] = other
-        elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-            _begin_alike(node, other, lines_given(prefix + name, wanted))
+            _exchange(node.body, other.body, f"{prefix}{name}.", grafts)
+        elif one := grafts.get(prefix + name):
+            if one.statements is None:
+                mine[at] = other
+            elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
+                _begin_alike(node, other, one.statements)
     mine += lacking.values()
 
 
-def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int | None) -> None:
+def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int) -> None:
     """Give one function the first ``count`` statements of another, and its order of the parameters; docstrings stay."""
-    if count is None:
-        return
     first = len(mine.body) - len(statements(mine))
     mine.body[first : first + count] = statements(theirs)[:count]
     if in_other_order(mine, theirs):

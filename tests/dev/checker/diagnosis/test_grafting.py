@@ -4,7 +4,7 @@ import traceback
 
 import pytest
 
-from checker.diagnosis.grafting import compile_grafted, graft
+from checker.diagnosis.grafting import Graft, compile_grafted, graft
 
 SOLUTION = '''\
 """A step."""
@@ -56,7 +56,7 @@ class Thing:
 
 def grafted(*theirs: str) -> dict:
     namespace: dict = {"__name__": "grafted"}
-    exec(compile_grafted(graft(LEARNER, SOLUTION, theirs), SOLUTION, "learner.py", "solution.py"), namespace)
+    exec(compile_grafted(graft(LEARNER, SOLUTION, map(Graft, theirs)), SOLUTION, "learner.py", "solution.py"), namespace)
     return namespace
 
 
@@ -86,5 +86,5 @@ TOLD = 'def f(x):\n    """Return it."""\n    y = {} * x\n    return {} * y\n'
 @pytest.mark.parametrize(("mine", "theirs"), [(BARE, TOLD), (TOLD, BARE), (TOLD, TOLD)])
 def test_a_function_begins_as_the_solutions_does_whichever_has_a_docstring(mine, theirs):
     namespace: dict = {}
-    exec(compile(graft(mine.format(3, 5), theirs.format(2, 7), ["f:1"]), "f.py", "exec"), namespace)
+    exec(compile(graft(mine.format(3, 5), theirs.format(2, 7), [Graft("f", 1)]), "f.py", "exec"), namespace)
     assert namespace["f"](1) == 2 * 5
