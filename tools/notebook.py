@@ -10,7 +10,8 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from checker.course.skeletons import keep
-from checker.course.steps import ROOT, relative_path, replacing
+from checker.course.steps import ROOT, relative_path
+from checker.files import replacing
 from play.reading.chapters import SRC, Fence, python_fences
 from tools.book_maker.around import FAST_PAGES
 

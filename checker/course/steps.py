@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from checker.course.languages import MOJO, PYTHON, Language
-
-UNFINISHED = ".unfinished"  # ends the name of what is being written
-UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = ROOT / "steps"
@@ -210,43 +203,3 @@ def optional_in(step: Step) -> set[str]:
 def relative_path(path: Path) -> str:
     """Return ``path`` as it is printed: relative to the repository if it is inside."""
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Yield a file to write, which becomes ``path`` at the end: another process sees the old file or the new one.
-
-    Raises:
-        OSError: it cannot be written; the old file is as it was.
-    """
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    try:
-        yield unfinished
-        unfinished.replace(path)
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
-
-
-def saved_at(file: Path) -> float:
-    """Return when a file was written last; 0, if somebody has just removed it."""
-    with suppress(OSError):
-        return file.stat().st_mtime
-    return 0.0
-
-
-def is_kept(file: Path) -> bool:
-    """Return whether something compiled is there, and note that it is used now."""
-    if not file.is_file():
-        return False
-    with suppress(OSError):  # where nothing may be written, nothing is removed either
-        os.utime(file)
-    return True
-
-
-def remove_unused(folder: Path, names: str) -> None:
-    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time."""
-    for file in folder.glob(names):
-        with suppress(OSError):
-            if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
-                file.unlink()

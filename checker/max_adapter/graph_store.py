@@ -29,7 +29,7 @@ from max.driver import DeviceSpec, load_devices, scan_available_devices
 from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
-from checker.course.steps import is_kept, remove_unused, replacing
+from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_path, digest
 from checker.max_adapter.tracing import Mode, leave, mode
 
@@ -138,11 +138,13 @@ def _index_file(set_name: str) -> Path | None:
 def _read_index(set_name: str) -> Index | None:
     """Return what is in this machine's copy of a set, if it has been compiled."""
     file = _index_file(set_name)
+    if file is None:
+        return None
     try:
-        index = json.loads(file.read_text()) if file else {"file": ""}
+        index = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    return index if is_kept(Path(index["file"])) else None
+    return index if use_if_kept(Path(index["file"])) else None
 
 
 def _digest_of(file: Path) -> str:

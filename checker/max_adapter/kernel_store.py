@@ -18,7 +18,8 @@ from max.driver import CPU
 from max.graph import Graph, Module
 
 from checker.compiling import compiling
-from checker.course.steps import MODEL, RECORDED_KERNELS, is_kept, remove_unused, replacing
+from checker.course.steps import MODEL, RECORDED_KERNELS
+from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_path
 
 
@@ -69,7 +70,7 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
 
     session = gc_compile.session_for(CPU())
     path = cache_path("kernels", *sorted(names), suffix=".mef")
-    if path and is_kept(path):
+    if path and use_if_kept(path):
         try:
             return session.load_all(str(path), weights_registry={})
         except RuntimeError:

@@ -20,9 +20,10 @@ from checker.course.installed import installed_version
 from checker.course.languages import Unreadable
 from checker.course.machine import instructions, why_mojo_cannot_link
 from checker.course.progress import digest
-from checker.course.steps import ROOT, Step, is_kept, remove_unused, replacing
+from checker.course.steps import ROOT, Step
 from checker.errors import UserError
 from checker.events import THE_KERNEL
+from checker.files import remove_unused, replacing, use_if_kept
 from checker.mojo.mojo_errors import in_words, of_the_machine
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
@@ -42,7 +43,7 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
     """
     key = digest(installed_version(), instructions(), main, *(part for item in sorted(texts.items()) for part in item))
     library = KEPT / f"{key}.so"
-    if is_kept(library):
+    if use_if_kept(library):
         return library
     try:
         if why := why_mojo_cannot_link():

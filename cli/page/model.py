@@ -16,8 +16,9 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 
 from checker.course.progress import digest
-from checker.course.steps import ROOT, Step, saved_at
+from checker.course.steps import ROOT, Step
 from checker.errors import UserError
+from checker.files import saved_at
 from checker.lines import Worker
 from play.chosen import passed
 from play.training.curve import as_points
@@ -27,7 +28,7 @@ COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
 FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 
-Answer = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Model:
@@ -44,7 +45,7 @@ class Model:
         self.state = ""  # identifies the texts of the steps that the process runs
         self.turn = threading.Lock()
 
-    async def ask(self, what: str, question: Answer) -> Answer:
+    async def ask(self, what: str, question: Json) -> Json:
         """Answer a question, and say which ``steps`` of the learner's have computed it.
 
         Raises:
@@ -60,7 +61,7 @@ class Model:
             raise UserError(str(answer["error"]))
         return {**answer, "steps": [step.name for step in steps]}
 
-    def _ask(self, steps: list[Step], question: Answer) -> Answer:
+    def _ask(self, steps: list[Step], question: Json) -> Json:
         """Return what the process for these steps answers, the one that runs or a new one."""
         with self.turn:
             state = digest(*(f"{step.name} {step.learner_file.read_text(encoding="utf-8")}" for step in steps))
@@ -82,7 +83,7 @@ class Model:
             self.worker.stop()
 
 
-def training() -> Answer:
+def training() -> Json:
     """Return the losses of the learner's newest training, as far as it has come, and the name of its ``folder``.
 
     Raises:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from checker.course import progress
 from checker.course.blanks import NoSuchFile, Unreadable, as_text, read_bytes
-from checker.course.steps import Step, relative_path, replacing
+from checker.course.steps import Step, relative_path
 from checker.errors import UserError
+from checker.files import replacing
 from cli.page.buttons import ANEW
 
 NONE = ""  # the version of a file that does not exist

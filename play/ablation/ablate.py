@@ -8,7 +8,7 @@ from pathlib import Path
 
 from checker.course.steps import MODEL
 from play.beginning import ready_to_run
-from play.files import require_writable, write
+from checker.files import require_writable, write
 
 DIGITS = 6  # of the figures in the file
 

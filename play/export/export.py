@@ -14,7 +14,7 @@ from checker.course.skeletons import keep
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from play.chosen import IMPORTED, Chosen, mine
 from play.export.merging import Source, merge
-from play.files import require_writable, write
+from checker.files import require_writable, write
 
 PROGRAM = Path(__file__).with_name("program.py")
 

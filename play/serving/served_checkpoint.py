@@ -10,7 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from checker.course.steps import replacing
+from checker.files import replacing
 from checker.max_adapter.runtime import digest
 from play.serving.options import Options, Tell
 from play.smollm2 import SMOLLM2, cache_folder, is_llama, llama_file

@@ -17,8 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
-from checker.course.steps import UNFINISHED
-from play.files import write
+from checker.files import UNFINISHED, write
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training import places
 from play.training.curve import as_page

@@ -6,6 +6,7 @@ still locked under its own name; and the lock ends with the process, however tha
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shlex
@@ -14,8 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from checker.course.steps import UNFINISHED
-from play.files import locked
+from checker.files import UNFINISHED
 from play.training.plan import CURVE, FIGURES, OUT
 
 STATE = "training.safetensors"  # what a training is resumed from
@@ -65,6 +65,24 @@ def require_made(place: Path, path: Path) -> None:
     for there in sorted(place.rglob("*")):
         if re.sub(rf"\.\d+{UNFINISHED}$", "", there.name) not in MADE:
             raise ValueError(f"{path} would be made in {place}, which holds {there.name}; give another --out")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """While this is open, let no other process of this machine lock a folder, also once it is called otherwise.
+
+    Yields:
+        The open folder.
+
+    Raises:
+        BlockingIOError: another process has locked it.
+    """
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield opened
+    finally:
+        os.close(opened)  # which unlocks it, as does the end of the process
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save
 
-from play import files
+from checker import files
 from play.training.folder import Folder, TrainingState
 from play.training.places import BEST, MADE, STATE
 from play.training.plan import History

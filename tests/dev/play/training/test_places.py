@@ -2,7 +2,8 @@
 
 import pytest
 
-from checker.course.steps import ROOT, UNFINISHED
+from checker.course.steps import ROOT
+from checker.files import UNFINISHED
 from play.training import places
 from play.training.folder import Folder, TrainingState
 from play.training.places import STATE

@@ -1,0 +1,80 @@
+"""Files: written so that nobody sees half of one, and what is kept compiled, as long as somebody uses it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+UNFINISHED = ".unfinished"  # ends the name of what is being written
+UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a file to write, which becomes ``path`` at the end: another process sees the old file or the new one.
+
+    Raises:
+        OSError: it cannot be written; the old file is as it was.
+    """
+    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        yield unfinished
+        unfinished.replace(path)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def write(file: Path, data: bytes) -> None:
+    """Write a file so that whatever ends the program leaves the whole old one or the whole new one.
+
+    Raises:
+        OSError: the disk is full, say; the old file is as it was.
+    """
+    try:
+        with replacing(file) as unfinished, unfinished.open("wb") as opened:
+            opened.write(data)
+            opened.flush()
+            os.fsync(opened.fileno())
+    except OSError as error:
+        error.filename = str(file)  # not that of the unfinished one
+        raise
+
+
+def require_writable(*files: Path | None) -> None:
+    """Refuse files that could not be written in the end.
+
+    Raises:
+        ValueError: the folder of one is missing, or nothing may be written there; the message names it.
+    """
+    for file in filter(None, files):
+        folder = file.absolute().parent
+        if file.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+            raise ValueError(f"{file} cannot be written; give a file in a folder that is there and may be written to")
+
+
+def saved_at(file: Path) -> float:
+    """Return when a file was written last; 0, if somebody has just removed it."""
+    with suppress(OSError):
+        return file.stat().st_mtime
+    return 0.0
+
+
+def use_if_kept(file: Path) -> bool:
+    """Return whether something compiled is there; if it is, note that it is used now."""
+    if not file.is_file():
+        return False
+    with suppress(OSError):  # where nothing may be written, nothing is removed either
+        os.utime(file)
+    return True
+
+
+def remove_unused(folder: Path, names: str) -> None:
+    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time."""
+    for file in folder.glob(names):
+        with suppress(OSError):
+            if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
+                file.unlink()
