@@ -38,10 +38,10 @@ PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", 
 
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one step: ``pass``, ``fail`` or ``not begun``, why, and the verdict of its check if one was run."""
+    """The grade of one step: ``pass``, ``fail`` or ``not begun``, why, and the record of its check if one was run."""
 
     step: Step
-    verdict: str
+    result: str
     why: str = ""
     seconds: float = 0.0
     check: Record | None = None
@@ -51,7 +51,7 @@ class Grade:
         """The problems of its check; if there is no verdict, the reason."""
         if self.check:
             return problems_of(self.check)
-        if self.verdict != FAIL:
+        if self.result != FAIL:
             return []
         return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
 
@@ -89,7 +89,7 @@ def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: 
     for line in as_lines((problem for grade in grades for problem in grade.problems), form):
         print(line)
     failing = {FAIL, NOT_BEGUN} if steps else {FAIL}
-    return int(any(grade.verdict in failing for grade in grades))
+    return int(any(grade.result in failing for grade in grades))
 
 
 def read_steps(checkout: Path) -> dict[Step, str | Unreadable]:
@@ -178,36 +178,36 @@ def run_check(step: Step, place: Path, options: Sequence[str], limit: float) -> 
     if run is None:
         return Grade(step, FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
     try:
-        verdict = json.loads(run.stdout)
+        record = json.loads(run.stdout)
     except ValueError:
         failure = f"the check ended without one, with exit status {run.returncode} ({last_line(run)})."
         return Grade(step, FAIL, f"No verdict: {failure}", seconds)
-    return Grade(step, PASS if verdict["verdict"] == PASS else FAIL, why_not(verdict), seconds, verdict)
+    return Grade(step, PASS if record["verdict"] == PASS else FAIL, why_not(record), seconds, record)
 
 
-def why_not(verdict: Record) -> str:
+def why_not(record: Record) -> str:
     """Return the first reason for a failure, and whether there are more; nothing for a pass."""
-    if verdict["verdict"] == PASS:
+    if record["verdict"] == PASS:
         return ""
-    if problems := problems_of(verdict):
-        more = f" (The first of {len(problems)} reasons; `./run {verdict['task']}` shows all.)"
+    if problems := problems_of(record):
+        more = f" (The first of {len(problems)} reasons; `./run {record['task']}` shows all.)"
         return problems[0].words + (more if len(problems) > 1 else "")
-    to_write = [row["about"] for row in verdict["rows"] if row["verdict"] == TODO]
-    return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(verdict["said"])
+    to_write = [row["about"] for row in record["rows"] if row["verdict"] == TODO]
+    return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(record["said"])
 
 
 def print_grade(printer: Printer, grade: Grade) -> None:
     """Print the line of a step, and below it why it fails."""
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
-    word = f"{grade.verdict:<{len(NOT_BEGUN)}}", STYLES.get(grade.verdict, "dim")
+    word = f"{grade.result:<{len(NOT_BEGUN)}}", STYLES.get(grade.result, "dim")
     printer.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
     printer.below(grade.why, 7)
 
 
 def counted(grades: Sequence[Grade]) -> dict[str, int]:
     """Return how many grades there are of each kind."""
-    counts = Counter(grade.verdict for grade in grades)
-    return {verdict: counts[verdict] for verdict in (PASS, FAIL, NOT_BEGUN)}
+    counts = Counter(grade.result for grade in grades)
+    return {result: counts[result] for result in (PASS, FAIL, NOT_BEGUN)}
 
 
 def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
@@ -222,7 +222,7 @@ def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
                 "step": grade.step.name,
                 "task": grade.step.task,
                 "file": relative_path(grade.step.learner_file),
-                "verdict": grade.verdict,
+                "verdict": grade.result,
                 "why": grade.why,
                 "seconds": grade.seconds,
                 "check": grade.check,

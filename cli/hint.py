@@ -72,10 +72,14 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
         UserError: there is no chapter, or nobody to ask.
     """
     printer, following = Printer(), next_tier(step)
-    if not following and not every:
+    if every:
+        tiers = hints_of(step)
+    else:
+        tiers = [following] if following else []
+    if not tiers:
         printer.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution.")
-    for tier in hints_of(step) if every else filter(None, [following]):
+    for tier in tiers:
         if following and tier.warning and not sure:
             answer = confirm(f"{tier.warning} Show it?")
             if answer is None:

@@ -63,10 +63,10 @@ def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
         raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):
         return hunted.begin(copies, seed)
-    raise UserError(f"no mistake can be drawn: {out_of_date(step)}")
+    raise UserError(f"no mistake can be drawn: {why_none_is_known(step)}")
 
 
-def out_of_date(step: Step) -> str:
+def why_none_is_known(step: Step) -> str:
     """Return why nothing is known of the mistakes of a step, and what to do."""
     return f"what is recorded of them is out of date; `./run kernels {step.number}`"
 
@@ -83,7 +83,7 @@ def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: b
     hunted, printer = Hunted(step.name), Printer(labels, quiet=as_json)
     printer.offers = InHunt(hunted.task)
     if give_up or number is not None:
-        status, record = answer(hunted, printer, None if give_up else number)
+        status, record = give_up_or_guess(hunted, printer, None if give_up else number)
     else:
         if new or not hunted.hunts.mistake:
             begin_and_say_so(hunted, printer, how["seed"])
@@ -115,8 +115,8 @@ def check_copy(hunted: Hunted, printer: Printer, options: Options) -> tuple[int,
     return status, verdict_record(session)
 
 
-def answer(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, Record]:
-    """Say whether a sentence names the mistake, or without a number tell it; return the exit status and a record.
+def give_up_or_guess(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, Record]:
+    """Tell the mistake or, given a number, say whether that sentence names it; return the exit status and a record.
 
     Raises:
         UserError: no hunt is on, or there is no such sentence.
@@ -134,12 +134,12 @@ def take_guess(hunted: Hunted, number: int) -> tuple[int, list[str]]:
     mistake = hunted.hunts.mistake
     sentences = sentences_with(Step(hunted.name), mistake)
     if len(sentences) == 1:
-        raise UserError(f"no other mistakes can be listed: {out_of_date(hunted)}")
+        raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunted)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
     if not (number or hunted.hunts.is_named):
-        answer = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
-        return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), answer]
+        question = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
+        return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), question]
     said_of_it = hunted.guess(sentences[number - 1])
     if not hunted.hunts.is_named:
         return FAILED, [said_of_it]

@@ -46,10 +46,10 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
         path: the file; the learner's if it is left out.
     """
     try:
-        verdict = read_statically(step, path or step.learner_file)
+        reading = read_statically(step, path or step.learner_file)
     except Unreadable:
         return True
-    return verdict.can_be_tried or any(unwritten.started or unwritten.line is None for unwritten in verdict.to_write)
+    return reading.can_be_tried or any(blank.started or blank.line is None for blank in reading.to_write)
 
 
 def keep(path: Path) -> Path:

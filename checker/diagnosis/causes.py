@@ -86,8 +86,8 @@ def from_what_is_given(
         return [], []
     restored = [Graft(change.name, change.statements) for change in changes]
     codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(restored)}
-    answers = file.run_claims(codes, {version: list(failing) for version in codes})
-    mended = [claim for claim in failing if _holds(answers, AS_GIVEN, claim) and not _holds(answers, AS_IT_IS, claim)]
+    tried = file.run_claims(codes, {version: list(failing) for version in codes})
+    mended = [claim for claim in failing if _holds(tried, AS_GIVEN, claim) and not _holds(tried, AS_IT_IS, claim)]
     if not mended:
         return [], []
     names = " and ".join(change.name for change in changes)
@@ -105,8 +105,8 @@ def from_what_is_given(
     return explanations, restored
 
 
-def _holds(answers: Mapping[str, Outcomes], version: str, claim: str) -> bool:
-    return claim in answers.get(version, {}) and answers[version][claim].mark == PASS
+def _holds(tried: Mapping[str, Outcomes], version: str, claim: str) -> bool:
+    return claim in tried.get(version, {}) and tried[version][claim].mark == PASS
 
 
 # ---------------------------------------------------------------- what is kept from one call to the next
@@ -131,11 +131,11 @@ def shared_between_calls(outcomes: Outcomes, suspects: Mapping[str, str], file: 
     if not suspects:
         return {}
     code = compile(file.source, file.path, "exec")
-    answers = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    tried = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)
         for label, claim in suspects.items()
-        if _holds(answers, label, claim)
+        if _holds(tried, label, claim)
     }
 
 

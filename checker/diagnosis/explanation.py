@@ -269,19 +269,18 @@ class Blaming:
 
         The first comparison is made again, with what the function was given.
         """
-        asked = {
-            blame.label: [claim]
-            for blame in blamed
-            if not (blame.named.mistake or blame.shared)
-            for claim in [claim for claim, outcome in blame.outcomes.items() if outcome.compared][:1]
-        }
+        asked = {}
+        for blame in blamed:
+            compared = [claim for claim, outcome in blame.outcomes.items() if outcome.compared]
+            if compared and not (blame.named.mistake or blame.shared):
+                asked[blame.label] = compared[:1]
         if not asked:
             return blamed
         code = compile(self.file.source, self.file.step_path, "exec")
-        answers = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
+        tried = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
         copied = {
             label: Named(f"The result is {name}, unchanged.")
-            for label, seen in answers.items()
+            for label, seen in tried.items()
             for outcome in seen.values()
             if outcome.compared and (name := outcome.compared.copied())
         }

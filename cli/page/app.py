@@ -55,7 +55,7 @@ POLICY = (
 )
 #: What a question of a figure may say.
 QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
-Answer = dict[str, Any]
+Json = dict[str, Any]
 
 
 class Page(Response):
@@ -217,7 +217,7 @@ class Book:
 
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
-    async def answer(self, do: Callable[[Step, Answer], Answer], request: Request) -> Response:
+    async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
         """Answer with what a function returns for a step and the body of a request."""
         step, body = await _step(request), await _body(request)
         async with self.turn:
@@ -234,7 +234,7 @@ class Book:
 # ---------------------------------------------------------------- what threads read and write
 
 
-def _all_standings() -> Answer:
+def _all_standings() -> Json:
     """Return how far each step is, and which to go on with."""
     standings = [standing_of(step) for step in all_steps()]
     following = next_to_do(standings)
@@ -247,19 +247,19 @@ def _all_standings() -> Answer:
     }
 
 
-def _file(step: Step, known: str | None) -> Answer:
+def _file(step: Step, known: str | None) -> Json:
     """Return the learner's file, and how far it is; without its text if that is the version ``known``."""
     file = versions.read(step)
     now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing_of(step).words}
     return now if file.version == known else {**now, "text": file.text}
 
 
-def save(step: Step, body: Answer) -> Answer:
+def save(step: Step, body: Json) -> Json:
     """Save a text in place of the version that the page began from; return its own version."""
     return {"version": versions.save(step, _field(body, "text", str), _field(body, "replaces", str))}
 
 
-def next_hint(step: Step, body: Answer) -> Answer:
+def next_hint(step: Step, body: Json) -> Json:
     """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
     tier = hint.next_tier(step)
     if tier and tier.warning and not body.get("sure"):
@@ -269,20 +269,20 @@ def next_hint(step: Step, body: Answer) -> Answer:
     return {"number": tier.number if tier else len(hint.hints_of(step)), "is_all": not tier}
 
 
-def differences(step: Step, body: Answer) -> Answer:
+def differences(step: Step, body: Json) -> Json:
     """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
     if standing_of(step).state != "done" and not body.get("sure"):
         return {"ask": compare.WARNING}
     return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
 
 
-def replace_file(step: Step, body: Answer) -> Answer:
+def replace_file(step: Step, body: Json) -> Json:
     """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
     copy = hunt.begin(step) if isinstance(step, Hunted) else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
-def begin_hunt(step: Step, body: Answer) -> Answer:
+def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
     hunted = Hunted(step.name)
     if not hunted.hunts.mistake:
@@ -306,7 +306,7 @@ def _called(name: str) -> Step | None:
     return next((checked for checked in steps_and_hunts if checked.learner_file.stem == name), None)
 
 
-async def _body(request: Request) -> Answer:
+async def _body(request: Request) -> Json:
     """Return the object that a request brings."""
     body = None
     with contextlib.suppress(ValueError, RecursionError, ClientDisconnect):
@@ -316,7 +316,7 @@ async def _body(request: Request) -> Answer:
     return body
 
 
-def _field(body: Answer, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
+def _field(body: Json, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
     """Return a field of a body, which is of a kind."""
     value = body.get(name, otherwise)
     if not isinstance(value, kind) or isinstance(value, bool):  # no field is a bool, which Python counts as an int

@@ -10,12 +10,12 @@ import numpy as np
 from play.attention_weights import Attention, pattern
 from play.pictures import measured, visible
 
-Answer = dict[str, Any]
+Json = dict[str, Any]
 
 LEVELS = np.iinfo(np.uint16).max  # a number is sent as one of 65536 levels between the lowest and the highest
 
 
-def packed(array: np.ndarray, low: float | None = None, high: float | None = None) -> Answer:
+def packed(array: np.ndarray, low: float | None = None, high: float | None = None) -> Json:
     """Return an array as levels between two numbers, the lowest and the highest of it unless others are given.
 
     Raises:
@@ -29,7 +29,7 @@ def packed(array: np.ndarray, low: float | None = None, high: float | None = Non
     return {"low": low, "high": high, "levels": base64.b64encode(levels.tobytes()).decode()}
 
 
-def attention_on(attention: Attention) -> Answer:
+def attention_on(attention: Attention) -> Json:
     """Return the scores and the weights of every head; of the weights, those that the mask allows, row by row."""
     length = len(attention.tokens)
     heads = measured(attention)

@@ -13,7 +13,7 @@ from checker.max_adapter.runtime import tensor
 from play.attention_weights import Attention, attention_of
 from play.pictures import visible
 from play.tokens import encode, end_of_text, load_tokenizer, token_texts
-from play.widgets.packing import Answer, attention_on, packed
+from play.widgets.packing import Json, attention_on, packed
 from play.widgets.timing import BATCHES, PROMPTS, Timer
 from solutions.solution_05 import check_token_ids
 from solutions.solution_13 import load_pretrained
@@ -29,7 +29,7 @@ class Reader:
         self.tokenizer = load_tokenizer(SMALL_MODEL)
         self.model = load_pretrained(SMALL_MODEL)
 
-    def ids_of(self, asked: Answer) -> np.ndarray:  # -> [1, seq]
+    def ids_of(self, asked: Json) -> np.ndarray:  # -> [1, seq]
         """Return the tokens that are asked about, as ``ids`` or as a ``text``.
 
         Raises:
@@ -47,12 +47,12 @@ class Reader:
             raise ValueError(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
         return input_ids
 
-    def attention(self, asked: Answer) -> Answer:
+    def attention(self, asked: Json) -> Json:
         """Return the scores and weights of every head."""
         input_ids = self.ids_of(asked)
         return attention_on(Attention(token_texts(self.tokenizer, input_ids[0]), *attention_of(self.model, input_ids)))
 
-    def sampling(self, asked: Answer) -> Answer:
+    def sampling(self, asked: Json) -> Json:
         """Return the logits after every token."""
         input_ids = self.ids_of(asked)
         logits = np.from_dlpack(self.model(tensor(input_ids)))[0]
@@ -69,7 +69,7 @@ class Reader:
         ids = encode(self.tokenizer, text[: 8 * max(PROMPTS) * max(BATCHES)], self.model.config)
         return Timer(self.model, ids[0])
 
-    def cache(self, asked: Answer) -> Answer:
+    def cache(self, asked: Json) -> Json:
         """Return the times of a generation's calls with a cache and without it."""
         return self.timer.measure(asked.get("prompt", 0), asked.get("batch", 0), ROUNDS)
 
@@ -79,6 +79,6 @@ class Reader:
         return [visible(text) for text in token_texts(self.tokenizer, every)]
 
     @property
-    def answers(self) -> dict[str, Callable[[Answer], Any]]:
+    def answers(self) -> dict[str, Callable[[Json], Any]]:
         """What can be asked, by name."""
         return {"attention": self.attention, "sampling": self.sampling, "cache": self.cache}

@@ -8,7 +8,7 @@ import numpy as np
 from max.driver import CPU
 
 from play.generation.engine import compile_whole
-from play.widgets.packing import Answer
+from play.widgets.packing import Json
 from solutions.arrays import LogitsFunction
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_14 import compile_cached
@@ -33,7 +33,7 @@ class Timer:
             "with": compile_cached(model, CPU()),
         }
 
-    def measure(self, prompt: int, batch: int, rounds: int = 1) -> Answer:
+    def measure(self, prompt: int, batch: int, rounds: int = 1) -> Json:
         """Return the milliseconds of every call in either way, the medians over some rounds that take turns.
 
         Raises:
