@@ -28,7 +28,7 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
 # ---------------------------------------------------------------- a name that is missing
 
 
-def from_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explanation]:
+def explain_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explanation]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
     Args:
@@ -71,7 +71,7 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
 # ---------------------------------------------------------------- something given that was changed
 
 
-def from_what_is_given(
+def explain_changes(
     failing: Outcomes, file: File, named: Collection[str] = ()
 ) -> tuple[list[Explanation], list[Graft]]:
     """Return what is said of the claims that hold once something given is as it was, and what that is.
@@ -120,7 +120,7 @@ class SharedState:
     location: Location | None
 
 
-def shared_between_calls(outcomes: Outcomes, suspects: Mapping[str, str], file: File) -> dict[str, SharedState]:
+def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: File) -> dict[str, SharedState]:
     """Return what is shared, by label of a function whose claim holds if it is the only one about a module that is new.
 
     Args:

@@ -14,12 +14,12 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step
 from checker.diagnosis import causes
-from checker.diagnosis.alone import Alone, Judged
+from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.grafting import File, Graft, RunClaims
 from checker.diagnosis.mistakes import KnownMistakes, edited
-from checker.diagnosis.naming import UNNAMED, Named, Naming
+from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
 from checker.events import FAIL, PASS, Explanation
 
@@ -33,20 +33,20 @@ class Blame:
     Attributes:
         label: the function.
         outcomes: what its failing claims said last.
-        named: the known mistake that it makes, if any.
+        found: the known mistake that it makes, if any.
         shared: what its calls share, if it is right but for that.
     """
 
     label: str
     outcomes: Outcomes
-    named: Named = UNNAMED
+    found: FoundMistake = NO_MISTAKE
     shared: SharedState | None = None
 
     def explanations(self) -> list[Explanation]:
         """Return why its claims fail."""
         if shared := self.shared:
             return [Explanation(shared.sentence, self.label, shared.location, claim=claim) for claim in self.outcomes]
-        return [explain_claim(claim, self.label, self.named, outcome) for claim, outcome in self.outcomes.items()]
+        return [explain_claim(claim, self.label, self.found, outcome) for claim, outcome in self.outcomes.items()]
 
 
 @dataclass(frozen=True)
@@ -57,19 +57,19 @@ class Diagnosis:
     blamed: tuple[Blame, ...] = ()
 
 
-def explain_claim(claim: str, about: str, named: Named, outcome: Outcome) -> Explanation:
+def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Explanation:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
     """
     location, has_numbers = outcome.location, outcome.compared is not None
-    if named.mistake and not named.is_guess:
+    if found.mistake and not found.is_guess:
         figures = outcome.figures if outcome.measured else ""
-        sentence = f"{named.mistake} {figures}".rstrip()
-        return Explanation(sentence, about, location, has_numbers, claim=claim, mistake=named.mistake)
+        sentence = f"{found.mistake} {figures}".rstrip()
+        return Explanation(sentence, about, location, has_numbers, claim=claim, mistake=found.mistake)
     sentence = outcome.sentence
-    if named.is_guess:
-        sentence += f" Perhaps: {named.mistake}"
+    if found.is_guess:
+        sentence += f" Perhaps: {found.mistake}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
     return Explanation(sentence, about, location, has_numbers, claim=claim, cause=outcome.cause)
@@ -102,22 +102,22 @@ class Explainer:
             return self._diagnose_kernel(outcomes)
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
         file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.run_claims)
-        naming = Naming(file, self.known)
-        settled = causes.from_missing_names(failed(outcomes), source, self.solution, self.functions)
-        left = _without(settled, outcomes)
-        mistake = naming.of_file(left)
+        finder = MistakeFinder(file, self.known)
+        settled = causes.explain_missing_names(failed(outcomes), source, self.solution, self.functions)
+        left = _unexplained(settled, outcomes)
+        mistake = finder.find_in_file(left)
         restored: Collection[Graft] = ()
         in_other_order = reordered(source, self.solution)
         if in_other_order or not mistake:
             likely_named = self._likely_named(left) - in_other_order
-            of_the_given, restored = causes.from_what_is_given(failed(left), file, likely_named)
+            of_the_given, restored = causes.explain_changes(failed(left), file, likely_named)
             if of_the_given:
                 settled += self._by_their_names(of_the_given, source)
-                left = _without(settled, outcomes)
-                mistake = naming.of_file(left)
+                left = _unexplained(settled, outcomes)
+                mistake = finder.find_in_file(left)
         if not failed(left):
             return Diagnosis(settled)
-        of_functions = Blaming(file, naming, restored).diagnose(left, mistake)
+        of_functions = Blamer(file, finder, restored).diagnose(left, mistake)
         return replace(of_functions, explanations=settled + of_functions.explanations)
 
     def _by_their_names(self, explanations: list[Explanation], source: str) -> list[Explanation]:
@@ -137,7 +137,7 @@ class Explainer:
         return {
             self.functions[label]
             for label in labels
-            if self.known.that_agree(_about(label, outcomes), self.known.only_in(label))
+            if self.known.agreeing_mistakes(_outcomes_about(label, outcomes), self.known.mistakes_only_in(label))
         }
 
     def _diagnose_kernel(self, outcomes: Outcomes) -> Diagnosis:
@@ -148,11 +148,11 @@ class Explainer:
         failing = failed(outcomes)
         wrong = {outcome.about for outcome in failing.values()}
         first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
-        about_first, possible = _about(first, outcomes), self.known.only_in(first)
-        names = [*self.known.that_agree(outcomes, possible), *self.known.that_agree(about_first, possible)]
-        blame = Blame(first, failed(about_first), Named(names[0]) if names else UNNAMED)
+        about_first, possible = _outcomes_about(first, outcomes), self.known.mistakes_only_in(first)
+        names = [*self.known.agreeing_mistakes(outcomes, possible), *self.known.agreeing_mistakes(about_first, possible)]
+        blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
         explanations = [
-            explain_claim(claim, first, blame.named, outcome)
+            explain_claim(claim, first, blame.found, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in failing.items()
@@ -160,23 +160,23 @@ class Explainer:
         return Diagnosis(explanations, (blame,))
 
 
-class Blaming:
+class Blamer:
     """Explains the failures of one file that lie in its functions with a blank.
 
     Args:
         file: the learner's.
-        naming: finds the known mistakes.
+        finder: finds the known mistakes.
         restored: what is to be as the step gives it, outside the blanks.
     """
 
-    def __init__(self, file: File, naming: Naming, restored: Collection[Graft]) -> None:
-        self.file, self.naming, self.restored = file, naming, restored
+    def __init__(self, file: File, finder: MistakeFinder, restored: Collection[Graft]) -> None:
+        self.file, self.finder, self.restored = file, finder, restored
         self.functions, self.to_write = file.functions, {*file.to_write}
 
     @cached_property
-    def alone(self) -> Alone:
+    def isolation(self) -> Isolation:
         """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
-        return Alone(self.file, self.restored)
+        return Isolation(self.file, self.restored)
 
     def diagnose(self, outcomes: Outcomes, mistake: str) -> Diagnosis:
         """Return the cause of each failure.
@@ -187,13 +187,13 @@ class Blaming:
         """
         failing, wrong = failed(outcomes), self._wrong(outcomes)
         unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
-        places = self.naming.places(mistake)
+        places = self.finder.places(mistake)
         if mistake and len(places & wrong.keys()) != 1:
-            return Diagnosis(_all_from(failing, mistake), unjudged)
-        blamed = self._judge(outcomes, wrong, mistake)
+            return Diagnosis(_explain_all_by(failing, mistake), unjudged)
+        blamed = self._blame_wrong(outcomes, wrong, mistake)
         blamed = self._blame_shared_state(outcomes, wrong, blamed)
         if not blamed:
-            return Diagnosis(_all_from(failing, self._together(failing)), unjudged)
+            return Diagnosis(_explain_all_by(failing, self._together(failing)), unjudged)
         blamed = self._name_copies(blamed)
         return Diagnosis(self._explain_claims(outcomes, blamed), blamed)
 
@@ -201,17 +201,17 @@ class Blaming:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
         failing = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != PASS}
         labels = dict.fromkeys(outcome.about for outcome in failing.values())
-        return {label: _about(label, failing) for label in labels if label not in self.to_write}
+        return {label: _outcomes_about(label, failing) for label in labels if label not in self.to_write}
 
     # ------------------------------------------------------------ each function alone
 
-    def _judge(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], mistake: str) -> tuple[Blame, ...]:
+    def _blame_wrong(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], mistake: str) -> tuple[Blame, ...]:
         """Return the functions that are to blame, in the order of their claims.
 
         The one in which a known ``mistake`` of the file lies need not be judged.
         """
-        places = self.naming.places(mistake)
-        judged = self._judged({label: seen for label, seen in wrong.items() if label not in places}, wrong)
+        places = self.finder.places(mistake)
+        judged = self._judge({label: seen for label, seen in wrong.items() if label not in places}, wrong)
         alone = {label: wrong[label] for label in wrong if label in places}
         alone |= {function.label: function.outcomes for function in judged}
         failing = {label: failed(seen) for label, seen in alone.items() if failed(seen)}
@@ -219,22 +219,22 @@ class Blaming:
         in_order = dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing])
         blamed = []
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
-            named = Named(mistake)
+            found = FoundMistake(mistake)
             if label not in places:
                 ask = partial(self._ask, label, outcomes)
-                named = self.naming.of_function(label, alone[label], _about(label, outcomes), ask)
-            blamed.append(Blame(label, failing[label], named))
+                found = self.finder.find_in_function(label, alone[label], _outcomes_about(label, outcomes), ask)
+            blamed.append(Blame(label, failing[label], found))
         return tuple(blamed)
 
-    def _judged(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judged]:
+    def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
         """Return what claims say of single functions, and of those that may be behind a claim in doubt.
 
         A function whose own claims hold may be behind one.
         """
-        judged = self.alone.judge(questions, {*wrong, *self.to_write})
+        judged = self.isolation.judge(questions, {*wrong, *self.to_write})
         if doubted := {claim: seen for function in judged for claim, seen in function.doubted.items()}:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
-            judged += self.alone.judge(dict.fromkeys(others, doubted), self.functions.keys())
+            judged += self.isolation.judge(dict.fromkeys(others, doubted), self.functions.keys())
         return judged
 
     def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
@@ -243,14 +243,14 @@ class Blaming:
         One that does not fit the solution's code is not if it calls another one that fails.
         """
         sure = [label for label in failing if label not in unfit]
-        return [label for label in failing if label in sure or not self.alone.called_of(sure, label)]
+        return [label for label in failing if label in sure or not self.isolation.callees_among(label, sure)]
 
     def _ask(self, label: str, in_file: Outcomes, claims: Collection[str]) -> Outcomes:
         """Return what some claims say of a function with the solution's code in all others, if there are others."""
         others = self.functions.keys() - {label}
         if not others:
             return {claim: in_file[claim] for claim in claims if claim in in_file}
-        return self.alone.try_beside({label: others}, {label: claims}).get(label, {})
+        return self.isolation.try_beside({label: others}, {label: claims}).get(label, {})
 
     # ------------------------------------------------------------ what more can be said
 
@@ -258,10 +258,10 @@ class Blaming:
         self, outcomes: Outcomes, wrong: Collection[str], blamed: tuple[Blame, ...]
     ) -> tuple[Blame, ...]:
         """Return what is blamed, first what is right but for what its calls share, unless its mistake is known."""
-        named = {blame.label for blame in blamed if blame.named.mistake and not blame.named.is_guess}
-        suspects = _first_after_a_pass(outcomes, [label for label in wrong if label not in named])
-        shared = causes.shared_between_calls(outcomes, suspects, self.file)
-        sharing = (Blame(label, failed(_about(label, outcomes)), shared=state) for label, state in shared.items())
+        named = {blame.label for blame in blamed if blame.found.mistake and not blame.found.is_guess}
+        suspects = _first_failure_after_a_pass(outcomes, [label for label in wrong if label not in named])
+        shared = causes.find_shared_state(outcomes, suspects, self.file)
+        sharing = (Blame(label, failed(_outcomes_about(label, outcomes)), shared=state) for label, state in shared.items())
         return *sharing, *(blame for blame in blamed if blame.label not in shared)
 
     def _name_copies(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
@@ -272,61 +272,61 @@ class Blaming:
         asked = {}
         for blame in blamed:
             compared = [claim for claim, outcome in blame.outcomes.items() if outcome.compared]
-            if compared and not (blame.named.mistake or blame.shared):
+            if compared and not (blame.found.mistake or blame.shared):
                 asked[blame.label] = compared[:1]
         if not asked:
             return blamed
         code = compile(self.file.source, self.file.step_path, "exec")
         tried = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
         copied = {
-            label: Named(f"The result is {name}, unchanged.")
+            label: FoundMistake(f"The result is {name}, unchanged.")
             for label, seen in tried.items()
             for outcome in seen.values()
             if outcome.compared and (name := outcome.compared.copied())
         }
-        return tuple(replace(blame, named=copied.get(blame.label, blame.named)) for blame in blamed)
+        return tuple(replace(blame, found=copied.get(blame.label, blame.found)) for blame in blamed)
 
     def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
         explanations = [explanation for blame in blamed for explanation in blame.explanations()]
         labels = [blame.label for blame in blamed]
-        for claim, outcome in failed(_without(explanations, outcomes)).items():
-            explanations.append(waits(claim, outcome.about, self.alone.called_by(outcome.about, labels)))
+        for claim, outcome in failed(_unexplained(explanations, outcomes)).items():
+            explanations.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
         return explanations
 
     def _together(self, failing: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
-        written = self.alone.changed - self.to_write
+        written = self.isolation.changed - self.to_write
         first = next(iter(failing.values()))
         return "" if first.is_error or len(written) < 2 else TOGETHER
 
 
-def _about(label: str, outcomes: Outcomes) -> Outcomes:
+def _outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims about one function."""
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
-def _without(explanations: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
+def _unexplained(explanations: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims that are not explained."""
     explained = {explanation.claim for explanation in explanations}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in explained}
 
 
-def _first_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
+def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
     """Return, of some functions, the first claim about each that failed, if an earlier one held."""
     firsts = {}
     for label in labels:
-        about_it = _about(label, outcomes)
+        about_it = _outcomes_about(label, outcomes)
         first = next((claim for claim, outcome in about_it.items() if outcome.mark == FAIL), None)
         if first and next(iter(about_it.values())).mark == PASS:
             firsts[label] = first
     return firsts
 
 
-def _all_from(failing: Outcomes, sentence: str) -> list[Explanation]:
+def _explain_all_by(failing: Outcomes, sentence: str) -> list[Explanation]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = failing.items()
     return [
-        explain_claim(first, outcome.about, Named(sentence), outcome),
+        explain_claim(first, outcome.about, FoundMistake(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]

@@ -13,7 +13,7 @@ from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
 
-Named = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
+Definitions = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
 Lines = tuple[list[str], list[str]]  # those of the learner's file, and those of the solution
 
 ABOVE = "Above the blank, a line is not as the step gives it."
@@ -47,7 +47,7 @@ def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
 
     Of a function with a blank, the order of the parameters and the statements before the blank are compared.
     """
-    mine, theirs = _named(ast.parse(learner)), _named(ast.parse(solution))
+    mine, theirs = _definitions(ast.parse(learner)), _definitions(ast.parse(solution))
     blanks = {blank.function: blank.first for blank in find_blanks(solution)}
     lines = learner.splitlines(), solution.splitlines()
     changes: list[Change | None] = []
@@ -105,15 +105,15 @@ def imports_of(source: str) -> dict[str, str]:
     return statements
 
 
-def _named(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Named:
+def _definitions(tree: ast.Module | ast.ClassDef, prefix: str = "") -> Definitions:
     """Return what a module or a class defines, methods and fields too, by qualified name."""
-    named: Named = {}
+    definitions: Definitions = {}
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            named |= _named(node, f"{prefix}{node.name}.")
+            definitions |= _definitions(node, f"{prefix}{node.name}.")
         elif name := name_of(node):
-            named[prefix + name] = node
-    return named
+            definitions[prefix + name] = node
+    return definitions
 
 
 def _differ(mine: ast.stmt, theirs: ast.stmt) -> bool:

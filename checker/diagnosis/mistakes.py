@@ -126,11 +126,11 @@ class KnownMistakes:
             for name, edits in self.edits.items()
         }
 
-    def only_in(self, label: str) -> list[str]:
+    def mistakes_only_in(self, label: str) -> list[str]:
         """Return those that lie in one function alone."""
         return [name for name in self.answers if self.lies_in[name] == {label}]
 
-    def that_agree(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
+    def agreeing_mistakes(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
         """Return those of some that have the same ``outcomes``, for every claim that was decided."""
         decided = [claim for claim, outcome in outcomes.items() if outcome.mark != WAITS]
         answers = self.answers
@@ -146,7 +146,7 @@ class KnownMistakes:
 
         return min(names, key=unlike, default="")
 
-    def telling_apart(self, names: Sequence[str]) -> list[str]:
+    def distinguishing_claims(self, names: Sequence[str]) -> list[str]:
         """Return the claims that some answer differently."""
         if not names:
             return []
@@ -156,13 +156,13 @@ class KnownMistakes:
         ]
 
 
-def by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
+def agrees_by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
     failing = failed(outcomes).items()
     return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failing)
 
 
-def to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
+def agrees_to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
     """Return whether a mistake raises an error that is among some ``outcomes``, and all of them with the same sizes."""
     errors = {claim: outcome for claim, outcome in outcomes.items() if outcome.is_error}
     pairs = [(error, answers[claim]) for claim, error in errors.items() if agrees(error, answers.get(claim))]

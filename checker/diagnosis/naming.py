@@ -9,14 +9,14 @@ from functools import cached_property
 
 from checker.course.languages import PYTHON, Function
 from checker.diagnosis.grafting import File
-from checker.diagnosis.mistakes import KnownMistakes, by_numbers, to_the_letter
+from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
 from checker.diagnosis.outcomes import Outcomes, failed
 
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 
 
 @dataclass(frozen=True)
-class Named:
+class FoundMistake:
     """The known mistake behind some failures, or nothing.
 
     It is a guess if only the kind of its errors is the same, and the sizes in them are others.
@@ -26,15 +26,15 @@ class Named:
     is_guess: bool = False
 
 
-UNNAMED = Named("")
+NO_MISTAKE = FoundMistake("")
 
 
-class Naming:
+class MistakeFinder:
     """Finds the known mistakes that explain what claims say of one file.
 
     Args:
         file: the learner's.
-        known: the mistakes that can be named.
+        known: the mistakes that can be found.
     """
 
     def __init__(self, file: File, known: KnownMistakes) -> None:
@@ -50,7 +50,7 @@ class Naming:
         """Return the labels of the functions in which a mistake lies; none of no mistake."""
         return self.known.lies_in[mistake] if mistake else set()
 
-    def of_file(self, outcomes: Outcomes) -> str:
+    def find_in_file(self, outcomes: Outcomes) -> str:
         """Return the known mistake that explains a whole file, or nothing.
 
         Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
@@ -68,13 +68,13 @@ class Naming:
                 for claim, outcome in outcomes.items()
                 if outcome.about in decisive or not (outcome.is_error or answers.get(claim, outcome).is_error)
             }
-            agreeing += self.known.that_agree(telling, [mistake])
-        named = self._closest(outcomes, agreeing)
-        return "" if named.is_guess else named.mistake
+            agreeing += self.known.agreeing_mistakes(telling, [mistake])
+        found = self._closest(outcomes, agreeing)
+        return "" if found.is_guess else found.mistake
 
-    def of_function(
+    def find_in_function(
         self, label: str, alone: Outcomes, in_file: Outcomes, ask: Callable[[Collection[str]], Outcomes]
-    ) -> Named:
+    ) -> FoundMistake:
         """Return the known mistake that one function makes.
 
         Args:
@@ -86,26 +86,26 @@ class Naming:
         outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
         nowhere_else = {label} | (self.file.functions.keys() - self.written.keys())  # of what is absent, others do it
         possible = [mistake for mistake in self.known.answers if self.places(mistake) <= nowhere_else]
-        candidates = self.known.that_agree(outcomes, possible)
-        open_claims = self.known.telling_apart(candidates)
+        candidates = self.known.agreeing_mistakes(outcomes, possible)
+        open_claims = self.known.distinguishing_claims(candidates)
         if not candidates:  # what held of the whole file may not hold alone
-            candidates = self.known.that_agree(alone, possible)
+            candidates = self.known.agreeing_mistakes(alone, possible)
             open_claims = list(in_file.keys() - alone.keys())
         if candidates and open_claims:
-            candidates = self.known.that_agree(ask(open_claims), candidates)
+            candidates = self.known.agreeing_mistakes(ask(open_claims), candidates)
         return self._closest(outcomes, candidates)
 
-    def _closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> Named:
+    def _closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> FoundMistake:
         """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
 
         One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
         the sizes in the errors are the same.
         """
         answers = self.known.answers
-        proven = [mistake for mistake in mistakes if by_numbers(outcomes, answers[mistake])]
+        proven = [mistake for mistake in mistakes if agrees_by_numbers(outcomes, answers[mistake])]
         mistake = self.known.closest(outcomes, proven or list(filter(self.is_possible, mistakes)))
-        is_guess = mistake != "" and not proven and not to_the_letter(outcomes, answers[mistake])
-        return Named(mistake, is_guess)
+        is_guess = mistake != "" and not proven and not agrees_to_the_letter(outcomes, answers[mistake])
+        return FoundMistake(mistake, is_guess)
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""

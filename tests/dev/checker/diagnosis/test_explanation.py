@@ -9,10 +9,10 @@ import pytest
 
 from checker.course.languages import Location
 from checker.course.steps import Step, find_step
-from checker.diagnosis.explanation import Blaming, Explainer, explain_claim
+from checker.diagnosis.explanation import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
-from checker.diagnosis.naming import UNNAMED, Named, Naming
+from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import FAIL, PASS
 from tests.dev.journeys.test_checks import with_several_blanks
@@ -25,22 +25,22 @@ ERROR = Outcome(FAIL, "line 7: ValueError: [2, 3] is not [2].", Location(7), Rai
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
 SAID = [
-    (Named("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
-    (Named("The mask is off by one."), ERROR, "The mask is off by one.", True),
+    (FoundMistake("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
+    (FoundMistake("The mask is off by one."), ERROR, "The mask is off by one.", True),
     (
-        Named("The mask is off by one.", is_guess=True),
+        FoundMistake("The mask is off by one.", is_guess=True),
         ERROR,
         f"{ERROR.sentence} Perhaps: The mask is off by one.",
         False,
     ),
-    (UNNAMED, MEASURED, "the output is off by 0.3.", False),
+    (NO_MISTAKE, MEASURED, "the output is off by 0.3.", False),
 ]
 
 
 @pytest.mark.parametrize(("named", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(named, outcome, sentence, is_sure):
     explanation = explain_claim("a claim", "causal_mask", named, outcome)
-    assert (explanation.sentence, explanation.mistake) == (sentence, named.mistake if is_sure else "")
+    assert (explanation.sentence, explanation.mistake) == (sentence, found.mistake if is_sure else "")
     assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
 
 
@@ -53,8 +53,8 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = File(source, "", source, "", "", {"f": "f"}, [], lambda *_, **__: {})
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
-    (blame,) = Blaming(file, Naming(file, known), ()).diagnose(outcomes, "").blamed
-    assert blame.named == Named(name)
+    (blame,) = Blamer(file, MistakeFinder(file, known), ()).diagnose(outcomes, "").blamed
+    assert blame.found == FoundMistake(name)
 
 
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():

@@ -28,11 +28,11 @@ NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))
     ],
 )
 def test_a_mistake_is_known_by_numbers_or_by_an_error_to_the_letter(seen, answer, numbers, letter):
-    assert mistakes.by_numbers({"claim": seen}, {"claim": answer}) == numbers
-    assert mistakes.to_the_letter({"claim": seen}, {"claim": answer}) == letter
+    assert mistakes.agrees_by_numbers({"claim": seen}, {"claim": answer}) == numbers
+    assert mistakes.agrees_to_the_letter({"claim": seen}, {"claim": answer}) == letter
 
 
 def test_a_claim_that_waits_for_a_blank_rules_no_mistake_out():
     known = mistakes.KnownMistakes(find_step("s07"), {"it": {"one": NUMBERS, "other": Outcome(PASS)}})
-    assert known.that_agree({"one": NUMBERS, "other": Outcome(WAITS)}, ["it"]) == ["it"]
-    assert known.that_agree({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []
+    assert known.agreeing_mistakes({"one": NUMBERS, "other": Outcome(WAITS)}, ["it"]) == ["it"]
+    assert known.agreeing_mistakes({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []

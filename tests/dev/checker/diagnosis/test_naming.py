@@ -7,7 +7,7 @@ import pytest
 from checker.course.steps import find_step
 from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.diagnosis.naming import Naming
+from checker.diagnosis.naming import MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import FAIL, PASS
 
@@ -21,7 +21,7 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
     source = NAMESAKE.format(namesake) + OWN.format(own)
     file = File(source, "", source, "", "", {"forward": "B.forward"}, [], lambda *_, **__: {})
     known = SimpleNamespace(lies_in={"it": {"forward"}}, edits={"it": {"f(2 * x)": "f(x)"}})
-    assert Naming(file, known).is_possible("it") is possible
+    assert MistakeFinder(file, known).is_possible("it") is possible
 
 
 def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
@@ -29,7 +29,7 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
-    assert Naming(file, known).of_file({"an error": error, "a number": number}) == "it"
+    assert MistakeFinder(file, known).find_in_file({"an error": error, "a number": number}) == "it"
 
 
 @pytest.mark.parametrize(("text", "named"), [("one", "it"), ("another", "")])
@@ -39,4 +39,4 @@ def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
     known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(PASS)}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
-    assert Naming(file, known).of_file({"of g": mine, "of f": Outcome(PASS, about="f")}) == named
+    assert MistakeFinder(file, known).find_in_file({"of g": mine, "of f": Outcome(PASS, about="f")}) == named

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import CodeType
 
 from checker.course.languages import PYTHON, calls
 from checker.diagnosis.grafting import File, Graft, graft
@@ -14,7 +15,7 @@ from checker.events import PASS
 
 
 @dataclass(frozen=True)
-class Judged:
+class Judgment:
     """What claims say of one function beside the solution's code in the others.
 
     Attributes:
@@ -30,8 +31,8 @@ class Judged:
     fits: bool = True
 
 
-class Alone:
-    """The functions of one file, each judged beside the solution's code in others.
+class Isolation:
+    """The functions of one file, each judged alone, beside the solution's code in others.
 
     Args:
         file: the learner's.
@@ -59,7 +60,7 @@ class Alone:
         as_given = graft(self.file.source, self.file.solution, self._grafts(self.functions))
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
-    def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judged]:
+    def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
         """Return what claims say of single functions.
 
         Each is tried with the solution's code in the other ``wrong`` functions; if a claim still fails, it is tried
@@ -83,12 +84,12 @@ class Alone:
         second = self.try_beside({label: others[label] for label in to_try_again}, to_try_again)
         return [self._beside_all(each, second.get(each.label, {})) for each in judged]
 
-    def _beside_the_wrong(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judged:
+    def _beside_the_wrong(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judgment:
         """Return what claims say of a function once they were ``tried`` with the solution's code in wrong others."""
         fitting = self._fitting(tried)
-        return Judged(label, {**in_file, **fitting}, fits=len(fitting) == len(tried))
+        return Judgment(label, {**in_file, **fitting}, fits=len(fitting) == len(tried))
 
-    def _beside_all(self, judged: Judged, tried: Outcomes) -> Judged:
+    def _beside_all(self, judged: Judgment, tried: Outcomes) -> Judgment:
         """Return the same once they were ``tried`` with that code in all others; what has changed is in doubt."""
         before = judged.outcomes
         changed = {
@@ -97,12 +98,12 @@ class Alone:
         doubted = {claim: before[claim] for claim in changed}
         return replace(judged, outcomes={**before, **changed}, doubted=doubted)
 
-    def called_by(self, label: str, wrong: Collection[str]) -> list[str]:
-        """Return those of the ``wrong`` functions that one calls; if it is seen to call none, all but itself."""
+    def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
+        """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""
         others = [other for other in wrong if other != label]
-        return self.called_of(others, label) or others or list(wrong)
+        return self.callees_among(label, others) or others or list(wrong)
 
-    def called_of(self, others: Iterable[str], label: str) -> list[str]:
+    def callees_among(self, label: str, others: Iterable[str]) -> list[str]:
         """Return those of the ``others`` that one function is seen to call."""
         called = self.calls.get(self.functions.get(label, ""), set())
         return [other for other in others if self.functions.get(other) in called]
@@ -112,18 +113,23 @@ class Alone:
     ) -> Mapping[str, Outcomes]:
         """Return what claims say of single functions, with the solution's code in ``replaced`` ones.
 
-        If that turns the file into the solution, the claims pass without being run.
+        If that turns the file into the solution, the claims are taken to pass, and are not run.
         """
-        asked = {label: set(labels) for label, labels in replaced.items() if labels}
-        if not asked:
-            return {}
-        becomes_right = self.only_functions_differ and self.changed  # the solution itself was refused
-        right = {label for label, labels in asked.items() if becomes_right and self.changed <= labels}
-        codes = {
-            label: self.file.grafted(self._grafts(labels)) for label, labels in asked.items() if label not in right
-        }
-        tried = self.file.run_claims(codes, {label: list(claims[label]) for label in codes}) if codes else {}
-        return {**tried, **{label: dict.fromkeys(claims[label], Outcome(PASS, about=label)) for label in right}}
+        outcomes, codes = dict[str, Outcomes](), dict[str, CodeType]()
+        for label, labels in replaced.items():
+            if self.is_solution_with(labels):
+                outcomes[label] = dict.fromkeys(claims[label], Outcome(PASS, about=label))
+            elif labels:
+                codes[label] = self.file.grafted(self._grafts(labels))
+        if codes:
+            outcomes |= self.file.run_claims(codes, {label: list(claims[label]) for label in codes})
+        return outcomes
+
+    def is_solution_with(self, labels: Collection[str]) -> bool:
+        """Return whether the solution's code in some functions turns the file into the solution."""
+        if not self.changed:
+            return False  # it is the solution already, and was refused
+        return self.changed <= {*labels} and self.only_functions_differ
 
     def _fitting(self, outcomes: Outcomes) -> dict[str, Outcome]:
         """Return the outcomes that are the learner's own doing, though the solution's code was beside theirs.
