@@ -1,4 +1,4 @@
-"""What a claim can ask for: the module that is graded, the answer, recorded and drawn numbers, as a pytest plugin.
+"""What a claim can ask for: the module that is graded, the solution, recorded and drawn numbers, as a pytest plugin.
 
 Under the checker the module graded is the learner's; under plain ``pytest`` it is the solution.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from checker.claims.loading import load_answer, load_step
+from checker.claims.loading import load_solution, load_step
 from checker.claims.observation import SUBJECTS
 from checker.course.steps import Step
 from checker.numeric.references import Draw, Reference
@@ -51,7 +51,7 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 @pytest.fixture(scope="module")
 def config(reference: Reference) -> Any:
     """Return the awkward configuration that the reference was recorded with."""
-    from solutions.solution_01 import GPT2Config  # not before it is asked for: it is the answer to step 01
+    from solutions.solution_01 import GPT2Config  # not before it is asked for: it is the solution of step 01
 
     return GPT2Config(**reference.config)
 
@@ -59,7 +59,7 @@ def config(reference: Reference) -> Any:
 @pytest.fixture(scope="module")
 def answer(request: pytest.FixtureRequest) -> ModuleType:
     """Return the solution, for claims about numbers that nobody has recorded."""
-    return load_answer(step_of(request.path))
+    return load_solution(step_of(request.path))
 
 
 @pytest.fixture

@@ -62,10 +62,10 @@ def load_code(name: str, code: CodeType) -> ModuleType:
 
 
 @cache
-def load_answer(step: Step) -> ModuleType:
+def load_solution(step: Step) -> ModuleType:
     """Return the solution of a step, of a kernel its model, as a module of its own; it is run once."""
     path = step.model_file
-    return load_source(f"answer.{step.name}", path.read_text(encoding="utf-8"), str(path))
+    return load_source(f"solution.{step.name}", path.read_text(encoding="utf-8"), str(path))
 
 
 def remember(source: str, path: str) -> None:

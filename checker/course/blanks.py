@@ -203,18 +203,18 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
         step.language.refuse(source, str(path))
         if is_solution:
             return Reading(source, len(blanks_of(step)), ())
-        refuse_answers(step, source)
+        refuse_imported_solution(step, source)
     except Unreadable as error:
         error.source = source
         raise
     return Reading(source, len(blanks_of(step)), tuple(unwritten(source, solution, step.language)))
 
 
-def refuse_answers(step: Step, source: str) -> None:
-    """Raise Unreadable if a file imports the answer to its step, or a later one, which is made of it."""
+def refuse_imported_solution(step: Step, source: str) -> None:
+    """Raise Unreadable if a file imports the solution of its step, or a later one, which is made of it."""
     kind, _, _ = step.solution_file.stem.rpartition("_")
-    answers = [path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
-    modules = {f"{SOLUTIONS.name}.{name}" for name in answers}
+    names = [path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
+    modules = {f"{SOLUTIONS.name}.{name}" for name in names}
     for module, line in imports(source) if step.language is PYTHON else ():
         if module in modules:
             code = source.splitlines()[line - 1].strip()

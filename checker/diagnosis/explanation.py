@@ -1,7 +1,7 @@
 """Explain a failure: settle what lies in no single blank, then judge each function alone and name its mistake.
 
 The verdict on the whole file stands. To explain it, the claims about one function are tried again with the solution's
-code in all other functions that are wrong or missing (``alone.py``), so that no function is blamed for another.
+code in all other functions that are wrong or missing (``isolation.py``), so that no function is blamed for another.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step
 from checker.diagnosis import causes
-from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.grafting import File, Graft, RunClaims
+from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
@@ -149,7 +149,10 @@ class Explainer:
         wrong = {outcome.about for outcome in failing.values()}
         first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
         about_first, possible = _outcomes_about(first, outcomes), self.known.mistakes_only_in(first)
-        names = [*self.known.agreeing_mistakes(outcomes, possible), *self.known.agreeing_mistakes(about_first, possible)]
+        names = [
+            *self.known.agreeing_mistakes(outcomes, possible),
+            *self.known.agreeing_mistakes(about_first, possible),
+        ]
         blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
         explanations = [
             explain_claim(claim, first, blame.found, outcome)
@@ -261,7 +264,9 @@ class Blamer:
         named = {blame.label for blame in blamed if blame.found.mistake and not blame.found.is_guess}
         suspects = _first_failure_after_a_pass(outcomes, [label for label in wrong if label not in named])
         shared = causes.find_shared_state(outcomes, suspects, self.file)
-        sharing = (Blame(label, failed(_outcomes_about(label, outcomes)), shared=state) for label, state in shared.items())
+        sharing = (
+            Blame(label, failed(_outcomes_about(label, outcomes)), shared=state) for label, state in shared.items()
+        )
         return *sharing, *(blame for blame in blamed if blame.label not in shared)
 
     def _name_copies(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
