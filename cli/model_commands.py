@@ -21,7 +21,7 @@ from cli.parts import DEVICE, SEED, each, refusing, teller
 from play import stand_ins
 from play.beginning import in_utf8, tell_stopped
 from play.ending import ending_soon
-from play.serving.options import Options, Tell
+from play.serving.options import ServerOptions, Tell
 from play.smollm2 import CONTEXT
 from play.training import plan
 
@@ -228,11 +228,17 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option("--api-key", type=FILE, help="A file of keys, one per line; every request needs one of them.")
 @click.option("--no-key", is_flag=True, help="Let other machines connect without a key.")
 @device_option
-@click.option("--context", type=click.IntRange(2), default=Options.context, help="The most tokens of a text.")
-@click.option("--batch", type=click.IntRange(1), default=Options.batch, help="Texts that run at once.")
-@click.option("--queue", type=click.IntRange(0), default=Options.queue, help="Texts that wait; the next gets 429.")
-@click.option("--time-limit", type=click.FloatRange(1, DAY), default=Options.time_limit, help="Seconds for a request.")
-@click.option("--grace", type=click.FloatRange(0, DAY), default=Options.grace, help="Seconds to finish in at the end.")
+@click.option("--context", type=click.IntRange(2), default=ServerOptions.context, help="The most tokens of a text.")
+@click.option("--batch", type=click.IntRange(1), default=ServerOptions.batch, help="Texts that run at once.")
+@click.option(
+    "--queue", type=click.IntRange(0), default=ServerOptions.queue, help="Texts that wait; the next gets 429."
+)
+@click.option(
+    "--time-limit", type=click.FloatRange(1, DAY), default=ServerOptions.time_limit, help="Seconds for a request."
+)
+@click.option(
+    "--grace", type=click.FloatRange(0, DAY), default=ServerOptions.grace, help="Seconds to finish in at the end."
+)
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @kernels_option

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.course.steps import LLAMA, MODEL
-from play.beginning import ready_to_run
 from checker.files import require_writable, write
+from play.beginning import ready_to_run
 from play.smollm2 import is_llama, llama_file
 
 

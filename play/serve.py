@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.errors import UserError
 from play.beginning import check_bfloat16, usable_kernels
-from play.serving.options import OF_THE_MODEL, Options, Tell, check_version, choose_steps
+from play.serving.options import OF_THE_MODEL, ServerOptions, Tell, check_version, choose_steps
 from play.smollm2 import is_llama
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
@@ -24,7 +24,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
 
     Args:
         tell: says how far along the server is.
-        chosen: the fields of :class:`play.serving.options.Options`.
+        chosen: the fields of :class:`play.serving.options.ServerOptions`.
 
     Raises:
         UserError: MAX's server is missing or another version, options exclude each other, the port is taken, or there
@@ -33,7 +33,7 @@ def serve(tell: Tell, **chosen: Any) -> int:
             cannot be found or read.
     """
     check_version()
-    options = Options(**chosen)
+    options = ServerOptions(**chosen)
     if options.quantize and options.device != "cpu":
         raise UserError("--quantize runs on the CPU; leave --device gpu away")
     if options.quantize and is_llama(options.model):
@@ -70,13 +70,13 @@ def serve(tell: Tell, **chosen: Any) -> int:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
 
 
-def pass_on(options: Options, *, kernels: bool) -> None:
+def pass_on(options: ServerOptions, *, kernels: bool) -> None:
     """Let the processes that this one starts know the options that concern the model."""
     names = ("quantize", "dtype")
     os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})
 
 
-def kernels_of(options: Options, tell: Tell) -> bool:
+def kernels_of(options: ServerOptions, tell: Tell) -> bool:
     """Return whether the kernels of ``play.kernels`` run; ``tell`` why they cannot.
 
     Raises:

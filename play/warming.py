@@ -33,10 +33,10 @@ async def serve(model: str) -> None:
     """Start the process that runs a served model, and end it when it is ready."""
     from play.serve import kernels_of, pass_on
     from play.serving.max.server import Served
-    from play.serving.options import Options
+    from play.serving.options import ServerOptions
     from play.serving.served_checkpoint import checkpoint_of
 
-    options = Options(model)
+    options = ServerOptions(model)
     pass_on(options, kernels=kernels_of(options, print))
     async with Served(options, checkpoint_of(options, print), keys=None).model():
         pass

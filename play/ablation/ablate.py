@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from checker.course.steps import MODEL
-from play.beginning import ready_to_run
 from checker.files import require_writable, write
+from play.beginning import ready_to_run
 
 DIGITS = 6  # of the figures in the file
 

@@ -12,9 +12,9 @@ from checker.course.blanks import read_text
 from checker.course.installed import needed_version
 from checker.course.skeletons import keep
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
+from checker.files import require_writable, write
 from play.chosen import IMPORTED, Chosen, mine
 from play.export.merging import Source, merge
-from checker.files import require_writable, write
 
 PROGRAM = Path(__file__).with_name("program.py")
 

@@ -14,17 +14,19 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
 from starlette.applications import Starlette
+from starlette.authentication import AuthenticationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
-from play.serving.request_log import CLIENT_LEFT, CURRENT, ONE_MODEL, PATHS, PROBES, Recording
+from play.serving.paths import ONE_MODEL, PATHS, PROBES
+from play.serving.request_log import CLIENT_LEFT, CURRENT, Recording
 from play.serving.service import Service, refusal
 from play.serving.validation import (
     LONGEST_VALUE,
@@ -39,69 +41,100 @@ RUNNING = Gauge("gpt2_texts_running", "Texts in the batch.")
 WAITING = Gauge("gpt2_texts_waiting", "Texts that wait for a place in the batch.")
 
 
-def front(service: Service, limits: ModelLimits, keys: Keys | None) -> Starlette:
-    """Return the application that the server's clients see.
+class Front:
+    """What the server's clients see.
 
     Args:
         service: answers valid requests.
         limits: what the model can answer.
-        keys: one of which a request needs, if there are any.
     """
-    RUNNING.set_function(lambda: service.running)
-    WAITING.set_function(lambda: service.taken - service.running)
-    validating = asyncio.Lock()  # for one request after another, since JSON lets nothing else run while it is parsed
 
-    async def health(request: Request) -> Response:
+    def __init__(self, service: Service, limits: ModelLimits) -> None:
+        self.service, self.limits = service, limits
+        self.validating = asyncio.Lock()  # one request after another: JSON lets nothing else run while it is parsed
+        RUNNING.set_function(lambda: service.running)
+        WAITING.set_function(lambda: service.taken - service.running)
+
+    def app(self, keys: Keys | None) -> Starlette:
+        """Return what answers requests; each needs one of the keys, if there are any."""
+        endpoints: dict[str, Any] = {
+            "/health": self.health,
+            "/ready": self.ready,
+            "/metrics": self.metrics,
+            "/v1/completions": self.complete,
+            "/v1/chat/completions": self.chat,
+            ONE_MODEL: self.one_model,
+        }
+        routes = [
+            Route(path, endpoints.get(path, self.service), methods=[PATHS.get(path, "GET")])
+            for path in (*PATHS, *PROBES)
+        ]
+        middleware = [Middleware(Recording)]
+        if keys is not None:
+            middleware.append(Middleware(AuthenticationMiddleware, keys, _without_key))
+        handlers: Any = {HTTPException: _refused}
+        app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+        app.router.redirect_slashes = False
+        return app
+
+    async def health(self, request: Request) -> Response:
+        """Answer that the server is alive."""
         return JSONResponse({"status": "alive"})
 
-    async def ready(request: Request) -> Response:
-        if why := service.obstacle():
+    async def ready(self, request: Request) -> Response:
+        """Answer whether the server takes requests."""
+        if why := self.service.obstacle():
             raise HTTPException(503, why)
         return JSONResponse({"status": "ready"})
 
-    async def metrics(request: Request) -> Response:
+    async def metrics(self, request: Request) -> Response:
+        """Answer with counts and gauges, for Prometheus."""
         return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
-    async def write(request: Request, validated: Callable[[bytes, ModelLimits], ValidRequest]) -> ASGIApp:
+    async def complete(self, request: Request) -> ASGIApp:
+        """Answer with texts that follow prompts."""
+        return await self.write(request, valid_completion)
+
+    async def chat(self, request: Request) -> ASGIApp:
+        """Answer with what the model says next in a conversation."""
+        return await self.write(request, valid_chat)
+
+    async def one_model(self, request: Request) -> ASGIApp:
+        """Answer what is known of the model."""
+        name, served = request.path_params["model"], self.limits.name
+        if name != served:
+            raise InvalidRequest(f"model = {json.dumps(name)[:LONGEST_VALUE]} must be {self.limits.served}", 404)
+        request.scope["path"] = f"/v1/models/{served.rpartition('/')[2]}"  # a name with a slash has no path at MAX
+        return self.service
+
+    async def write(self, request: Request, validated: Callable[[bytes, ModelLimits], ValidRequest]) -> ASGIApp:
         """Validate a request for texts, and pass it on in words that MAX follows."""
         body = await read_body(request)
-        async with validating:
-            valid = await asyncio.to_thread(validated, body, limits)
+        async with self.validating:
+            valid = await asyncio.to_thread(validated, body, self.limits)
         record = CURRENT.get()
         record.texts, record.choices = valid.texts, valid.choices
-        unread = [json.dumps(valid.content).encode()]
+        return Rewritten(self.service, json.dumps(valid.content).encode())
 
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            async def receive_body_first() -> Message:
-                return {"type": "http.request", "body": unread.pop()} if unread else await receive()
 
-            await service(scope, receive_body_first, send)
+class Rewritten:
+    """A request whose body is another one by now.
 
-        return answer
+    Args:
+        app: answers it.
+        body: what it finds there.
+    """
 
-    async def complete(request: Request) -> ASGIApp:
-        return await write(request, valid_completion)
+    def __init__(self, app: ASGIApp, body: bytes) -> None:
+        self.app, self.unread = app, [body]
 
-    async def chat(request: Request) -> ASGIApp:
-        return await write(request, valid_chat)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer it."""
 
-    async def one_model(request: Request) -> ASGIApp:
-        if (name := request.path_params["model"]) != limits.name:
-            raise InvalidRequest(f"model = {json.dumps(name)[:LONGEST_VALUE]} must be {limits.served}", 404)
-        request.scope["path"] = f"/v1/models/{limits.name.rpartition('/')[2]}"  # a name with a slash has no path at MAX
-        return service
+        async def receive_body_first() -> Message:
+            return {"type": "http.request", "body": self.unread.pop()} if self.unread else await receive()
 
-    endpoints: dict[str, Any] = {"/health": health, "/ready": ready, "/metrics": metrics, ONE_MODEL: one_model}
-    endpoints |= {"/v1/completions": complete, "/v1/chat/completions": chat}
-    routes = [Route(path, endpoints.get(path, service), methods=[PATHS.get(path, "GET")]) for path in (*PATHS, *PROBES)]
-    middleware = [Middleware(Recording)]
-    if keys is not None:
-        asked = {"www-authenticate": "Bearer"}
-        middleware.append(Middleware(AuthenticationMiddleware, keys, lambda _, why: refusal(401, str(why), asked)))
-    handlers: Any = {HTTPException: _refused}
-    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
-    app.router.redirect_slashes = False
-    return app
+        await self.app(scope, receive_body_first, send)
 
 
 async def read_body(request: Request) -> bytes:
@@ -123,6 +156,10 @@ async def read_body(request: Request) -> bytes:
     except ClientDisconnect:
         raise HTTPException(CLIENT_LEFT, "nobody is left to read this") from None
     return bytes(body)
+
+
+def _without_key(connection: HTTPConnection, why: AuthenticationError) -> Response:
+    return refusal(401, str(why), {"www-authenticate": "Bearer"})
 
 
 def _refused(request: Request, problem: HTTPException) -> Response:

@@ -15,8 +15,8 @@ from starlette.authentication import AuthCredentials, AuthenticationBackend, Aut
 from starlette.requests import HTTPConnection
 
 from checker.errors import UserError
-from play.serving.options import Options
-from play.serving.request_log import PROBES
+from play.serving.options import ServerOptions
+from play.serving.paths import PROBES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # where only this machine can ask
 WANTED = "the key is missing or is not one of this server's; send it as the header `Authorization: Bearer KEY`"
@@ -65,7 +65,7 @@ class Keys(AuthenticationBackend):
         return None
 
 
-def keys_of(options: Options) -> Keys | None:
+def keys_of(options: ServerOptions) -> Keys | None:
     """Return the keys that requests need. Without them only this machine may ask, unless anybody who can reach it may.
 
     Raises:

@@ -31,7 +31,7 @@ Tell = Callable[[str], None]  # says how far along the server is
 
 
 @dataclass(frozen=True)
-class Options:
+class ServerOptions:
     """What to serve, where, to whom, and how much."""
 
     model: str | Path  # a folder, or a name that step 13 knows; or a Llama
@@ -87,7 +87,7 @@ def check_version() -> None:
         raise UserError("MAX's server is not installed; `./run serve` installs it") from error
 
 
-def choose_steps(options: Options) -> Chosen:
+def choose_steps(options: ServerOptions) -> Chosen:
     """Return whose steps the server runs.
 
     Raises:

@@ -39,7 +39,7 @@ from play.processes import temporary_folder
 from play.serving import request_log
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, finish, received_signals
-from play.serving.options import OF_THE_MODEL, Options, Tell
+from play.serving.options import OF_THE_MODEL, ServerOptions, Tell
 from play.serving.service import MODEL_ENDED, refusal
 
 NAME = "gpt2"  # of the application, and of its deployment
@@ -71,7 +71,7 @@ class Replica:
     """
 
     # Ray awaits it
-    async def __init__(self, options: Options, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
+    async def __init__(self, options: ServerOptions, keys: Keys | None, tell: Tell) -> None:  # type: ignore[misc]
         handed_on().install()
         from play.serving.max.server import Served
         from play.serving.served_checkpoint import checkpoint_of
@@ -164,7 +164,7 @@ def around_the_proxy() -> list[Middleware]:
 # ---------------------------------------------------------------- the server's process
 
 
-def serve_replicas(options: Options, keys: Keys | None, tell: Tell) -> int:
+def serve_replicas(options: ServerOptions, keys: Keys | None, tell: Tell) -> int:
     """Serve on this machine, or on the cluster that ``RAY_ADDRESS`` names, until a signal ends it.
 
     Args:
@@ -196,7 +196,7 @@ def require_gpus(count: int) -> None:
         raise UserError(f"each replica runs on a GPU of its own, and MAX can use {here} here; leave --device out")
 
 
-async def _live(options: Options, keys: Keys | None, tell: Tell) -> int:
+async def _live(options: ServerOptions, keys: Keys | None, tell: Tell) -> int:
     """Run the driver until it ends or a second signal comes, and leave no process of its session."""
     signals = received_signals()
     with temporary_folder(SOCKET) as folder:
@@ -279,7 +279,7 @@ def drive() -> None:
     os._exit(status)
 
 
-def _teller(options: Options) -> Tell:
+def _teller(options: ServerOptions) -> Tell:
     if options.log_json:
         request_log.log_as_json()
         return request_log.LOGGER.info
@@ -290,7 +290,7 @@ def _say(text: str) -> None:
     click.echo(f"serve: {text}", err=True)
 
 
-def _start(options: Options, keys: Keys | None, tell: Tell) -> None:
+def _start(options: ServerOptions, keys: Keys | None, tell: Tell) -> None:
     variables = {"PYTHONPATH": str(ROOT), OF_THE_MODEL: os.environ[OF_THE_MODEL], HANDED_ON: os.environ[HANDED_ON]}
     alone: Any = {"include_dashboard": False, "object_store_memory": OBJECTS, "_temp_dir": os.environ["TMPDIR"]}
     deployment: Any = serve.deployment(

@@ -15,13 +15,8 @@ from pythonjsonlogger.json import JsonFormatter
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-ONE_MODEL = "/v1/models/{model:path}"
-#: MAX's server has other paths, and some of them change its state.
-PATHS = {
-    **dict.fromkeys(("/v1/completions", "/v1/chat/completions"), "POST"),
-    **dict.fromkeys(("/v1/models", ONE_MODEL, "/version"), "GET"),
-}
-PROBES = ("/health", "/ready", "/metrics")  # they need no key, and would fill the log
+from play.serving.paths import PATHS, PROBES
+
 ID = "x-request-id"
 VALID_ID = re.compile(r"[\w.:=+/-]{1,128}", re.ASCII)  # nothing that could end a line of a log, or a header
 CLIENT_LEFT = 499  # as nginx counts a request whose client went away first
@@ -33,7 +28,7 @@ REQUESTS = Counter("gpt2_requests", "Requests that have ended, by path and statu
 
 
 @dataclass
-class Record:
+class RequestRecord:
     """What is known of one request; the parts of the server fill it in as they learn it."""
 
     id: str
@@ -65,7 +60,7 @@ class Record:
 
 
 #: The record of the request that is being answered; in the tasks that MAX starts for it, too.
-CURRENT: ContextVar[Record] = ContextVar("record")
+CURRENT: ContextVar[RequestRecord] = ContextVar("record")
 
 
 class Recording:
@@ -83,7 +78,9 @@ class Recording:
         if scope["type"] != "http" or scope["path"] in PROBES:
             return await self.app(scope, receive, send)
         wanted = Headers(scope=scope).get(ID, "")
-        record = Record(wanted if VALID_ID.fullmatch(wanted) else uuid.uuid4().hex, scope["method"], scope["path"])
+        record = RequestRecord(
+            wanted if VALID_ID.fullmatch(wanted) else uuid.uuid4().hex, scope["method"], scope["path"]
+        )
         CURRENT.set(record)  # for this task alone: each request has its own
 
         async def receiving() -> Message:

@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from checker.files import replacing
 from checker.max_adapter.runtime import digest
-from play.serving.options import Options, Tell
+from play.serving.options import ServerOptions, Tell
 from play.smollm2 import SMOLLM2, cache_folder, is_llama, llama_file
 from play.tokens import ForThreads, load_tokenizer
 from play.usable import usable_checkpoint, usable_llama
@@ -52,7 +52,7 @@ class Checkpoint:
         return [int(token) for token in chat_ids(tokenizer, messages)[0]]
 
 
-def checkpoint_of(options: Options, tell: Tell) -> Checkpoint:
+def checkpoint_of(options: ServerOptions, tell: Tell) -> Checkpoint:
     """Return the model that the options name; SmolLM2 is fetched if need be, and ``tell`` says so.
 
     Raises:
@@ -61,7 +61,7 @@ def checkpoint_of(options: Options, tell: Tell) -> Checkpoint:
     return _llama(options, tell) if is_llama(options.model) else _gpt2(options)
 
 
-def _gpt2(options: Options) -> Checkpoint:
+def _gpt2(options: ServerOptions) -> Checkpoint:
     folder = usable_checkpoint(options.model).resolve()  # MAX looks for files of a relative one inside it
     config = read_config(folder)
     return Checkpoint(
@@ -76,7 +76,7 @@ def _gpt2(options: Options) -> Checkpoint:
     )
 
 
-def _llama(options: Options, tell: Tell) -> Checkpoint:
+def _llama(options: ServerOptions, tell: Tell) -> Checkpoint:
     file = llama_file(options.model, tell)
     config, fields = usable_llama(file)
     tokenizer = tokenizer_of(fields)

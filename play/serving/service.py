@@ -28,7 +28,7 @@ DRAINING = "this server is about to end and takes no new request; send it to ano
 OUT_OF_TIME = "this server ended before the request did; send it again"
 MODEL_ENDED = "the process that runs the model ended while it ran this request; send it again"
 
-Model = Callable[[], AbstractAsyncContextManager[ASGIApp]]  # starts the model's process; yields what asks it
+StartModel = Callable[[], AbstractAsyncContextManager[ASGIApp]]  # starts the model's process; yields what asks it
 
 
 class ModelEnded(Exception):
@@ -115,7 +115,7 @@ class Service:
                 self.runs[clock] = why
                 clock.reschedule(0.0)  # long past
 
-    async def keep(self, model: Model, restart: bool, tell: Tell, ready: str) -> None:
+    async def keep(self, model: StartModel, restart: bool, tell: Tell, ready: str) -> None:
         """Run the model until this is canceled.
 
         Args:

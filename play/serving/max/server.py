@@ -32,11 +32,11 @@ from checker.course.steps import ROOT
 from checker.errors import UserError
 from play import stand_ins
 from play.processes import temporary_folder
-from play.serving.front import front
+from play.serving.front import Front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live
 from play.serving.max.process import ModelProcess
-from play.serving.options import Options, Tell
+from play.serving.options import ServerOptions, Tell
 from play.serving.request_log import write_as_json
 from play.serving.served_checkpoint import Checkpoint
 from play.serving.service import ModelEnded, Service
@@ -111,12 +111,12 @@ class Served:
         UserError: there is no such device.
     """
 
-    def __init__(self, options: Options, checkpoint: Checkpoint, keys: Keys | None) -> None:
+    def __init__(self, options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None) -> None:
         if options.device == "gpu" and not accelerator_count():
             raise UserError("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
         self.options, self.checkpoint, self.settings = options, checkpoint, prepare_server(options)
         self.service = Service(options.batch, options.queue, options.time_limit)
-        self.front = front(self.service, self._limits(), keys)
+        self.front = Front(self.service, self._limits()).app(keys)
         self.pipeline = self._pipeline()
 
     def _limits(self) -> ModelLimits:
@@ -172,7 +172,7 @@ class Served:
                 raise ModelEnded(str(ended)) from None
 
 
-def prepare_server(options: Options) -> Any:
+def prepare_server(options: ServerOptions) -> Any:
     """Change, in this process, what MAX's server has no argument for, and return its settings; call it once.
 
     It sets the environment that MAX's settings and processes read, gives our client to what MAX measures, puts our
@@ -204,7 +204,7 @@ def prepare_server(options: Options) -> Any:
     return settings
 
 
-def serve(options: Options, checkpoint: Checkpoint, keys: Keys | None, tell: Tell) -> int:
+def serve(options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None, tell: Tell) -> int:
     """Serve until a signal ends it, ``tell`` how far along it is, and return the exit status.
 
     Raises:

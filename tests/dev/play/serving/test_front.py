@@ -22,7 +22,7 @@ from checker.errors import UserError
 from play.serving import connections, front
 from play.serving.keys import Keys, keys_of
 from play.serving.life import live
-from play.serving.options import LARGEST_BODY, Options
+from play.serving.options import LARGEST_BODY, ServerOptions
 from play.serving.request_log import CURRENT
 from play.serving.service import DRAINING, MODEL_ENDED, OUT_OF_TIME, ModelEnded, Service
 from play.serving.validation import (
@@ -64,7 +64,7 @@ class Server:
         self.service, self.asked, self.go = Service(batch, queue, seconds), [], asyncio.Event()
         self.go.set()
         self.service.app = self.model
-        self.app = front.front(self.service, limits, keys)
+        self.app = front.Front(self.service, limits).app(keys)
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
         self.client = httpx.AsyncClient(transport=transport, base_url="http://here")
 
@@ -426,7 +426,7 @@ async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_re
 
 def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
     for host, path, no_key in (("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", file, False)):
-        assert (keys_of(Options("", host, api_key=path, no_key=no_key)) is None) == (path is None)
+        assert (keys_of(ServerOptions("", host, api_key=path, no_key=no_key)) is None) == (path is None)
     (tmp_path / "empty").touch()
     (tmp_path / "wide").write_text(KEY, encoding="utf-16")
     (tmp_path / "marked").write_text(f"{KEY}\n", encoding="utf-8-sig")
@@ -438,7 +438,7 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
         ("127.0.0.1", tmp_path / "a-key-by-mistake", False, "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=sentence) as refusal:
-            Keys.read(keys_of(Options("", host, api_key=path, no_key=no_key)))
+            Keys.read(keys_of(ServerOptions("", host, api_key=path, no_key=no_key)))
         assert "mistake" not in str(refusal.value)
 
 
@@ -446,7 +446,7 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
 def test_a_limit_is_a_number(limit):
     """No time is longer than NaN, so a limit of NaN would be none."""
     with pytest.raises(UserError, match=f"--{limit.replace('_', '-')} nan is no number of seconds"):
-        Options("", **{limit: float("nan")})
+        ServerOptions("", **{limit: float("nan")})
 
 
 async def test_a_request_for_more_texts_than_there_are_places_is_not_told_to_come_again(records):

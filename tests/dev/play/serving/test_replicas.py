@@ -19,7 +19,7 @@ from max._core.engine import max_cache_dir
 
 from checker.course.steps import ROOT
 from cli.parts import UNUSABLE
-from play.serving.options import Options
+from play.serving.options import ServerOptions
 from play.serving.service import MODEL_ENDED
 from tests.dev.play.serving.test_serve import Server, openai
 from tests.dev.terminal import started
@@ -65,7 +65,7 @@ def test_a_driver_that_does_not_serve_yet_is_ended_at_once_whatever_it_does(monk
     monkeypatch.setattr(module, "received_signals", signals)
     monkeypatch.setattr(module, "DRIVER", "import time; time.sleep(999)")
     began = time.monotonic()
-    assert module.serve_replicas(Options("", replicas=2), None, [].append) == 0
+    assert module.serve_replicas(ServerOptions("", replicas=2), None, [].append) == 0
     assert time.monotonic() - began < 60
 
 

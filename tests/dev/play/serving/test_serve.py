@@ -25,7 +25,7 @@ import pytest
 from checker.course.steps import ROOT, SMALL_MODEL
 from play.ending import ENDINGS
 from play.processor import instruction_sets
-from play.serving.options import LARGEST_BODY, Options
+from play.serving.options import LARGEST_BODY, ServerOptions
 from tools.course_copy import python
 
 openai = pytest.importorskip("openai")
@@ -411,5 +411,5 @@ def test_a_request_may_ask_for_as_many_texts_as_there_are_places(batch, queue, m
     checkpoint = SimpleNamespace(
         name=MODEL, n_positions=CONTEXT, vocab_size=1, encode=list, answers=False, tokenizer=tokenizer
     )
-    served = SimpleNamespace(checkpoint=checkpoint, options=Options(MODEL, batch=batch, queue=queue))
+    served = SimpleNamespace(checkpoint=checkpoint, options=ServerOptions(MODEL, batch=batch, queue=queue))
     assert Served._limits(served).most_choices == most
