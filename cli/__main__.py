@@ -6,10 +6,10 @@ try:
     import click  # noqa: F401
 except Exception as error:
     from checker.course.installed import INSTALL_AGAIN
-    from cli.doctor import doctor
+    from cli.doctor import describe_machine
 
     if sys.argv[1:] == ["doctor"]:
-        sys.exit(doctor())
+        sys.exit(describe_machine())
     print(f"run: click cannot be imported ({error}). {INSTALL_AGAIN}", file=sys.stderr)
     sys.exit(2)
 

@@ -64,7 +64,7 @@ def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
     return ["…" if line.startswith("@@") else f"{line[0]} {line[1:]}".rstrip() for line in lines]
 
 
-def compare(step: Step, *, anyway: bool) -> int:
+def show_differences(step: Step, *, anyway: bool) -> int:
     """Print the blanks that are written differently from the solution.
 
     Args:

@@ -19,9 +19,9 @@ CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 @click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the one to continue with")
 def watch(step: Step | None) -> int:
     """Check a step at every save, the one to continue with or another: ./run watch, ./run watch 07."""
-    from cli.watch import watch
+    from cli.watch import watch_step
 
-    return watch(step)
+    return watch_step(step)
 
 
 @click.command()
@@ -50,11 +50,11 @@ def status() -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def reset(step: Step | None, every: bool, yes: bool) -> None:
     """Start a step over: ./run reset 07; your file is kept beside it."""
-    from cli.reset import reset
+    from cli.reset import reset_steps
 
     if every == bool(step):
         raise UserError("say which step to reset, `./run reset 07`, or `./run reset --all`")
-    reset([step] if step else all_steps(), sure=yes)
+    reset_steps([step] if step else all_steps(), sure=yes)
 
 
 @click.command()
@@ -62,9 +62,9 @@ def reset(step: Step | None, every: bool, yes: bool) -> None:
 @click.option("--anyway", is_flag=True, help="Show it even if it has not passed.")
 def compare(step: Step, anyway: bool) -> int:
     """Show your file beside the solution, once it has passed: ./run compare 07."""
-    from cli.compare import compare
+    from cli.compare import show_differences
 
-    return compare(step, anyway=anyway)
+    return show_differences(step, anyway=anyway)
 
 
 @click.command()
@@ -79,10 +79,10 @@ def compare(step: Step, anyway: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, for programs.")
 def hunt(step: Step, **options: Any) -> int:
     """Find the mistake in a copy of the solution, once your file has passed: ./run hunt 07"""
-    from cli.hunt import hunt
+    from cli.hunt import hunt_mistake
 
     with refusing(OSError):
-        return hunt(step, **options)
+        return hunt_mistake(step, **options)
 
 
 @click.command(params=[*FORM])
@@ -100,14 +100,14 @@ def grade(
     form: str | None,
 ) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import grade
+    from cli.grading import grade_checkout
 
     if not math.isfinite(limit):
         raise UserError(f"--limit is {limit}; give a number of seconds")
     options = ["--no-compile"] if no_compile else []
     if seed is not None:
         options.append(f"--seed={seed}")
-    return grade(checkout or ROOT, steps or (), options, limit, form)
+    return grade_checkout(checkout or ROOT, steps or (), options, limit, form)
 
 
 @click.command()
@@ -133,9 +133,9 @@ def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
         from cli.setup import install_all
 
         install_all()
-    from cli.warm import warm
+    from cli.warm import warm_up
 
-    return warm(steps, device)
+    return warm_up(steps, device)
 
 
 @click.command()
@@ -154,6 +154,6 @@ def book(port: int | None, open_: bool, trusted_origin: tuple[str, ...]) -> int:
 @click.command()
 def doctor() -> int:
     """Describe this machine in a block to paste into a bug report."""
-    from cli.doctor import doctor
+    from cli.doctor import describe_machine
 
-    return doctor()
+    return describe_machine()

@@ -28,7 +28,7 @@ PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
 CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
 
 
-def doctor() -> int:
+def describe_machine() -> int:
     """Print one line per fact; exit status 1 when something that the checks need is missing."""
     problems = []
     print("```text")

@@ -56,7 +56,9 @@ class Grade:
         return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
 
 
-def grade(checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: float, form: str | None) -> int:
+def grade_checkout(
+    checkout: Path, steps: Sequence[Step], options: Sequence[str], limit: float, form: str | None
+) -> int:
     """Grade the steps of a checkout by this course, and print a report.
 
     Args:

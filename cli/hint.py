@@ -72,10 +72,8 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
         UserError: there is no chapter, or nobody to ask.
     """
     printer, following = Printer(), next_tier(step)
-    if every:
-        tiers = hints_of(step)
-    else:
-        tiers = [following] if following else []
+    next_one = [following] if following else []
+    tiers = hints_of(step) if every else next_one
     if not tiers:
         printer.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
         printer.line(f"`./run compare {step.task} --anyway` shows the solution.")

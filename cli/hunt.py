@@ -71,7 +71,7 @@ def why_none_is_known(step: Step) -> str:
     return f"what is recorded of them is out of date; `./run kernels {step.number}`"
 
 
-def hunt(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **how: Any) -> int:
+def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **how: Any) -> int:
     """Begin a hunt and check the copy, check it again, name the mistake instead, or give up; return the exit status.
 
     Raises:

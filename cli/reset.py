@@ -15,7 +15,7 @@ from checker.session.printer import Printer, confirm
 from cli.parts import writing
 
 
-def reset(steps: Sequence[Step], *, sure: bool) -> None:
+def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:
     """Replace the learner's files with skeletons, after keeping copies.
 
     A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.

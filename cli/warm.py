@@ -31,63 +31,64 @@ from play.smollm2 import SMOLLM2, cached_file
 
 
 @dataclass(frozen=True)
-class Work:
+class Compilation:
     """Something that MAX compiles, by ``python -m COMMAND`` in a process of its own."""
 
     what: str
     command: tuple[str, ...]
 
 
-FIRST = Work("the functions of MAX in Mojo", ("checker.claims.warming", "planning"))  # before others may import them
-KERNELS = Work("the kernels of the model's steps", ("checker.claims.warming", "kernels", "model"))
-LATER = Work("the kernels of the later steps", ("checker.claims.warming", "kernels", "later"))
-GRAPHS = Work("the graphs of the solutions", ("checker.claims.warming", "graphs"))
-WRITING, WRITING_ON_GPU = (Work("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
-SERVING = Work("the model that is served", ("play.warming", "serving", str(SMALL_MODEL)))
-TALKING = Work("the model that answers", ("play.warming", "chat"))
-TALKING_SERVED = Work("the model that answers, served", ("play.warming", "serving", SMOLLM2))
+#: Before others may import them.
+FIRST = Compilation("the functions of MAX in Mojo", ("checker.claims.warming", "planning"))
+KERNELS = Compilation("the kernels of the model's steps", ("checker.claims.warming", "kernels", "model"))
+LATER = Compilation("the kernels of the later steps", ("checker.claims.warming", "kernels", "later"))
+GRAPHS = Compilation("the graphs of the solutions", ("checker.claims.warming", "graphs"))
+WRITING, WRITING_ON_GPU = (Compilation("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
+SERVING = Compilation("the model that is served", ("play.warming", "serving", str(SMALL_MODEL)))
+TALKING = Compilation("the model that answers", ("play.warming", "chat"))
+TALKING_SERVED = Compilation("the model that answers, served", ("play.warming", "serving", SMOLLM2))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
-def all_work() -> list[Work]:
+def all_compilations() -> list[Compilation]:
     """Return what is to be compiled: one alone, then the others together.
 
     What is served is among them only if the server is installed, and the model that answers if it has been fetched.
     """
     longest = [GRAPHS, WRITING]
-    answers = [TALKING] if cached_file().is_file() else []
+    talking = [TALKING] if cached_file().is_file() else []
     with contextlib.suppress(UserError):
         check_version()
         longest.insert(1, SERVING)
-        if answers:
-            answers.append(TALKING_SERVED)
-    return [FIRST, *answers, *longest, KERNELS, LATER]
+        if talking:
+            talking.append(TALKING_SERVED)
+    return [FIRST, *talking, *longest, KERNELS, LATER]
 
 
-def check_of(step: Step, *options: str) -> Work:
+def check_of(step: Step, *options: str) -> Compilation:
     """Return the check of a step's solution."""
-    return Work(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
+    return Compilation(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
-async def carry_out(*rounds: Sequence[Work]) -> list[Work]:
-    """Carry out works, round after round, and those of one round at once, as many as there are processors.
+async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
+    """Carry out compilations, round after round, and those of one round at once, as many as there are processors.
 
     There is a bar in a terminal, and a line for everything that is done. Ctrl-C ends what has been started.
 
     Returns:
         Those that failed.
     """
-    printer, processors, failed = Printer(), asyncio.Semaphore(os.cpu_count() or 1), list[Work]()
+    printer, processors, failed = Printer(), asyncio.Semaphore(os.cpu_count() or 1), list[Compilation]()
     printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
     columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     bar = Progress(*columns, console=printer.console, disable=not printer.console.is_terminal, transient=True)
     done = bar.add_task("", total=sum(map(len, rounds)))
 
-    async def do(work: Work) -> None:
+    async def do(compilation: Compilation) -> None:
         async with processors:
             started = time.perf_counter()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", *work.command),
+                *(sys.executable, "-m", *compilation.command),
                 cwd=ROOT,
                 stdin=DEVNULL,
                 stdout=PIPE,
@@ -100,26 +101,26 @@ async def carry_out(*rounds: Sequence[Work]) -> list[Work]:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        bar.update(done, advance=1, description=work.what)
-        printer.line(f"  {work.what} ({time.perf_counter() - started:.0f} s)")
+        bar.update(done, advance=1, description=compilation.what)
+        printer.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
-            failed.append(work)
+            failed.append(compilation)
             printer.line(f"This failed:\n{output.decode(errors='replace')}")
 
     with bar:
-        for works in rounds:
+        for compilations in rounds:
             async with asyncio.TaskGroup() as group:
-                for work in works:
-                    group.create_task(do(work))
+                for compilation in compilations:
+                    group.create_task(do(compilation))
     return failed
 
 
-def compile_missing(works: Sequence[Work]) -> None:
-    """Compile what this machine does not have yet of ``works``: seconds if it has all."""
-    asyncio.run(carry_out(works[:1], works[1:]))
+def compile_missing(compilations: Sequence[Compilation]) -> None:
+    """Compile what this machine does not have yet of ``compilations``: seconds if it has all."""
+    asyncio.run(carry_out(compilations[:1], compilations[1:]))
 
 
-def warm(named: Sequence[Step], device: str) -> int:
+def warm_up(named: Sequence[Step], device: str) -> int:
     """Warm up the named steps, or everything, for a device; return the exit status, 1 if a solution fails.
 
     Raises:
@@ -130,13 +131,13 @@ def warm(named: Sequence[Step], device: str) -> int:
         if asked and asked.returncode:
             raise UserError(last_line(asked).removeprefix("ValueError: "))
     print("Ctrl-C stops it; the next run continues from there.")
-    works = list[Work]()
+    compilations = list[Compilation]()
     if not named:
-        works = all_work() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
+        compilations = all_compilations() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
     checks = []
     for step in named or all_steps():
         is_left_out = step.compiles_long and device == "cpu" and not named
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(check_of(step, *options))
-    failed = [work for work in asyncio.run(carry_out(works[:1], works[1:], checks)) if work in checks]
+    failed = [each for each in asyncio.run(carry_out(compilations[:1], compilations[1:], checks)) if each in checks]
     return int(bool(failed))

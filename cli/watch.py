@@ -25,7 +25,7 @@ from checker.session.session import Session
 from checker.session.state import PASSED, Offers, Verdict
 from cli import hint, keyboard
 from cli.checking import FAULT, Check, ReadyChild, Report
-from cli.compare import WARNING, compare
+from cli.compare import WARNING, show_differences
 from cli.editor import open_in_editor
 from cli.keyboard import ESC, keys_of_terminal
 from cli.reset import start_over
@@ -313,7 +313,7 @@ class Watch:
     def compare(self) -> None:
         """Show the file beside the solution."""
         self.printer.line()
-        compare(self.step, anyway=True)
+        show_differences(self.step, anyway=True)
         self.say_keys()
 
     def offer_reset(self) -> None:
@@ -349,7 +349,7 @@ def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
     return f"{task} is not compiled. {session.state.kept_in_words} {why}"
 
 
-def watch(step: Step | None) -> int:
+def watch_step(step: Step | None) -> int:
     """Watch a step, or the one to continue with, until the learner quits; return the exit status."""
     step = step or next_to_do([standing_of(each) for each in all_steps()]) or all_steps()[0]
     exit_on_termination()

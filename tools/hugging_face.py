@@ -23,7 +23,7 @@ AWKWARD_LLAMA: dict[str, Any] = dict(
     num_attention_heads=12, num_key_value_heads=4, head_dim=10, rms_norm_eps=1e-3, rope_theta=50.0,
 )  # fmt: skip
 CONV1D = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # Hugging Face keeps these [in, out]
-Record = dict[str, Array]
+Arrays = dict[str, Array]
 
 
 def hugging_face_config(**sizes: Any) -> GPT2Config:
@@ -32,7 +32,7 @@ def hugging_face_config(**sizes: Any) -> GPT2Config:
     return GPT2Config(**sizes, **options)
 
 
-def load(module: torch.nn.Module, weights: Record) -> None:
+def load(module: torch.nn.Module, weights: Arrays) -> None:
     """Put ``[out, in]`` weights into a module of Hugging Face's, every one of them."""
     state = {name: array.T if name.endswith(CONV1D) else array for name, array in weights.items()}
     module.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in state.items()})
@@ -45,7 +45,7 @@ def linear_shapes(module: torch.nn.Module) -> dict[str, tuple[int, ...]]:
     return {name: shape[::-1] if name.endswith(CONV1D) else shape for name, shape in shapes.items()}
 
 
-def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Record:
+def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Arrays:
     """Fill a module with seeded weights, and return them, ``[out, in]``."""
     shapes = {f"{prefix}{name}": shape for name, shape in linear_shapes(module).items()}
     weights = {name.removeprefix(prefix): scale * array for name, array in seeded_weights(shapes).items()}
@@ -53,12 +53,12 @@ def seeded(module: torch.nn.Module, prefix: str = "", scale: float = 1.0) -> Rec
     return weights
 
 
-def awkward_model() -> tuple[Any, Record]:
+def awkward_model() -> tuple[Any, Arrays]:
     """Return the whole model on the awkward configuration, and its weights; the head uses the embeddings."""
     return seeded_model(hugging_face_config(**AWKWARD))
 
 
-def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Record]:
+def seeded_model(config: GPT2Config, factors: dict[str, float] | None = None) -> tuple[Any, Arrays]:
     """Return a tied model with seeded weights; those whose names end with a key of ``factors`` are multiplied."""
     model = GPT2LMHeadModel(config)
     weights = seeded_weights(linear_shapes(model))
@@ -76,7 +76,7 @@ def hugging_face_llama(*, rope_theta: float, **sizes: Any) -> Any:
     return LlamaForCausalLM(LlamaConfig(**sizes, rope_parameters=rope, **options)).eval()
 
 
-def awkward_llama() -> tuple[Any, Record]:
+def awkward_llama() -> tuple[Any, Arrays]:
     """Return a whole Llama on the awkward configuration, and its weights."""
     model = hugging_face_llama(**AWKWARD_LLAMA)
     return model, seeded(model)

@@ -35,7 +35,7 @@ from tools.hugging_face import (
     AWKWARD,
     AWKWARD_LLAMA,
     CONV1D,
-    Record,
+    Arrays,
     awkward_llama,
     awkward_model,
     hugging_face_config,
@@ -60,18 +60,18 @@ def token_ids(name: str, *shape: int) -> Array:
     return np.random.RandomState(seed).randint(0, AWKWARD["vocab_size"], shape, dtype=np.int64)
 
 
-def under(prefix: str, record: Mapping[str, Any]) -> Record:
+def under(prefix: str, record: Mapping[str, Any]) -> Arrays:
     """Return numbers or tensors as arrays, by names that begin with ``prefix``."""
     parts = {name: part.detach().numpy() if torch.is_tensor(part) else part for name, part in record.items()}
     return {f"{prefix}{name}": np.array(part, order="C") for name, part in parts.items()}
 
 
-def below(weights: Record, prefix: str) -> Record:
+def below(weights: Arrays, prefix: str) -> Arrays:
     """Return the weights of one part of a model, by their names within it."""
     return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
 
 
-def recorded(weights: Record, sizes: Mapping[str, Any] = AWKWARD) -> Record:
+def recorded(weights: Arrays, sizes: Mapping[str, Any] = AWKWARD) -> Arrays:
     """Return what every file has: the weights and the configuration."""
     return under("weights/", weights) | under("config/", sizes)
 
@@ -83,9 +83,9 @@ def run(module: Callable[..., Any], *inputs: Array) -> Array:
     return (output if isinstance(output, torch.Tensor) else output[0]).numpy()
 
 
-def answers(module: Callable[..., Any], inputs: Record) -> Record:
+def answers(module: Callable[..., Any], inputs: Arrays) -> Arrays:
     """Return ``NAMEinput`` and ``NAMEoutput`` for each input by its name: what a module computes."""
-    record: Record = {}
+    record: Arrays = {}
     for name, array in inputs.items():
         record |= {f"{name}input": array, f"{name}output": run(module, array)}
     return record
@@ -97,14 +97,14 @@ def gradient_of(tensor: torch.Tensor) -> Array:
     return tensor.grad.numpy().copy()  # later gradients are added to it in place
 
 
-def sent_back(function: Callable[..., Any], inputs: Record, grad: Array | None = None) -> Record:
+def sent_back(function: Callable[..., Any], inputs: Arrays, grad: Array | None = None) -> Arrays:
     """Return the gradients of a function's inputs, by their names, for a gradient of its output, or for its loss."""
     leaves = {name: torch.from_numpy(array).requires_grad_() for name, array in inputs.items()}
     function(*leaves.values()).backward(None if grad is None else torch.from_numpy(grad))
     return {name: gradient_of(leaf) for name, leaf in leaves.items()}
 
 
-def named_gradients(module: torch.nn.Module, prefix: str) -> Record:
+def named_gradients(module: torch.nn.Module, prefix: str) -> Arrays:
     """Return the gradients that a module's weights have accumulated, ``[out, in]``, as ``PREFIX/NAME/gradient``."""
     grads = {name: gradient_of(weight) for name, weight in module.named_parameters() if weight.grad is not None}
     return {f"{prefix}/{name}/gradient": grad.T if name.endswith(CONV1D) else grad for name, grad in grads.items()}
@@ -124,7 +124,7 @@ def watch(attention: Any, compute: Callable[..., Any]) -> dict[str, torch.Tensor
     return seen
 
 
-def attentions() -> tuple[Any, Any, Record]:
+def attentions() -> tuple[Any, Any, Arrays]:
     """Return attention on the awkward configuration, that of GPT-2 small, and the weights of the first."""
     attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0)
     small = GPT2Attention(hugging_face_config(n_embd=768, n_head=12), layer_idx=0)
@@ -142,7 +142,7 @@ def greedy(model: Any, ids: Array, new_tokens: int, **options: Any) -> Any:
 # ---------------------------------------------------------------- the model
 
 
-def step_03() -> Record:
+def step_03() -> Arrays:
     """Record layer normalization; one token hardly varies, so that epsilon matters."""
     norm = torch.nn.LayerNorm(15, eps=AWKWARD["layer_norm_epsilon"])
     weights, x = seeded(norm, "layer_norm."), 2 * values("layer norm", 2, 7, 15) + 3
@@ -150,7 +150,7 @@ def step_03() -> Record:
     return recorded(weights) | answers(norm, {"": x})
 
 
-def step_04() -> Record:
+def step_04() -> Arrays:
     """Record the feed-forward network at two widths; the inputs reach where the two GELUs differ most."""
     record = recorded({})
     for name, width in {"": 22, "wide_": 60}.items():
@@ -159,21 +159,21 @@ def step_04() -> Record:
     return record
 
 
-def step_05() -> Record:
+def step_05() -> Arrays:
     """Record token embeddings."""
     model, weights = awkward_model()
     record = recorded({"wte.weight": weights["transformer.wte.weight"]})
     return record | answers(model.transformer.wte, {"": token_ids("tokens", 2, 7)})
 
 
-def step_06() -> Record:
+def step_06() -> Arrays:
     """Record position embeddings."""
     model, weights = awkward_model()
     record = recorded({"wpe.weight": weights["transformer.wpe.weight"]})
     return record | {"output": run(model.transformer.wpe, np.arange(13))}
 
 
-def step_07() -> Record:
+def step_07() -> Arrays:
     """Record multi-head attention: what goes in and out of the module and of each of its parts."""
     attention, small, weights = attentions()
     record = recorded(weights) | answers(small, {"small_": values("small", 1, 5, 768)})
@@ -186,7 +186,7 @@ def step_07() -> Record:
     return record | under("", parts | {"attn_output": output.transpose(1, 2), "merged": output.flatten(2)})
 
 
-def step_08() -> Record:
+def step_08() -> Arrays:
     """Record the second half of a block: a normalized feed-forward network with its residual."""
     model, weights = awkward_model()
     block, parts = model.transformer.h[1], below(weights, "transformer.h.1.")
@@ -194,32 +194,32 @@ def step_08() -> Record:
     return record | answers(lambda x: x + block.mlp(block.ln_2(x)), {"": values("residual", 2, 7, 15)})
 
 
-def step_09() -> Record:
+def step_09() -> Arrays:
     """Record a block."""
     model, weights = awkward_model()
     inputs = {"": values("block", 2, 7, 15), "long_": values("long_block", 3, 11, 15)}
     return recorded(below(weights, "transformer.h.2.")) | answers(model.transformer.h[2], inputs)
 
 
-def on_tokens(module: Any, weights: Record) -> Record:
+def on_tokens(module: Any, weights: Arrays) -> Arrays:
     """Record a model's output for token ids of three shapes; the last one fills the context."""
     shapes = {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}
     inputs = {name: token_ids(f"{name}model", *shape) for name, shape in shapes.items()}
     return recorded(weights) | answers(module, inputs)
 
 
-def step_10() -> Record:
+def step_10() -> Arrays:
     """Record the model without its head."""
     model, weights = awkward_model()
     return on_tokens(model.transformer, below(weights, "transformer."))
 
 
-def step_11() -> Record:
+def step_11() -> Arrays:
     """Record the model with its head."""
     return on_tokens(*awkward_model())
 
 
-def step_12() -> Record:
+def step_12() -> Arrays:
     """Record greedy text: what the model writes after two prompts, up to a full context, and its logits on the way."""
     model, _ = awkward_model()
     prompts = token_ids("prompt", 2, 3)
@@ -228,7 +228,7 @@ def step_12() -> Record:
 
 
 @torch.no_grad()
-def step_14() -> Record:
+def step_14() -> Arrays:
     """Record what the cache gives: attention of the last tokens, logits, and text after prompts of two lengths."""
     model, weights = awkward_model()
     record = recorded(weights)
@@ -285,7 +285,7 @@ TEXTS = {
 LEARNED = 60  # merges
 
 
-def warmup_06() -> Record:
+def warmup_06() -> Arrays:
     """Record GPT-2's 50,000 merges, the ids of some texts, and what Hugging Face's trainer learns from a short text.
 
     The merges are those of OpenAI's GPT-2 (https://github.com/openai/gpt-2, modified MIT license, copyright 2019
@@ -297,7 +297,7 @@ def warmup_06() -> Record:
     _, *lines = files["vocab.bpe"].read_text(encoding="utf-8").splitlines()
     merges: Any = [tuple(line.split(" ")) for line in lines]  # the library takes these, though its types do not say so
     tokenizer = GPT2Tokenizer(vocab=vocab, merges=merges)
-    record: Record = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
+    record: Arrays = {"merges": np.array([[vocab[part] for part in pair] for pair in merges], np.uint16)}
     for about, texts in TEXTS.items():
         for number, text in enumerate(texts):
             record[f"text/{about}/{number}"] = np.frombuffer(text.encode(), np.uint8)
@@ -322,7 +322,7 @@ def learned_by_hugging_face(text: str, n_merges: int) -> Array:
 # ---------------------------------------------------------------- training
 
 
-def warmup_08() -> Record:
+def warmup_08() -> Arrays:
     """Record what autograd computes in double precision, for the loss and for causal attention."""
     names, labels = ("query", "key", "value", "grad"), token_ids("labels", 2, 7) % 11
     logits = {"logits": values("logits", 2, 7, 11).astype(np.float64)}
@@ -335,7 +335,7 @@ def warmup_08() -> Record:
     return logits | arrays | {"labels": labels, "grad": grad} | under("grad_", grads)
 
 
-def step_16() -> Record:
+def step_16() -> Arrays:
     """Record the loss of four batches, and the gradient by which autograd sends it back to the logits.
 
     Some labels of the first batch are ignored: the first one and one in the middle of one row, the last two of the
@@ -360,7 +360,7 @@ def step_16() -> Record:
     return record | under("", {"targets": targets, "losses": losses, "log_probabilities": log_probabilities})
 
 
-def step_17() -> Record:
+def step_17() -> Arrays:
     """Record what autograd sends back through a linear layer, GELU, a layer norm and an embedding table.
 
     One token of the norm hardly varies, so that epsilon matters. GELU's inputs reach where the two GELUs differ most.
@@ -373,7 +373,7 @@ def step_17() -> Record:
     ids = torch.from_numpy(input_ids)
     linear = {"x": values("linear x", 2, 7, 15), "weight": values("weight", 22, 15), "bias": values("bias", 22)}
     norm = {"x": x, "weight": values("gain", 15), "bias": values("offset", 15)}
-    parts: dict[str, tuple[Callable[..., Any], Record, int]] = {  # the function, its inputs, the width of its output
+    parts: dict[str, tuple[Callable[..., Any], Arrays, int]] = {  # the function, its inputs, the width of its output
         "linear": (functional.linear, linear, 22),
         "gelu": (lambda x: functional.gelu(x, approximate="tanh"), {"x": 2 * values("gelu x", 2, 7, 22)}, 22),
         "norm": (lambda x, weight, bias: functional.layer_norm(x, (15,), weight, bias, eps), norm, 15),
@@ -387,13 +387,13 @@ def step_17() -> Record:
     return record
 
 
-def step_18() -> Record:
+def step_18() -> Arrays:
     """Record attention backward: a gradient of the module's output, and what autograd computes from it along the way.
 
     Hugging Face keeps the projections' weights as ``[in, out]``; their gradients are recorded as ``[out, in]``.
     """
 
-    def backward(attention: Any, name: str, *shape: int) -> Record:
+    def backward(attention: Any, name: str, *shape: int) -> Arrays:
         hidden_states, grad = values(f"{name}hidden_states", *shape), values(f"{name}grad", *shape)
         mask = torch.full((1, 1, shape[1], shape[1]), -torch.inf).triu(1)
         attention.zero_grad()
@@ -429,7 +429,7 @@ def step_18() -> Record:
 DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little, by the seeds from which seeded_weights draws them
 
 
-def step_19() -> Record:
+def step_19() -> Arrays:
     """Record the gradients of a model of two blocks, and of its parts, and how its loss changes in three directions.
 
     Two are enough for an order, and MAX builds and runs their graph in half the time of four. Labels are ignored as in
@@ -512,7 +512,7 @@ TRAINED_STEPS = 20
 OPTIMIZER = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3, "weight_decay": 0.5}
 
 
-def step_20() -> Record:
+def step_20() -> Arrays:
     """Record how PyTorch trains a tiny model for 20 steps, each step on two batches with some labels ignored."""
     record = under("config/", TRAINING | OPTIMIZER)
     rng = np.random.RandomState(20)
@@ -526,7 +526,7 @@ def step_20() -> Record:
     return record | trained(model, *(torch.from_numpy(array).flatten(0, 1) for array in (input_ids, labels)))
 
 
-def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record:
+def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Arrays:
     """Train a model with PyTorch's AdamW, and record what goes in and what comes out.
 
     For steps 1, 2 and 20 it keeps ``sums_STEP``, the gradients of the sum of all losses, and the state before and
@@ -538,7 +538,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
     betas = (OPTIMIZER["beta1"], OPTIMIZER["beta2"])
     optimizer = torch.optim.AdamW(groups, betas=betas, eps=OPTIMIZER["epsilon"])
     end, warmup, count = TRAINING["total_steps"], TRAINING["warmup_steps"], (labels[:, 1:] != -100).sum()
-    record: Record = {}
+    record: Arrays = {}
     curve: dict[str, list[float]] = {"rates": [], "losses": [], "norms": []}
 
     def keep(kind: str, step: int, arrays: dict[str, torch.Tensor]) -> None:
@@ -568,7 +568,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Record
 
 
 @torch.no_grad()
-def step_21() -> Record:
+def step_21() -> Arrays:
     """Record attention alone: of short and of long sequences, after tokens of the past, and padded on the left.
 
     A row that has no key to look at is zeros.
@@ -601,7 +601,7 @@ IN_BLOCKS: dict[str, Any] = AWKWARD | {"n_embd": 96, "n_layer": 2, "n_inner": 16
 
 
 @torch.no_grad()
-def step_22() -> Record:
+def step_22() -> Arrays:
     """Record a matrix, and the logits of a model whose weights were rounded by llama.cpp's own package.
 
     The rows of the matrix differ in size, so no scale serves two blocks.
@@ -623,7 +623,7 @@ def step_22() -> Record:
 # ---------------------------------------------------------------- Llama
 
 
-def step_23() -> Record:
+def step_23() -> Arrays:
     """Record Llama's norm and feed-forward network. One token of the norm is tiny, so that epsilon matters."""
     model, weights = awkward_llama()
     layer, parts = model.model.layers[1], below(weights, "model.layers.1.")
@@ -635,7 +635,7 @@ def step_23() -> Record:
 
 
 @torch.no_grad()
-def step_24() -> Record:
+def step_24() -> Arrays:
     """Record rotary positions: the angles, and a query and a key that are turned. The rows begin at other positions."""
     model, _ = awkward_llama()
     arrays = {"query": values("turned query", 2, 12, 7, 10), "key": values("turned key", 2, 4, 7, 10)}
@@ -648,7 +648,7 @@ def step_24() -> Record:
 
 
 @torch.no_grad()
-def step_25() -> Record:
+def step_25() -> Arrays:
     """Record attention of two texts that begin at other positions, what it caches, and logits, also with padding."""
     model, weights = awkward_llama()
     record = recorded(weights, AWKWARD_LLAMA)
@@ -678,7 +678,7 @@ IN_GGUF: dict[str, Any] = dict(
 
 
 @torch.no_grad()
-def step_26() -> Record:
+def step_26() -> Arrays:
     """Record a GGUF file as it is, what transformers reads in it, and the logits of that."""
     model = hugging_face_llama(**IN_GGUF)
     written = {name: as_written(name, weight) for name, weight in seeded(model).items() if name != "lm_head.weight"}
@@ -716,9 +716,9 @@ def as_written(name: str, weight: Array) -> tuple[Array, gguf.GGMLQuantizationTy
 
 
 @torch.no_grad()
-def step_27() -> Record:
+def step_27() -> Arrays:
     """Record the probabilities of tokens after Hugging Face's temperature, top_k (0 for all) and top_p."""
-    record: Record = {"logits": 3 * values("nucleus", 4, 33)}
+    record: Arrays = {"logits": 3 * values("nucleus", 4, 33)}
     for temperature, top_k, top_p in ((1.0, 0, 0.5), (1.0, 0, 0.9), (0.5, 0, 0.8), (2.0, 0, 0.95), (1.5, 8, 0.7)):
         warpers = [TemperatureLogitsWarper(temperature), TopPLogitsWarper(top_p)]
         if top_k:
@@ -731,7 +731,7 @@ def step_27() -> Record:
 
 
 #: What records the file of each step, by the step's name.
-RECORDERS: dict[str, Callable[[], Record]] = {
+RECORDERS: dict[str, Callable[[], Arrays]] = {
     name: value for name, value in list(globals().items()) if re.fullmatch(r"(step|warmup)_\d\d", name)
 }
 

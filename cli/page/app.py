@@ -43,7 +43,7 @@ from cli import compare, hint, hunt, reset
 from cli.checking import FAULT, Check, ReadyChild, Report
 from cli.page import versions
 from cli.page.buttons import ANEW, PageRecords
-from cli.page.model import Model
+from cli.page.model import PageModel
 
 COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
 ASSETS = Path(__file__).with_name("assets")
@@ -110,7 +110,7 @@ class Book:
 
     def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
         self.html, self.key, self.hosts = html, key, hosts
-        self.model, self.ready = Model(), ReadyChild()
+        self.model, self.ready = PageModel(), ReadyChild()
         self.turn = asyncio.Lock()  # of what reads a learner's file, and then begins a check or writes
         self.newest: Check | None = None
         self.stopped: Check | None = None

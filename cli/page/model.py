@@ -31,7 +31,7 @@ FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 Json = dict[str, Any]
 
 
-class Model:
+class PageModel:
     """The model that the page asks.
 
     Args:
@@ -64,7 +64,7 @@ class Model:
     def _ask(self, steps: list[Step], question: Json) -> Json:
         """Return what the process for these steps answers, the one that runs or a new one."""
         with self.turn:
-            state = digest(*(f"{step.name} {step.learner_file.read_text(encoding="utf-8")}" for step in steps))
+            state = digest(*(f"{step.name} {step.learner_file.read_text(encoding='utf-8')}" for step in steps))
             seconds = self.seconds[1]
             if not self.worker or not self.worker.is_alive or self.state != state:
                 self.close()

@@ -37,9 +37,9 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("named", "outcome", "sentence", "is_sure"), SAID)
-def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(named, outcome, sentence, is_sure):
-    explanation = explain_claim("a claim", "causal_mask", named, outcome)
+@pytest.mark.parametrize(("found", "outcome", "sentence", "is_sure"), SAID)
+def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(found, outcome, sentence, is_sure):
+    explanation = explain_claim("a claim", "causal_mask", found, outcome)
     assert (explanation.sentence, explanation.mistake) == (sentence, found.mistake if is_sure else "")
     assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
 

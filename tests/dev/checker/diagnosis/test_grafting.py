@@ -56,7 +56,9 @@ class Thing:
 
 def grafted(*theirs: str) -> dict:
     namespace: dict = {"__name__": "grafted"}
-    exec(compile_grafted(graft(LEARNER, SOLUTION, map(Graft, theirs)), SOLUTION, "learner.py", "solution.py"), namespace)
+    exec(
+        compile_grafted(graft(LEARNER, SOLUTION, map(Graft, theirs)), SOLUTION, "learner.py", "solution.py"), namespace
+    )
     return namespace
 
 

@@ -12,7 +12,7 @@ import pytest
 from checker.course.steps import find_step
 from checker.errors import UserError
 from cli.page import model
-from cli.page.model import Model
+from cli.page.model import PageModel
 from play.chosen import Chosen
 
 pytestmark = pytest.mark.slow  # needs Starlette
@@ -29,7 +29,7 @@ FIGURES = '{"plan": {"steps": 40}, "facts": {"vocab": 512}, "losses": [6, 5], "e
 def model_of(monkeypatch, program, names=(), **options):
     """Return a model that asks a program, where the steps of these names have passed."""
     monkeypatch.setattr(model, "passed", lambda: Chosen(tuple(find_step(name) for name in names)))
-    return Model((sys.executable, "-c", program), **options)
+    return PageModel((sys.executable, "-c", program), **options)
 
 
 def test_the_process_stays_until_other_steps_have_passed(monkeypatch):
