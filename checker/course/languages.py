@@ -10,7 +10,7 @@ import ast
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 
@@ -133,34 +133,6 @@ def imports(source: str) -> Iterator[tuple[str, int]]:
             case ast.ImportFrom(module=str(module)):
                 yield module, node.lineno
                 yield from ((f"{module}.{alias.name}", node.lineno) for alias in node.names)
-
-
-def calls(tree: ast.Module) -> dict[str, set[str]]:
-    """Return which functions of a module each of them may call, itself or through others, by qualified name.
-
-    Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
-    """
-    nodes = function_nodes(tree)
-    called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
-    for through in nodes:
-        for name in nodes:
-            if through in called[name]:
-                called[name] |= called[through]
-    return called
-
-
-def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
-    """Return the functions among ``nodes`` that one function calls itself."""
-    own_class = caller.rpartition(".")[0]
-    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-    attributes = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
-    mentioned = set()
-    for name in nodes:
-        owner, _, last = name.rpartition(".")
-        makes = owner == own_class and last in ("__init__", "__post_init__")
-        if (owner in names or last in attributes or makes) if owner else last in names:
-            mentioned.add(name)
-    return mentioned - {caller}
 
 
 def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType
 
-from checker.course.languages import PYTHON, calls
+from checker.course.languages import PYTHON, FunctionNode, function_nodes
 from checker.diagnosis.grafting import File, Graft, graft
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
 from checker.events import PASS
@@ -149,3 +149,31 @@ class Isolation:
     def _grafts(self, labels: Iterable[str]) -> list[Graft]:
         """Return some functions of the solution's, and what is to be as the step gives it."""
         return [*self.restored, *(Graft(self.functions[label]) for label in labels)]
+
+
+def calls(tree: ast.Module) -> dict[str, set[str]]:
+    """Return which functions of a module each of them may call, itself or through others, by qualified name.
+
+    Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
+    """
+    nodes = function_nodes(tree)
+    called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
+    for through in nodes:
+        for name in nodes:
+            if through in called[name]:
+                called[name] |= called[through]
+    return called
+
+
+def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
+    """Return the functions among ``nodes`` that one function calls itself."""
+    own_class = caller.rpartition(".")[0]
+    names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
+    attributes = {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute)}
+    mentioned = set()
+    for name in nodes:
+        owner, _, last = name.rpartition(".")
+        makes = owner == own_class and last in ("__init__", "__post_init__")
+        if (owner in names or last in attributes or makes) if owner else last in names:
+            mentioned.add(name)
+    return mentioned - {caller}
