@@ -82,14 +82,14 @@ def test_large_mean(norm, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random width, epsilon, weights and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weights = draw.weights({"weight": (width,), "bias": (width,)})
     result, right = (
         run(build(lambda: module.LayerNorm(width, eps=eps), weights=weights), x)  # noqa: B023
-        for module in (step, answer)
+        for module in (step, solution)
     )
     equal(result, right, what="forward(x)", whose="the solution's")
 

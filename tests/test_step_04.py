@@ -69,7 +69,7 @@ def test_large_activations(mlp, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width, inner = config.n_embd, config.inner_dim
@@ -77,7 +77,7 @@ def test_other_numbers(step, answer, draw):
         {"c_fc.weight": (inner, width), "c_fc.bias": (inner,), "c_proj.weight": (width, inner), "c_proj.bias": (width,)}
     )
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build_mlp(module, config, weights), x) for module in (step, answer))
+    result, right = (run(build_mlp(module, config, weights), x) for module in (step, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

@@ -88,12 +88,12 @@ def test_ids_inside_are_accepted(step, config):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, table and token ids work as well."""
     config = GPT2Config(**draw.settings())
     table = draw.array(config.vocab_size, config.n_embd)
     ids = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 1, 9))
-    result, right = (run(with_table(module, config, table), ids) for module in (step, answer))
+    result, right = (run(with_table(module, config, table), ids) for module in (step, solution))
     equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 

@@ -92,14 +92,14 @@ def test_full_context(step, config):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, table and positions work as well."""
     config = GPT2Config(**draw.settings())
     length = draw.whole("seq", 1, min(9, config.n_positions))
     positions = run(lambda: step.position_ids(length, device=CPU()))
     equal(positions, np.arange(length), ("place",), what=f"position_ids({length})")
     table, places = draw.array(config.n_positions, config.n_embd), draw.ids(config.n_positions, length)
-    result, right = (run(with_table(module, config, table), places) for module in (step, answer))
+    result, right = (run(with_table(module, config, table), places) for module in (step, solution))
     equal(result, right, ("token", "channel"), what="forward(positions)", whose="the solution's")
 
 

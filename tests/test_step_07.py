@@ -240,14 +240,14 @@ def test_gpt2_small_size(step, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     shapes = {"c_attn.weight": (3 * width, width), "c_attn.bias": (3 * width,)}
     weights = draw.weights(shapes | {"c_proj.weight": (width, width), "c_proj.bias": (width,)})
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), width)
-    pair = (build(module.GPT2MultiHeadAttention, config, weights=weights) for module in (step, answer))
+    pair = (build(module.GPT2MultiHeadAttention, config, weights=weights) for module in (step, solution))
     result, right = (run(attention, x) for attention in pair)
     equal(result, right, what="forward(x)", whose="the solution's")
 

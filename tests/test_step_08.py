@@ -76,12 +76,12 @@ def test_each_is_called_once(step, reference):
 
 @pytest.mark.drawn
 @about("pre_norm_residual")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     width = config.n_embd
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    halves = [build(Half, module, config, weights={}) for module in (step, answer)]
+    halves = [build(Half, module, config, weights={}) for module in (step, solution)]
     weights = draw.weights(shapes_of(halves[1]))
     result, right = (run(build(lambda: half, weights=weights), x) for half in halves)  # noqa: B023
     equal(result, right, what="pre_norm_residual(x, ln_2, mlp)", whose="the solution's")

@@ -46,12 +46,12 @@ def test_the_future_cannot_change_the_past(block, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 2, 8), config.n_embd)
-    weights = draw.weights(shapes_of(build(answer.GPT2Block, config, weights={})))
-    result, right = (run(build(module.GPT2Block, config, weights=weights), x) for module in (step, answer))
+    weights = draw.weights(shapes_of(build(solution.GPT2Block, config, weights={})))
+    result, right = (run(build(module.GPT2Block, config, weights=weights), x) for module in (step, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

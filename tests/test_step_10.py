@@ -88,12 +88,12 @@ def test_too_long_is_refused(model):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
-    weights = draw.weights(shapes_of(build(answer.GPT2Model, config, weights={})))
-    result, right = (run(build(module.GPT2Model, config, weights=weights), x) for module in (step, answer))
+    weights = draw.weights(shapes_of(build(solution.GPT2Model, config, weights={})))
+    result, right = (run(build(module.GPT2Model, config, weights=weights), x) for module in (step, solution))
     equal(result, right, what="forward(input_ids)", whose="the solution's")
 
 

@@ -69,12 +69,12 @@ def test_a_head_of_its_own(step, config, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and token ids work as well."""
     config = GPT2Config(**draw.settings())
     x = draw.ids(config.vocab_size, draw.whole("batch", 1, 4), draw.whole("seq", 2, 8))
-    weights = draw.weights(shapes_of(build(answer.MaxGPT2LMHeadModel, config, weights={})))
-    result, right = (run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (step, answer))
+    weights = draw.weights(shapes_of(build(solution.MaxGPT2LMHeadModel, config, weights={})))
+    result, right = (run(build(module.MaxGPT2LMHeadModel, config, weights=weights), x) for module in (step, solution))
     equal(result, right, ("batch", "token", "logit"), what="forward(input_ids)", whose="the solution's")
 
 

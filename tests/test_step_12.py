@@ -356,13 +356,13 @@ def test_greedy_text_is_hugging_faces(step, reference):
 
 @pytest.mark.drawn
 @about("generate_tokens")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """New random logits, settings and prompts work as well."""
     vocab, batch, length = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5), draw.whole("seq", 1, 6)
     logits = 4 * draw.array(batch, vocab)
     temperature, top_k = draw.number("temperature", 0.3, 3), draw.whole("top_k", 1, vocab)
-    leaves(step, logits, top_k, answer.keep_top_k(logits, top_k))
-    are_probabilities(step.softmax(logits, temperature), answer.softmax(logits, temperature), "the softmax")
+    leaves(step, logits, top_k, solution.keep_top_k(logits, top_k))
+    are_probabilities(step.softmax(logits, temperature), solution.softmax(logits, temperature), "the softmax")
     table, prompt = draw.array(vocab, vocab), draw.ids(vocab, batch, length)
     count, n_positions = draw.whole("max_new_tokens", 1, 9), draw.whole("n_positions", 2, 9)
 
@@ -372,6 +372,6 @@ def test_other_numbers(step, answer, draw):
 
     text, right = (
         np.asarray(text_of(module, model, prompt, count, n_positions=n_positions, temperature=0))
-        for module in (step, answer)
+        for module in (step, solution)
     )
     equal(text, right, ("row", "token"), what="the greedy text", whose="the solution's")

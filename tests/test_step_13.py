@@ -234,10 +234,10 @@ def test_what_does_not_fit_is_refused(step, folder, published):
 
 @pytest.mark.drawn
 @about("convert_checkpoint")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A checkpoint of a new random configuration is converted as well."""
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, GPT2Config(**draw.settings()), weights={})))
     named = {name.removeprefix("transformer."): array for name, array in weights.items()}
     named = {name: array.T.copy() if name.endswith(CONV1D) else array for name, array in named.items()}
     tied = {name: array for name, array in named.items() if name != "lm_head.weight"}
-    same(step.convert_checkpoint(dict(tied)), answer.convert_checkpoint(tied))
+    same(step.convert_checkpoint(dict(tied)), solution.convert_checkpoint(tied))

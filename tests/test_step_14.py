@@ -164,7 +164,7 @@ def test_several_tokens_and_different_lengths(step, shallow, config, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights, and prompts of random lengths work as well."""
     config = replace(GPT2Config(**draw.settings()), n_layer=1)  # the recorded models have more
     draw.drawn["n_layer"] = config.n_layer
@@ -174,7 +174,7 @@ def test_other_numbers(step, answer, draw):
     padding = [0, draw.whole("padding", 0, length - 1)]
     ids = draw.ids(config.vocab_size, 2, length + new)
     shown = []
-    for module in (step, answer):
+    for module in (step, solution):
         cached, cache = module.CachedGPT2(model), cache_with(config, 2)
         shown.append(
             [show(cached, cache, ids[:, :length], 0, padding), show(cached, cache, ids[:, length:], length, padding)]

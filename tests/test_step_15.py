@@ -236,7 +236,7 @@ def test_later_calls(model, config, whole):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights, and requests of random lengths work as well."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(MaxGPT2LMHeadModel, config, weights={})))
@@ -244,7 +244,7 @@ def test_other_numbers(step, answer, draw):
     calls = [draw.ids(4, batch) + 1, draw.ids(3, batch) + 1]
     ids = draw.ids(config.vocab_size, batch, config.n_positions)
     answers = []
-    for module in (step, answer):
+    for module in (step, solution):
         model, cache = served(module, config, weights), PlainCache(config, batch)
         answers.append([np.from_dlpack(call(model, cache, ids, counts)) for counts in calls])
     for counts, result, right in zip(calls, *answers, strict=True):

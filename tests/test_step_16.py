@@ -279,39 +279,39 @@ def drawn_batch(draw):
 
 @pytest.mark.drawn
 @about("log_softmax")
-def test_other_shapes(step, answer, draw):
+def test_other_shapes(step, solution, draw):
     """Random logits with one axis, or with several, work, too."""
     vocab = draw.whole("vocab", 3, 60)
     for shape in ((vocab,), (3, vocab), (2, 1, 4, vocab)):
         logits = 5 * draw.array(*shape)
-        result, right = (run(module.log_softmax, logits) for module in (step, answer))
+        result, right = (run(module.log_softmax, logits) for module in (step, solution))
         equal(result, right, what=f"log_softmax of {list(shape)} logits", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("token_losses")
-def test_other_targets(step, answer, draw):
+def test_other_targets(step, solution, draw):
     """Random logits and targets work, too."""
     logits, targets = drawn_batch(draw)
-    result, right = (run(module.token_losses, logits, targets) for module in (step, answer))
+    result, right = (run(module.token_losses, logits, targets) for module in (step, solution))
     equal(result, right, PLACES, what="token_losses(logits, targets)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("cross_entropy")
-def test_other_losses(step, answer, draw):
+def test_other_losses(step, solution, draw):
     """The loss of random logits and labels is right, too."""
     batch = drawn_batch(draw)
-    result, right = (run(module.cross_entropy, *batch) for module in (step, answer))
+    result, right = (run(module.cross_entropy, *batch) for module in (step, solution))
     equal(result, right, what="cross_entropy(logits, labels)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("cross_entropy_backward")
-def test_other_gradients(step, answer, draw):
+def test_other_gradients(step, solution, draw):
     """The gradient for random logits and labels is right, too."""
     batch = drawn_batch(draw)
-    result, right = (run(module.cross_entropy_backward, *batch) for module in (step, answer))
+    result, right = (run(module.cross_entropy_backward, *batch) for module in (step, solution))
     close = small(np.from_dlpack(right))
     equal(result, right, LOGITS, what="cross_entropy_backward(…)", tolerance=close, whose="the solution's")
 

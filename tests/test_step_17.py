@@ -409,43 +409,43 @@ def test_embedding_adds_up(step, some_table):
 
 @pytest.mark.drawn
 @about("linear_backward")
-def test_other_linear(step, answer, draw):
+def test_other_linear(step, solution, draw):
     """Random sizes and numbers work, too."""
     batch, seq, wide, narrow = (draw.whole(name, 1, 9) for name in ("batch", "seq", "in", "out"))
     given = draw.array(batch, seq, narrow), draw.array(batch, seq, wide), draw.array(narrow, wide)
-    result, right = (linear(module, *given) for module in (step, answer))
+    result, right = (linear(module, *given) for module in (step, solution))
     for name in OF_THREE:
         equal(result[name], right[name], what=f"The gradient of {name}", whose=SOLUTIONS)
 
 
 @pytest.mark.drawn
 @about("gelu_backward")
-def test_other_gelu(step, answer, draw):
+def test_other_gelu(step, solution, draw):
     """Random numbers work, too."""
     shape = [draw.whole(name, 1, 9) for name in ("batch", "seq", "inner")]
     given = draw.array(*shape), 2 * draw.array(*shape)
-    result, right = (run(module.gelu_backward, *given) for module in (step, answer))
+    result, right = (run(module.gelu_backward, *given) for module in (step, solution))
     equal(result, right, ROWS, what="gelu_backward(grad, x)", whose=SOLUTIONS)
 
 
 @pytest.mark.drawn
 @about("layer_norm_backward")
-def test_other_norms(step, answer, draw):
+def test_other_norms(step, solution, draw):
     """A random width, epsilon and numbers work, too."""
     batch, seq, dim = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("dim", 3, 30)
     given = draw.array(batch, seq, dim), draw.array(batch, seq, dim), draw.array(dim), draw.number("eps", 1e-5, 1e-1)
-    result, right = (norm(module, *given) for module in (step, answer))
+    result, right = (norm(module, *given) for module in (step, solution))
     for name in OF_THREE:
         equal(result[name], right[name], what=f"The gradient of {name}", whose=SOLUTIONS)
 
 
 @pytest.mark.drawn
 @about("embedding_backward")
-def test_other_tables(step, answer, draw):
+def test_other_tables(step, solution, draw):
     """Random token ids, vocabulary and numbers work, too."""
     batch, seq, dim, vocab_size = (draw.whole(name, 1, 12) for name in ("batch", "seq", "embd", "vocab_size"))
     given = draw.array(batch, seq, dim), draw.ids(vocab_size, batch, seq), vocab_size
-    result, right = (run(module.embedding_backward, *given) for module in (step, answer))
+    result, right = (run(module.embedding_backward, *given) for module in (step, solution))
     equal(result, right, TABLE, what="embedding_backward(…)", whose=SOLUTIONS)
 
 

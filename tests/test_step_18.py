@@ -359,13 +359,13 @@ def test_gpt2_small_size(step, reference):
 
 @pytest.mark.drawn
 @about("attn_backward")
-def test_other_heads(step, answer, draw):
+def test_other_heads(step, solution, draw):
     """Random sizes, queries, keys and values work, too."""
     shape = [draw.whole(name, low, high) for name, low, high in (("batch", 1, 3), ("head", 1, 4), ("seq", 2, 9))]
     shape.append(draw.whole("head_dim", 2, 8))
     grad, query, key, value = (draw.array(*shape) for _ in range(4))
     weights = causal_weights(query, key)
-    gradients, right = (attn_backward(module, grad, query, key, value, weights) for module in (step, answer))
+    gradients, right = (attn_backward(module, grad, query, key, value, weights) for module in (step, solution))
     for name, expected in right.items():
         close = in_proportion(array(expected))
         equal(gradients[name], expected, what=f"the gradient of {name}", tolerance=close, whose="the solution's")
@@ -373,7 +373,7 @@ def test_other_heads(step, answer, draw):
 
 @pytest.mark.drawn
 @about("attention_backward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A random configuration, weights and input work, too."""
     config = GPT2Config(**draw.settings())
     weights = draw.weights(shapes_of(build(GPT2MultiHeadAttention, config, weights={})))
@@ -381,7 +381,7 @@ def test_other_numbers(step, answer, draw):
     shape = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9), config.n_embd
     inputs = draw.array(*shape), draw.array(*shape)
     (gradient, gradients), (right, others) = (
-        attention_backward(module, attention, *inputs) for module in (step, answer)
+        attention_backward(module, attention, *inputs) for module in (step, solution)
     )
     of, close = "the gradient of hidden_states", in_proportion(array(right))
     equal(gradient, right, TOKENS, what=of, tolerance=close, whose="the solution's")

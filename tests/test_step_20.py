@@ -401,7 +401,7 @@ def test_no_finite_norm(step):
 
 @pytest.mark.drawn
 @about("update")
-def test_other_updates(step, answer, draw):
+def test_other_updates(step, solution, draw):
     """With random sizes, averages and settings, the weight and its averages are right, too."""
     betas = 1 - draw.number("1 - beta1", 0.02, 0.5), 1 - draw.number("1 - beta2", 0.02, 0.5)
     options = *betas, draw.number("epsilon", 1e-4, 1e-1), draw.number("weight_decay", 0.01, 1)
@@ -409,7 +409,7 @@ def test_other_updates(step, answer, draw):
     weight, mean, square, gradient = draw.array(*shape), draw.array(*shape), draw.array(*shape) ** 2, draw.array(*shape)
     for part in (np.s_[:], np.s_[0]):
         inputs = weight[part], gradient[part], mean[part], square[part], at, 0.1
-        result, right = (after_step(module.AdamW(*options), *inputs) for module in (step, answer))
+        result, right = (after_step(module.AdamW(*options), *inputs) for module in (step, solution))
         for kind, expected in right.items():
             size = float(np.abs(array(expected)).max())
             close = TOLERANCE * max(1.0, size)
@@ -418,7 +418,7 @@ def test_other_updates(step, answer, draw):
 
 @pytest.mark.drawn
 @about("learning_rate")
-def test_other_rates(step, answer, draw):
+def test_other_rates(step, solution, draw):
     """The rates of a random schedule are right, too."""
     warmup_steps = draw.whole("warmup_steps", 1, 40)
     total_steps = warmup_steps + draw.whole("steps after it", 1, 200)
@@ -431,7 +431,7 @@ def test_other_rates(step, answer, draw):
         (warmup_steps + total_steps) // 2,
         total_steps,
     ):
-        right = answer.learning_rate(at, **options)
+        right = solution.learning_rate(at, **options)
         number(f"the rate of step {at}", step.learning_rate(at, **options), right)
 
 

@@ -236,14 +236,14 @@ def test_an_empty_batch(step):
 
 @pytest.mark.drawn
 @about("attend_tile")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes and numbers work as well."""
     batch, heads, d = draw.whole("batch", 1, 3), draw.whole("heads", 1, 4), draw.whole("d", 1, 40)
     seq, past = draw.whole("seq", 1, 100), draw.whole("past", 0, 60)
     query = draw.array(batch, heads, seq, d)
     key, value = draw.array(batch, heads, past + seq, d), draw.array(batch, heads, past + seq, d)
     starts = [draw.whole(f"starts[{row}]", 0, past + seq - 1) for row in range(batch)]
-    result, right = (module.causal_attention(query, key, value, starts) for module in (step, answer))
+    result, right = (module.causal_attention(query, key, value, starts) for module in (step, solution))
     equal(result, right, what="causal_attention(…)", whose="NumPy's")
 
 

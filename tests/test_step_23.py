@@ -99,28 +99,28 @@ def test_large_activations(mlp, reference):
 
 @pytest.mark.drawn
 @about("rms_norm")
-def test_other_norms(step, answer, draw):
+def test_other_norms(step, solution, draw):
     """A new random width, epsilon, weight and input work as well."""
     width, eps = draw.whole("dim", 2, 30), draw.number("eps", 1e-6, 1e-1)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
     weight = draw.weights({"weight": (width,)})["weight"]
     result, right = (
         run(lambda x, weight: module.rms_norm(x, weight, eps), x, weight)  # noqa: B023
-        for module in (step, answer)
+        for module in (step, solution)
     )
     equal(result, right, what="rms_norm(x, weight, eps)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     width, inner = draw.whole("hidden_size", 2, 40), draw.whole("intermediate_size", 2, 40)
     config = replace(LlamaConfig(), hidden_size=width, intermediate_size=inner)
     shapes = {"gate_proj.weight": (inner, width), "up_proj.weight": (inner, width), "down_proj.weight": (width, inner)}
     weights = draw.weights(shapes)
     x = draw.array(draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), width)
-    result, right = (run(build(module.LlamaMLP, config, weights=weights), x) for module in (step, answer))
+    result, right = (run(build(module.LlamaMLP, config, weights=weights), x) for module in (step, solution))
     equal(result, right, what="forward(x)", whose="the solution's")
 
 

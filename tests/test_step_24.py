@@ -104,13 +104,13 @@ def rotated(module, config):
 
 @pytest.mark.drawn
 @about("rotate")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Heads of a new random width, base, positions and numbers work as well."""
     head_dim = 2 * draw.whole("head_dim / 2", 1, 20, times=2)
     config = replace(LlamaConfig(), head_dim=head_dim, rope_theta=draw.number("rope_theta", 10, 1e6))
     batch, seq = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9)
     x, positions = draw.array(batch, draw.whole("heads", 1, 6), seq, head_dim), draw.ids(20, batch, seq)
-    result, right = (run(rotated(module, config), x, positions) for module in (step, answer))
+    result, right = (run(rotated(module, config), x, positions) for module in (step, solution))
     equal(result, right, what="rotate(x, rotary_angles(positions, config))", whose="the solution's")
 
 

@@ -214,7 +214,7 @@ def test_whole_model(model, reference):
 
 @pytest.mark.drawn
 @about("forward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """A new random configuration, weights and input work as well."""
     kv_heads, half = draw.whole("num_key_value_heads", 1, 3), draw.whole("head_dim / 2", 1, 8, times=2)
     heads, width = kv_heads * draw.whole("heads of a group", 1, 2), draw.whole("hidden_size", 6, 40)
@@ -226,7 +226,7 @@ def test_other_numbers(step, answer, draw):
     x, angles = draw.array(2, new, width), angles_of(draw.ids(20, 2, new), config)
     cache = [draw.array(2, kv_heads, 13, 2 * half) for _ in range(2)]
     results = []
-    for module in (step, answer):
+    for module in (step, solution):
         attention, (keys, values) = build(module.LlamaAttention, config, weights=weights), map(tensor, cache)
         shown = functools.partial(attend_to, attention, keys=keys, values=values)
         results.append(run(shown, x, angles, causal(past + new, past)))

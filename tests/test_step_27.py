@@ -326,22 +326,22 @@ def test_what_the_model_sees(step):
 
 
 @about("answer")
-def test_the_sampling(step, answer):
+def test_the_sampling(step, solution):
     """Tokens are chosen by sampling and drawn with rng, so the same seed gives the same answer."""
     hot = step.NucleusSampling(3.0, top_p=0.9)
     once, again = (answered(step, Stub(), 12, hot) for _ in range(2))
     require(once == again, "Two generators with the same seed gave different answers: draw with rng.")
     for seed in (1, 2):
-        right = [*tokens_of(answer, Stub(), PROMPT, 12, hot, seed)]
+        right = [*tokens_of(solution, Stub(), PROMPT, 12, hot, seed)]
         is_value(f"the answer with the seed {seed}", answered(step, Stub(), 12, hot, seed), right)
 
 
 @pytest.mark.drawn
 @about("probabilities")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """New random logits and settings work as well."""
     vocab, batch = draw.whole("vocab", 6, 30), draw.whole("batch", 1, 5)
     logits = 4 * draw.array(batch, vocab)
     settings = {"temperature": draw.number("temperature", 0.3, 3), "top_p": draw.number("top_p", 0.1, 0.99)}
-    right = answer.NucleusSampling(**settings).probabilities(logits)
+    right = solution.NucleusSampling(**settings).probabilities(logits)
     right_numbers(step.NucleusSampling(**settings).probabilities(logits), right, what="the softmax")

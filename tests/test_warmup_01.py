@@ -145,13 +145,15 @@ def test_long_vectors(step):
 
 @pytest.mark.drawn
 @about("simple_self_attention")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes and numbers work as well."""
     batch, length, width = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("width", 1, 9)
     query, key = (draw.array(batch, size, width, dtype=np.float64) for size in (length, length + 2))
-    scores, right = step.attention_scores(query, key), answer.attention_scores(query, key)
+    scores, right = step.attention_scores(query, key), solution.attention_scores(query, key)
     equal(scores, right, WEIGHTS, what="attention_scores(query, key)", whose="the solution's")
-    result = step.context_vectors(answer.softmax(right), key)
-    equal(result, answer.context_vectors(answer.softmax(right), key), what="context_vectors", whose="the solution's")
-    result, right = (module.simple_self_attention(key) for module in (step, answer))
+    result = step.context_vectors(solution.softmax(right), key)
+    equal(
+        result, solution.context_vectors(solution.softmax(right), key), what="context_vectors", whose="the solution's"
+    )
+    result, right = (module.simple_self_attention(key) for module in (step, solution))
     equal(result, right, what="simple_self_attention(x)", whose="the solution's")

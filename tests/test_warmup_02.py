@@ -125,12 +125,12 @@ def test_order_does_not_matter(step, x):
 
 @pytest.mark.drawn
 @about("self_attention")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes, numbers and matrices work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     x, *drawn_matrices = (
         draw.array(*shape, dtype=np.float64) for shape in ((batch, length, d_in), *[(d_in, d_out)] * 3)
     )
-    result, right = (module.self_attention(x, *drawn_matrices) for module in (step, answer))
+    result, right = (module.self_attention(x, *drawn_matrices) for module in (step, solution))
     equal(result, right, what="self_attention(x, ...)", whose="the solution's")

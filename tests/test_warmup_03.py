@@ -122,14 +122,14 @@ def test_the_future_cannot_change_the_past(step, x, matrices):
 
 @pytest.mark.drawn
 @about("causal_attention")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes, numbers, matrices and masks work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     d_in, d_out = draw.whole("d_in", 1, 9), draw.whole("d_out", 1, 9)
     shapes = (batch, length, d_in), *[(d_in, d_out)] * 3, *[(batch, length, d_out)] * 2
     x, *others, query, key = (draw.array(*shape, dtype=np.float64) for shape in shapes)
     mask = draw.coins(length, length) | np.eye(length, dtype=bool)
-    weights, right = (module.attention_weights(query, key, mask) for module in (step, answer))
+    weights, right = (module.attention_weights(query, key, mask) for module in (step, solution))
     equal(weights, right, WEIGHTS, what="attention_weights under a mask", whose="the solution's")
-    result, right = (module.causal_attention(x, *others) for module in (step, answer))
+    result, right = (module.causal_attention(x, *others) for module in (step, solution))
     equal(result, right, what="causal_attention(x, ...)", whose="the solution's")

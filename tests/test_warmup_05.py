@@ -189,7 +189,7 @@ def test_count_is_of_the_real_arrays(step, W_qkv, W_o):
 
 @pytest.mark.drawn
 @about("multi_head_attention")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes, numbers, matrices and masks work as well."""
     batch, length = draw.whole("batch", 1, 4), draw.whole("seq", 2, 9)
     n_head = draw.whole("n_head", 1, 5)
@@ -197,5 +197,5 @@ def test_other_numbers(step, answer, draw):
     shapes = (batch, length, width), (width, 3 * width), (width, width)
     x, W_qkv, W_o = (draw.array(*shape, dtype=np.float64) for shape in shapes)
     for mask in (None, draw.coins(length, length) | np.eye(length, dtype=bool)):
-        result, right = (module.multi_head_attention(x, W_qkv, W_o, n_head, mask) for module in (step, answer))
+        result, right = (module.multi_head_attention(x, W_qkv, W_o, n_head, mask) for module in (step, solution))
         equal(result, right, what="multi_head_attention", whose="the solution's")

@@ -513,18 +513,18 @@ def drawn_text(draw, letters):
 
 @pytest.mark.drawn
 @about("train")
-def test_other_learning(step, answer, draw):
+def test_other_learning(step, solution, draw):
     """From a random text, it learns what the solution learns."""
     text, n_merges = drawn_text(draw, AWKWARD), draw.whole("merges", 1, 40)
-    learned(step, [(text, n_merges, answer.train(text, n_merges))])
+    learned(step, [(text, n_merges, solution.train(text, n_merges))])
 
 
 @pytest.mark.drawn
 @about("encode_word")
-def test_other_texts(step, answer, draw):
+def test_other_texts(step, solution, draw):
     """A random text gets the solution's ids, with merges learned from another."""
-    merges = Merges(answer.train(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
+    merges = Merges(solution.train(drawn_text(draw, AWKWARD), draw.whole("merges", 1, 60)))
     text = drawn_text(draw, AWKWARD)
-    right = answer.encode(text, merges)
+    right = solution.encode(text, merges)
     all_right([("encode(text, merges)", lambda: step.encode(text, merges.anew()), right)], merges)
     is_value("decode of these ids", step.decode(right, merges), text)

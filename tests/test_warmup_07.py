@@ -346,20 +346,20 @@ def test_the_last_token_of_gpt2(step):
 
 @pytest.mark.drawn
 @about("attend_to_cache")
-def test_other_caches(step, answer, draw):
+def test_other_caches(step, solution, draw):
     """Random sizes and numbers work as well."""
     batch, n_head, width = (draw.whole(name, 1, 4) for name in ("batch", "n_head", "head_dim"))
     new, past, free = draw.whole("new tokens", 1, 5), draw.whole("past", 0, 6), draw.whole("free slots", 0, 3)
     buffers = [draw.array(batch, n_head, past + new + free, width, dtype=np.float64) for _ in range(2)]
     query = draw.array(batch, n_head, new, width, dtype=np.float64)
-    caches = [(module, cache_with(module, buffers, past + new)) for module in (step, answer)]
+    caches = [(module, cache_with(module, buffers, past + new)) for module in (step, solution)]
     result, wanted = (module.attend_to_cache(query, cache) for module, cache in caches)
     equal(result, wanted, FOUND, what="attend_to_cache", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("cached_attention")
-def test_other_texts(step, answer, draw):
+def test_other_texts(step, solution, draw):
     """Random texts, cut anywhere, work as well."""
     batch, n_head = draw.whole("batch", 3, 5), draw.whole("n_head", 1, 5)
     width = n_head * draw.whole("head_dim", 1, 6)
@@ -369,6 +369,6 @@ def test_other_texts(step, answer, draw):
         for shape in ((batch, sum(split), width), (width, 3 * width), (width, width))
     )
     capacity = sum(split) + draw.whole("free slots", 0, 3)
-    pairs = zip(*(shown(module, x, W_qkv, W_o, n_head, split, capacity) for module in (step, answer)), strict=True)
+    pairs = zip(*(shown(module, x, W_qkv, W_o, n_head, split, capacity) for module in (step, solution)), strict=True)
     for (past, total, result), (_, _, wanted) in pairs:
         equal(result, wanted, what=f"cached_attention of {total - past} behind {past}", whose="the solution's")

@@ -427,17 +427,17 @@ def test_arguments_are_left_alone(step):
 
 @pytest.mark.drawn
 @about("softmax_cross_entropy_backward")
-def test_other_logits(step, answer, draw):
+def test_other_logits(step, solution, draw):
     """Random sizes, logits and labels work as well."""
     batch, length, classes = draw.whole("batch", 1, 4), draw.whole("seq", 1, 9), draw.whole("classes", 2, 30)
     logits, labels = draw.array(batch, length, classes, dtype=np.float64), draw.ids(classes, batch, length)
-    result, right = (module.softmax_cross_entropy_backward(logits, labels) for module in (step, answer))
+    result, right = (module.softmax_cross_entropy_backward(logits, labels) for module in (step, solution))
     equal(result, right, CLASS_AXES, what="softmax_cross_entropy_backward(logits, labels)", whose="the solution's")
 
 
 @pytest.mark.drawn
 @about("causal_attention_backward")
-def test_other_numbers(step, answer, draw):
+def test_other_numbers(step, solution, draw):
     """Random sizes, queries, keys and values work as well."""
     lead = draw.whole("batch", 1, 3), draw.whole("head", 1, 4)
     length, d_k, d_v = draw.whole("seq", 2, 9), draw.whole("d_k", 1, 9), draw.whole("d_v", 1, 9)
@@ -445,6 +445,6 @@ def test_other_numbers(step, answer, draw):
     grad, value = (draw.array(*lead, length, d_v, dtype=np.float64) for _ in range(2))
     weights = recorded_weights(query, key)
     arguments = grad, query, key, value, weights
-    result, right = (three(module.causal_attention_backward(*arguments)) for module in (step, answer))
+    result, right = (three(module.causal_attention_backward(*arguments)) for module in (step, solution))
     for name, gradient, expected in zip(NAMES, result, right, strict=True):
         equal(gradient, expected, what=f"the gradient of {name}", whose="the solution's")

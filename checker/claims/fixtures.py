@@ -57,7 +57,7 @@ def config(reference: Reference) -> Any:
 
 
 @pytest.fixture(scope="module")
-def answer(request: pytest.FixtureRequest) -> ModuleType:
+def solution(request: pytest.FixtureRequest) -> ModuleType:
     """Return the solution, for claims about numbers that nobody has recorded."""
     return load_solution(step_of(request.path))
 
