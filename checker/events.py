@@ -71,8 +71,8 @@ class Started:
 class Claimed:
     """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
 
-    It is ``foreseen`` if only the compiler could find it, and the reason says what to do. An error has a ``cause``,
-    which is the same for two that differ in sizes alone. ``has_numbers`` says that there are wrong ones.
+    It is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the same for
+    two errors that differ in sizes alone. ``has_numbers`` says that there are wrong ones.
     """
 
     claim: str
@@ -82,7 +82,7 @@ class Claimed:
     reason: str = ""
     location: Location | None = None
     foreseen: bool = False
-    cause: str = ""
+    error_key: str = ""
     has_numbers: bool = False
 
 
@@ -99,7 +99,7 @@ class Explanation:
 
     The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``mark`` is ``waits`` if
     the function that the claim is about is right, and only another one is not. If it ``has_numbers``, they are
-    wrong, and ``--show`` shows them. An error has a ``cause``, as for a claim. The parent adds the ``line`` to look at.
+    wrong, and ``--show`` shows them. ``error_key`` is that of the claim. The parent adds the ``line`` to look at.
     """
 
     kind: ClassVar = "explanation"
@@ -111,7 +111,7 @@ class Explanation:
     claim: str = ""
     mark: str = FAIL
     mistake: str = ""
-    cause: str = ""
+    error_key: str = ""
 
 
 @dataclass(frozen=True)

@@ -165,7 +165,11 @@ class Observation:
         if outcome.mark == FAIL:
             numbers = outcome.compared is not None
             claimed = replace(
-                claimed, location=outcome.location, foreseen=outcome.foreseen, cause=outcome.cause, has_numbers=numbers
+                claimed,
+                location=outcome.location,
+                foreseen=outcome.foreseen,
+                error_key=outcome.error_key,
+                has_numbers=numbers,
             )
         self.send(claimed)
 

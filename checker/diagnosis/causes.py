@@ -55,7 +55,7 @@ def explain_missing_names(failing: Outcomes, source: str, solution: str, labels:
             sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:
             sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        explanations.append(Explanation(sentence, about, outcome.location, claim=claim, cause=outcome.cause))
+        explanations.append(Explanation(sentence, about, outcome.location, claim=claim, error_key=outcome.error_key))
     return explanations
 
 

@@ -72,7 +72,7 @@ def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome)
         sentence += f" Perhaps: {found.mistake}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
-    return Explanation(sentence, about, location, has_numbers, claim=claim, cause=outcome.cause)
+    return Explanation(sentence, about, location, has_numbers, claim=claim, error_key=outcome.error_key)
 
 
 class Explainer:

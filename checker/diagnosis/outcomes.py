@@ -148,7 +148,7 @@ class Outcome:
         return self.observed.words if isinstance(self.observed, InWords | Raised) else ""
 
     @property
-    def cause(self) -> str:
+    def error_key(self) -> str:
         """Of an error, its line, kind and words, but for the sizes in them; nothing if no line of the file is known."""
         if not (isinstance(self.observed, Raised) and self.location):
             return ""

@@ -167,13 +167,13 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
             waiting.add(about)
             rows.append(Row(WAITS, about, claim.reason, state.line_of(about, None)))
         else:
-            cause = _cause_of(state, claim) if claim.mark == FAIL else ""
-            rows.append(Row(claim.mark, about, claim.sentence, state.line_of(about, claim.location), cause))
+            group = _group_of(state, claim) if claim.mark == FAIL else ""
+            rows.append(Row(claim.mark, about, claim.sentence, state.line_of(about, claim.location), group))
     return replace(state, waiting=frozenset(waiting)), rows
 
 
-def _cause_of(state: State, failed: Claimed) -> str:
-    """Return what is behind a failure: a known mistake, or else the reason of the claim."""
+def _group_of(state: State, failed: Claimed) -> str:
+    """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
     return next((why.mistake for why in state.explanations if why.claim == failed.claim), "") or failed.reason
 
 

@@ -49,7 +49,7 @@ class View:
     offers = Offers()
 
     def __init__(self) -> None:
-        self.similar: list[Row] = []  # of one function, with one mark and cause; the last ones are not shown yet
+        self.similar: list[Row] = []  # of one function, with one mark and group; the last ones are not shown yet
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""
@@ -98,7 +98,7 @@ class View:
 
 
 def _kind(row: Row) -> tuple[str, str, str]:
-    return row.mark, row.about, row.cause
+    return row.mark, row.about, row.group
 
 
 class Printer(View):

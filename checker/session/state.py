@@ -47,7 +47,7 @@ class Phase(Enum):
 class Row:
     """What is known of one claim, or of a blank that is still to write.
 
-    ``line`` is where to look; claims that fail for one ``cause`` need not be shown one by one.
+    ``line`` is where to look; claims that fail in one ``group`` need not be shown one by one.
     """
 
     kind: ClassVar = "row"
@@ -55,7 +55,7 @@ class Row:
     about: str
     sentence: str
     line: int | None = None
-    cause: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,9 @@ def why_claims_fail(state: State) -> list[Explanation]:
     failures = [explanation for explanation in state.explanations if explanation.mark == FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
         failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == FAIL)
-        failures = [Explanation(claim.reason, claim.about, claim.location, cause=claim.cause) for claim in failed]
+        failures = [
+            Explanation(claim.reason, claim.about, claim.location, error_key=claim.error_key) for claim in failed
+        ]
     by_mistake: dict[tuple[str, str], list[Explanation]] = {}
     for explanation in failures:
         by_mistake.setdefault((explanation.about, explanation.mistake), []).append(explanation)
@@ -249,9 +251,9 @@ def why_claims_fail(state: State) -> list[Explanation]:
 def _first_with_count(explanations: Sequence[Explanation]) -> Explanation:
     """Return the first explanation of a function, with how many claims fail by the same error with other sizes."""
     first = explanations[0]
-    if first.mistake or not first.cause:
+    if first.mistake or not first.error_key:
         return first
-    more = len({explanation.sentence for explanation in explanations if explanation.cause == first.cause}) - 1
+    more = len({explanation.sentence for explanation in explanations if explanation.error_key == first.error_key}) - 1
     if not more:
         return first
     count = "another input" if more == 1 else f"{more} other inputs"

@@ -93,7 +93,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    alike = [Explanation(each, "f", Location(3), claim=each, cause="line 3: ValueError  is not .") for each in said]
+    alike = [Explanation(each, "f", Location(3), claim=each, error_key="line 3: ValueError  is not .") for each in said]
     assert [each.sentence for each in why_claims_fail(State(S07, explanations=(*alike,)))] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
@@ -110,5 +110,5 @@ def test_of_what_a_function_does_wrong_the_plainest_is_told():
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]
     assert told(known, known, other) == ["Off by one.", "Yours is 4."]
-    at_two_lines = (replace(plain, cause="line 1: …"), replace(special, cause="line 2: …"))
+    at_two_lines = (replace(plain, error_key="line 1: …"), replace(special, error_key="line 2: …"))
     assert told(*at_two_lines) == ["Yours is 3."]
