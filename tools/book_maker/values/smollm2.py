@@ -263,7 +263,7 @@ def chances_of_sank() -> tuple[float, float]:
 def conversations() -> str:
     """Return the recorded answers as a table: each question, the greedy answer, and those that were drawn."""
     names = {"greedy": "greedy", "drawn": f"top-p {TOP_P}", "from all": "all tokens"}
-    rows = [("you", *names.values()), ("---",) * (len(names) + 1)]
+    rows: list[tuple[str, ...]] = [("you", *names.values()), ("---",) * (len(names) + 1)]
     for turns in zip(*(RECORDED[name] for name in names), strict=True):
         rows.append((turns[0]["question"], *(turn["answer"] + " …" * turn["is cut"] for turn in turns)))
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
