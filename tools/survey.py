@@ -15,7 +15,6 @@ import random
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -200,14 +199,14 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     paths = {name: f"subject_{number}" for number, name in enumerate(names)}
     sources = {name: edited(solution, subjects[name]) for name in names}
     surveyed = {name: Surveyed(name) for name in names}
-    by_numbers = Observation(step, {name: partial(load, name) for name in names}, NUMBERS, send=send)
-    graded = by_numbers.run()
+    modules = {name: module for name in names if (module := load(name))}
+    graded = Observation(step, modules, NUMBERS, send=send).run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if work.record:
         write_answers(step, answers)
     explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + work.draws)
-    right = {name: partial(by_numbers.modules.get, name) for name in names if all_pass(graded.get(name, {}))}
+    right = {name: module for name, module in modules.items() if all_pass(graded[name])}
     drawn = Observation(step, right, DRAWN, seeds, send=send).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, wraps
@@ -43,7 +44,9 @@ def load_step(step: Step, name: str, source: str, path: str) -> ModuleType:
 def load_source(name: str, source: str, path: str) -> ModuleType:
     """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
     remember(source, path)
-    return load_code(name, compile(source, path, "exec"))
+    with warnings.catch_warnings(action="ignore"):
+        code = compile(source, path, "exec")
+    return load_code(name, code)
 
 
 def load_code(name: str, code: CodeType) -> ModuleType:
@@ -55,7 +58,8 @@ def load_code(name: str, code: CodeType) -> ModuleType:
     if folder == STEPS and str(folder) not in sys.path:
         sys.path.append(str(folder))
     sys.modules[name] = module
-    exec(code, module.__dict__)
+    with warnings.catch_warnings(action="ignore"):  # as pytest drops them in a claim: they are nothing that is printed
+        exec(code, module.__dict__)
     if folder != SOLUTIONS:
         accept_former_calls(module)
     return module

@@ -38,7 +38,7 @@ UNUSED_PLUGINS = "terminal cacheprovider logging faulthandler unraisableexceptio
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
-SUBJECTS = pytest.StashKey[dict[str, ModuleType]]()
+SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
 
 @dataclass(eq=False)
@@ -47,35 +47,32 @@ class Observation:
 
     Attributes:
         step: whose claims.
-        subjects: how each module that is graded is loaded, by name: once the claims are imported, before the first one
-            runs. One that cannot be loaded has no outcomes.
+        subjects: the modules that are graded, by name.
         stage: which kind of claims; the same are tried when they are traced, collected and compiled, and on a GPU.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
         show: with arrays that were not equal, keep what the learner's code was given.
-        to_write: returns the labels of the functions that the subjects have yet to write, which is known once they are
-            loaded; what needs one waits for it.
+        to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
         send: called with an event when a claim starts and when it ends.
-        modules: those that were loaded.
-        outcomes: for each of them, those of the claims so far, in the order of the check.
+        outcomes: for each subject, those of the claims so far, in the order of the check.
         graphs: those at which a claim has ended because MAX was not to compile them.
     """
 
     step: Step
-    subjects: Mapping[str, Callable[[], ModuleType | None]]
+    subjects: Mapping[str, ModuleType]
     stage: str = NUMBERS
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
     show: bool = False
-    to_write: Callable[[], Collection[str]] = tuple
+    to_write: Collection[str] = ()
     send: Send = lambda event: None
-    modules: dict[str, ModuleType] = field(default_factory=dict, init=False)
-    outcomes: dict[str, dict[str, Outcome]] = field(default_factory=dict, init=False)
+    outcomes: dict[str, dict[str, Outcome]] = field(init=False)
     graphs: list[Graph] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
+        self.outcomes = {name: {} for name in self.subjects}
         self.running: Any = None
         self.left: list[Graph] = []  # by the claim that runs
 
@@ -112,14 +109,10 @@ class Observation:
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Load the subjects."""
-        for name, load in self.subjects.items():
-            if module := load():
-                self.modules[name] = module
-        session.config.stash[SUBJECTS] = self.modules
-        claims = (item for item in session.items if isinstance(item, pytest.Function))
-        session.items[:] = [claim for claim in claims if subject_of(claim) in self.modules]
-        self.outcomes = {name: {} for name in self.modules}
+        """Hand the subjects to the fixture; without any, no claim runs."""
+        session.config.stash[SUBJECTS] = self.subjects
+        if not self.subjects:
+            session.items.clear()
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
@@ -180,9 +173,9 @@ class Observation:
         about = about_of(item)
         if failure is None:
             return Outcome(TRACED if self.left else PASS, about=about)
-        path = self.modules[subject].__file__ or ""
+        path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
-        outcome = outcome_of(found_again.value, path, about, self.to_write())
+        outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
         if outcome.mark != FAIL:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from functools import partial
 
 from max.graph import Graph
 
@@ -32,8 +31,8 @@ def graphs() -> list[Graph]:
         if step.compiles_long:
             continue
         source, path = step.solution_source, str(step.solution_file)
-        solution = {"solution": partial(load_source, f"solutions.{step.name}", source, path)}
-        observation = Observation(step, solution, COLLECTING, device="cpu")
+        solution = load_source(f"solutions.{step.name}", source, path)
+        observation = Observation(step, {"solution": solution}, COLLECTING, device="cpu")
         observation.run()
         found += observation.graphs
     return found

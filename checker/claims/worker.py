@@ -16,7 +16,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
@@ -40,13 +39,52 @@ if TYPE_CHECKING:  # a pass needs no explanation
 SUBJECT = "subject"  # the name of the learner's module among those that are graded
 
 
-class Graded:
-    """The learner's module, graded stage after stage."""
+def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
+    """Run the learner's file; report why if that fails."""
+    try:
+        name = f"steps.{Path(job.path).stem if job.hunt else step.name}"
+        return load_step(step, name, job.source, job.path)
+    except Unreadable as error:
+        send(events.Unloadable(str(error), error.location))
+    except UserError as error:  # where Mojo cannot compile
+        send(events.Unloadable(str(error), of_file=False))
+    except BaseException as error:
+        from checker.course.forms import changed_since
+        from checker.diagnosis.exceptions import error_in_words, location_of
 
-    def __init__(self, step: Step, job: Job, send: Send) -> None:
-        self.step, self.job, self.send = step, job, send
-        self.to_write = tuple(job.to_write)
-        self.module: ModuleType | None = None
+        words = error_in_words(error)
+        if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
+            words += changed_since(step, job.source)
+        send(events.Unloadable(words, location_of(error, job.path)))
+    return None
+
+
+def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
+    """Report the functions with a blank that a file lacks, although it has run; return their labels."""
+    blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
+    if not step.language.is_run or {*blanks} <= step.language.functions(job.source).keys():
+        return []
+    from checker.claims.missing import missing_from  # most files define all of them by def
+
+    missing = missing_from(module, job.source, blanks)
+    if missing:
+        send(events.Missing(missing))
+    return [function.rpartition(".")[2] for function in missing]
+
+
+class Graded:
+    """The learner's module, graded stage after stage.
+
+    Args:
+        step: whose claims.
+        job: the work.
+        module: what the file has made.
+        to_write: the labels of the functions that are still to write, or that the module lacks.
+        send: is given every event.
+    """
+
+    def __init__(self, step: Step, job: Job, module: ModuleType, to_write: Collection[str], send: Send) -> None:
+        self.step, self.job, self.module, self.to_write, self.send = step, job, module, to_write, send
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
@@ -76,56 +114,22 @@ class Graded:
     def run_stage(
         self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
-        """Report and return the outcome of these claims of a stage, or of all; none if the file cannot be loaded."""
+        """Report and return the outcome of these claims of a stage, or of all."""
         only = None if claims is None else {SUBJECT: claims}
         observation = Observation(
             self.step,
-            {SUBJECT: lambda: self.module or self.load()},
+            {SUBJECT: self.module},
             stage,
             seeds,
             only,
             device,
             show=bool(self.job.show),
-            to_write=lambda: self.to_write,
+            to_write=self.to_write,
             send=self.send,
         )
         outcomes = observation.run()
-        if self.module:
-            self.send(events.StageEnded(stage))
-        return outcomes.get(SUBJECT, {})
-
-    def load(self) -> ModuleType | None:
-        """Run the learner's file; report why if that fails, and else which functions it does not have."""
-        job = self.job
-        try:
-            name = f"steps.{Path(job.path).stem if job.hunt else self.step.name}"
-            self.module = load_step(self.step, name, job.source, job.path)
-        except Unreadable as error:
-            self.send(events.Unloadable(str(error), error.location))
-        except UserError as error:  # where Mojo cannot compile
-            self.send(events.Unloadable(str(error), of_file=False))
-        except BaseException as error:
-            from checker.course.forms import changed_since
-            from checker.diagnosis.exceptions import error_in_words, location_of
-
-            words = error_in_words(error)
-            if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-                words += changed_since(self.step, job.source)
-            self.send(events.Unloadable(words, location_of(error, job.path)))
-        else:
-            self.find_missing(self.module)
-        return self.module
-
-    def find_missing(self, module: ModuleType) -> None:
-        """Report the functions with a blank that a file lacks, although it has run."""
-        blanks = [blank.function for blank in blanks_of(self.step) if blank.label not in optional_in(self.step)]
-        if not self.step.language.is_run or {*blanks} <= self.step.language.functions(self.job.source).keys():
-            return
-        from checker.claims.missing import missing_from  # most files define all of them by def
-
-        if missing := missing_from(module, self.job.source, blanks):
-            self.to_write += tuple(function.rpartition(".")[2] for function in missing)
-            self.send(events.Missing(missing))
+        self.send(events.StageEnded(stage))
+        return outcomes[SUBJECT]
 
     def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
@@ -173,7 +177,8 @@ def explainer_of(
     def run_claims(
         codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
     ) -> Mapping[str, Outcomes]:
-        subjects = {name: partial(loaded, f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
+        tried = {name: loaded(f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
+        subjects = {name: module for name, module in tried.items() if module}
         stage = DRAWN if seeds else NUMBERS
         return Observation(step, subjects, stage, seeds, claims, show=show, send=lambda event: busy()).run()
 
@@ -257,7 +262,9 @@ def main() -> None:
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     send(events.Busy())
     try:
-        Graded(step, job, send).grade()
+        if module := load_file(step, job, send):
+            to_write = [*job.to_write, *find_missing(step, job, module, send)]
+            Graded(step, job, module, to_write, send).grade()
     except Exception as error:  # a learner's code raises none this far up
         send(events.Unloadable(fault_of_check(error), of_file=False))
     send(events.Ended())

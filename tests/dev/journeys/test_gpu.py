@@ -3,8 +3,6 @@
 By night, a Llama is also compiled for a GPU that is not there.
 """
 
-from functools import partial
-
 import numpy as np
 import pytest
 from max._interpreter_ops import matmul_gc
@@ -77,8 +75,8 @@ def gpu(monkeypatch):
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: device == "gpu")
 
     def outcomes(step, source):
-        load = partial(load_source, f"graded.{step.name}", source, str(step.solution_file))
-        return Observation(step, {"subject": load}, ON_GPU, device="gpu").run()["subject"]
+        module = load_source(f"graded.{step.name}", source, str(step.solution_file))
+        return Observation(step, {"subject": module}, ON_GPU, device="gpu").run()["subject"]
 
     return outcomes
 

@@ -29,3 +29,8 @@ def test_a_file_may_import_earlier_solutions_and_max_where_the_step_does_not(cou
     imports = "import foreign\nimport numpy as np\nfrom max import nn, graph\n"
     course.write(step, edits={IMPORT: imports})
     course.check(step, "--no-compile", status=0)
+
+
+def test_what_a_file_warns_of_is_nothing_that_it_prints(course):
+    course.write("w01", edits={IMPORT: f"import warnings\n{IMPORT}\nwarnings.warn('as it is loaded')\n"})
+    assert "as it is loaded" not in course.check("w01", status=0).stdout
