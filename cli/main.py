@@ -7,15 +7,19 @@ once and needs no MAX.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
 from cli.parts import DEVICE, FORM, SEED, Commands, refuse_to_show, refusing, step_argument
+
+if TYPE_CHECKING:
+    from checker.events import Options
+    from checker.session.child import Child
+    from checker.session.session import Session
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -87,35 +91,55 @@ CHECK_OPTIONS: list[click.Parameter] = [
 ]
 
 
-def check(step: Step, *, no_compile: bool, form: str | None, **options: Any) -> int:
+def check(
+    step: Step, *, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, form: str | None
+) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
+    from checker.events import Options
     from checker.interrupts import exit_on_termination
     from checker.session.child import Child
 
     exit_on_termination()
-    with Child() as child:  # it imports pytest while this imports the rest
-        from checker.course.blanks import blanks_of
-        from checker.events import Options
-        from checker.session.printer import Printer, View
-        from checker.session.session import Session
+    options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
+    with Child() as child:
+        session = run_in(child, step, options, form)
+    assert session.verdict
+    if form:
+        report(session, form)
+    return session.verdict.status
 
-        labels = [blank.label for blank in blanks_of(step)]
-        refuse_to_show(options["show"], labels)
-        if form:
-            import json
 
-            from checker.session.records import verdict_record
-            from cli.problems import as_lines, not_obeyed, problems_of
-        with not_obeyed() if form == "github" else contextlib.nullcontext():
-            view = View() if form == "json" else Printer(labels)
-            session = Session(step, view, Options(compile=not no_compile, **options))
-            status = session.run(child).status
+def run_in(child: Child, step: Step, options: Options, form: str | None) -> Session:
+    """Carry out a check in a child that imports pytest while this imports the rest; return it."""
+    from checker.course.blanks import blanks_of
+    from checker.session.printer import Printer, View
+    from checker.session.session import Session
+
+    labels = [blank.label for blank in blanks_of(step)]
+    refuse_to_show(options.show, labels)
+    session = Session(step, View() if form == "json" else Printer(labels), options)
+    if form == "github":
+        from cli.problems import not_obeyed
+
+        with not_obeyed():
+            session.run(child)
+    else:
+        session.run(child)
+    return session
+
+
+def report(session: Session, form: str) -> None:
+    """Print the verdict of a check in a form for other programs."""
+    import json
+
+    from checker.session.records import verdict_record
+    from cli.problems import as_lines, problems_of
+
+    verdict = verdict_record(session)
     if form == "json":
-        click.echo(json.dumps(verdict_record(session), indent=1))
-    elif form:
-        for line in as_lines(problems_of(verdict_record(session)), form):
-            click.echo(line)
-    return status
+        click.echo(json.dumps(verdict, indent=1))
+    for line in as_lines(problems_of(verdict), form):
+        click.echo(line)
 
 
 @main.command("step", params=[*CHECK_OPTIONS])
