@@ -15,7 +15,8 @@ from rich.theme import Theme
 from checker.course import progress
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer, confirm
+from checker.session.printer import Printer
+from cli.parts import confirm
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

@@ -91,6 +91,17 @@ class Several(click.ParamType):
         return [self.kind.convert(part, param, context) for part in parts]
 
 
+def confirm(question: str) -> bool | None:
+    """Return whether a person answers yes; None if there is no terminal to ask at."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return None
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except EOFError:
+        print()
+        return False
+
+
 def teller() -> Callable[[str], None]:
     """Return a function that prints a message on standard error, after the name of the running command."""
     command = click.get_current_context().info_name

@@ -11,8 +11,8 @@ from pathlib import Path
 from checker.course import progress
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step, relative_path
-from checker.session.printer import Printer, confirm
-from cli.parts import writing
+from checker.session.printer import Printer
+from cli.parts import confirm, writing
 
 
 def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:

@@ -70,7 +70,7 @@ def ready_to_run(
         tell(sentence)
     from checker.compiling import listeners
     from checker.max_adapter.hooks import install_hooks, notices
-    from checker.session.printer import telling_of_compiling
+    from play.compiling_line import telling_of_compiling
 
     install_hooks()
     listeners.append(note)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from checker.compiling import listeners
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Explanation
-from checker.session.advance import COMPILING_IS_LONG
 from checker.session.state import Compiles, Item, Offers, Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
@@ -26,17 +22,6 @@ MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more a
 NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
 BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
-
-
-def confirm(question: str) -> bool | None:
-    """Return whether a person answers yes; None if there is no terminal to ask at."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        return None
-    try:
-        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:
-        print()
-        return False
 
 
 class View:
@@ -213,33 +198,3 @@ class Printer(View):
                 self.moving_line.stop()
             self.console.show_cursor()
             self.moving_line = None
-
-
-@contextmanager
-def telling_of_compiling() -> Iterator[None]:
-    """While this is open, say on standard error what takes longer than a moment to compile."""
-    printer, timers = Printer(stderr=True), list[threading.Timer]()
-
-    def listen(what: str, seconds: float | None) -> None:
-        if seconds is None:
-            timer = threading.Timer(COMPILING_IS_LONG, printer.show_compiling, [what, time.monotonic()])
-            timers.append(timer)
-            timer.start()
-        else:
-            timer = timers.pop()
-            timer.cancel()
-            timer.join()
-            if sys.exc_info()[0]:  # it has failed
-                printer.close()
-            else:
-                printer.compiled(what, seconds)
-
-    listeners.append(listen)
-    try:
-        yield
-    finally:
-        listeners.remove(listen)
-        for timer in timers:  # of what Ctrl-C has ended
-            timer.cancel()
-            timer.join()
-        printer.close()

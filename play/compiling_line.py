@@ -1,0 +1,43 @@
+"""What commands of the finished model say on standard error while MAX compiles for them."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from checker.compiling import listeners
+from checker.session.advance import COMPILING_IS_LONG
+from checker.session.printer import Printer
+
+
+@contextmanager
+def telling_of_compiling() -> Iterator[None]:
+    """While this is open, say on standard error what takes longer than a moment to compile."""
+    printer, timers = Printer(stderr=True), list[threading.Timer]()
+
+    def listen(what: str, seconds: float | None) -> None:
+        if seconds is None:
+            timer = threading.Timer(COMPILING_IS_LONG, printer.show_compiling, [what, time.monotonic()])
+            timers.append(timer)
+            timer.start()
+        else:
+            timer = timers.pop()
+            timer.cancel()
+            timer.join()
+            if sys.exc_info()[0]:  # it has failed
+                printer.close()
+            else:
+                printer.compiled(what, seconds)
+
+    listeners.append(listen)
+    try:
+        yield
+    finally:
+        listeners.remove(listen)
+        for timer in timers:  # of what Ctrl-C has ended
+            timer.cancel()
+            timer.join()
+        printer.close()
