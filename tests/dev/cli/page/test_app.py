@@ -139,8 +139,8 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         said = " ".join(record.get(name, "") for record in records for name in ("text", "sentence"))
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
-    for late, *_ in LIMITS.values():
-        on_page = folded([OPENED, late], replace(S07, offers=Buttons()))[0]
+    for events, *_ in LIMITS.values():
+        on_page = folded([OPENED, *events], replace(S07, offers=Buttons()))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
     error = replace(DRAWN_TOO, mark=FAIL, reason="TypeError")  # there are no numbers to show
     said = folded([*NUMBERS_RIGHT[:4], error, Ended()], replace(S07, offers=Buttons()))[1]
