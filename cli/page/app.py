@@ -175,47 +175,12 @@ class Book:
         options = Options(show=_field(body, "show", str, ""), seed=_field(body, "seed", int | None))
         if options.seed is not None and options.seed < 0:
             raise HTTPException(400, "a seed is not negative")
-        loop, records = asyncio.get_running_loop(), asyncio.Queue[Record]()
-
-        def send(record: Record) -> None:
-            with contextlib.suppress(RuntimeError):  # the server has ended
-                loop.call_soon_threadsafe(records.put_nowait, record)
-
-        def notify(check: Check, report: Report) -> None:
-            match report:
-                case Report.COMPILES:
-                    send({"event": "passed"})
-                case Report.VERDICT:
-                    send({"event": "verdict", **verdict_record(check.session)})
-                case Report.BROKEN:
-                    send({"event": "ended", "text": FAULT})
-                case Report.CANCELED:
-                    why = "Stopped." if check is self.stopped else "A newer check has ended this one."
-                    state = check.session.state
-                    text = f"{why} The pass is kept." if state.has_passed and not state.not_kept else why
-                    send({"event": "ended", "text": text})
-
-        def begin() -> Check:
-            view = PageRecords(send)
-            session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
-            return Check(session, self.ready, notify, COMPILE_SECONDS)
-
+        answer = CheckAnswer(self)
         async with self.turn:
             if self.newest:
                 self.newest.cancel()
-            check = self.newest = await run_in_threadpool(begin)
-
-        async def lines() -> AsyncIterator[bytes]:
-            try:
-                record: Record = {"event": ""}
-                while record["event"] not in ("verdict", "ended"):
-                    record = await records.get()
-                    yield json.dumps(record).encode() + b"\n"
-            finally:
-                if not check.goes_on:  # else it goes on for the pass that compiling completes
-                    check.cancel()
-
-        return StreamingResponse(lines(), media_type="application/x-ndjson")
+            check = self.newest = await run_in_threadpool(answer.begin, step, options)
+        return StreamingResponse(answer.lines(check), media_type="application/x-ndjson")
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
         """Answer with what a function returns for a step and the body of a request."""
@@ -229,6 +194,55 @@ class Book:
             self.stopped = self.newest
             self.newest.cancel()
         return JSONResponse({})
+
+
+class CheckAnswer:
+    """The records of one check, which its thread sends and its request reads.
+
+    Args:
+        book: has a child that is ready, and knows which check was stopped.
+    """
+
+    def __init__(self, book: Book) -> None:
+        self.book = book
+        self.loop, self.records = asyncio.get_running_loop(), asyncio.Queue[Record]()
+
+    def begin(self, step: Step, options: Options) -> Check:
+        """Begin the check."""
+        view = PageRecords(self.send)
+        session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
+        return Check(session, self.book.ready, self.notify, COMPILE_SECONDS)
+
+    def send(self, record: Record) -> None:
+        """Have the request read a record."""
+        with contextlib.suppress(RuntimeError):  # the server has ended
+            self.loop.call_soon_threadsafe(self.records.put_nowait, record)
+
+    def notify(self, check: Check, report: Report) -> None:
+        """Send how far the check is, or how it has ended."""
+        match report:
+            case Report.COMPILES:
+                self.send({"event": "passed"})
+            case Report.VERDICT:
+                self.send({"event": "verdict", **verdict_record(check.session)})
+            case Report.BROKEN:
+                self.send({"event": "ended", "text": FAULT})
+            case Report.CANCELED:
+                why = "Stopped." if check is self.book.stopped else "A newer check has ended this one."
+                state = check.session.state
+                text = f"{why} The pass is kept." if state.has_passed and not state.not_kept else why
+                self.send({"event": "ended", "text": text})
+
+    async def lines(self, check: Check) -> AsyncIterator[bytes]:
+        """Yield the records, a line each, up to the last one; whoever stops reading ends the check."""
+        try:
+            record: Record = {"event": ""}
+            while record["event"] not in ("verdict", "ended"):
+                record = await self.records.get()
+                yield json.dumps(record).encode() + b"\n"
+        finally:
+            if not check.goes_on:  # else it goes on for the pass that compiling completes
+                check.cancel()
 
 
 # ---------------------------------------------------------------- what threads read and write
