@@ -38,16 +38,16 @@ class Problem:
         return f"::error file={file},line={self.line},title={title}::{_escaped(self.sentence)}"
 
 
-def problems_of(verdict: Record) -> list[Problem]:
-    """Return the problems of a verdict, as ``verdict.schema.json`` describes it; a blank to write is none."""
-    if verdict["verdict"] != FAIL:
+def problems_of(record: Record) -> list[Problem]:
+    """Return the problems in the record of a check, as ``verdict.schema.json`` describes it; a blank to write is none."""
+    if record["verdict"] != FAIL:
         return []
     explained = [
-        Problem(verdict["file"], why["line"] or 1, why["about"], why["sentence"]) for why in verdict["explanations"]
+        Problem(record["file"], why["line"] or 1, why["about"], why["sentence"]) for why in record["explanations"]
     ]
-    if explained or any(row["verdict"] in (TODO, WAITS) for row in verdict["rows"]):
+    if explained or any(row["verdict"] in (TODO, WAITS) for row in record["rows"]):
         return explained
-    return [Problem(verdict["file"], 1, "", why) for why in verdict["said"][:1]]  # the file cannot be read
+    return [Problem(record["file"], 1, "", why) for why in record["said"][:1]]  # the file cannot be read
 
 
 def as_lines(problems: Iterable[Problem], form: str | None) -> list[str]:
