@@ -39,7 +39,7 @@ class Problem:
 
 
 def problems_of(record: Record) -> list[Problem]:
-    """Return the problems in the record of a check, as ``verdict.schema.json`` describes it; a blank to write is none."""
+    """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is none."""
     if record["verdict"] != FAIL:
         return []
     explained = [
