@@ -105,8 +105,8 @@ def tables(result: Result) -> dict[str, str]:
     def cells(rates: dict[str, float]) -> dict[str, str]:
         return {count: f"{_digits(rate)} ({rate / result['tokens of a request']:.1f})" for count, rate in rates.items()}
 
-    columns = [Column("tokens (requests) a second, by clients", "server")]
-    columns += [Column(str(count), str(count), rule="--:") for count in result["clients"]]
+    columns = [Column("server", "server")]
+    columns += [Column(f"{count} client{'s' * (count > 1)}", str(count), rule="--:") for count in result["clients"]]
     return {
         model: table(columns, [{"server": TITLES.get(name, name)} | cells(rates) for name, rates in servers.items()])
         for model, servers in result["tokens a second"].items()

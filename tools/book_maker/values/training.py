@@ -37,7 +37,7 @@ took = in_words(history.seconds)
 ((processor, measured),) = STEPS.items()
 SMALL, _ = STEP_ROWS = [row for rows in measured["parts"].values() for row in rows]
 SMALL_STEPS = 6_000  # as models/moby-dick/README.md says
-small_took = in_words(SMALL_STEPS * SMALL["MAX, ms"] / 1000)
+small_took = in_words(60 * round(SMALL_STEPS * SMALL["MAX, ms"] / 60_000))  # in_words cuts off seconds
 
 
 def printed(*steps: int) -> str:
