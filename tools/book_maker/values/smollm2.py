@@ -134,11 +134,16 @@ def of_the_small_model(text: str) -> str:
 
 
 def gates_of_it(weights: Weights, config: Any, tokenizer: Any) -> dict[str, float]:
-    """Return which shares of the gates of all layers are nearly closed, negative and above 1 at it, and the widest."""
+    """Return which shares of all layers' gates flip the sign, are nearly closed, let a part through or amplify at it.
+
+    The shares add up to 1. The widest gate is returned with them.
+    """
     gates: list[np.ndarray] = []
     forward(tokenizer.encode(TEXT).ids, weights, config, gates)
     of_it = np.array(gates)[:, -1]
-    shares = {"closed": abs(of_it) < 0.1, "negative": of_it < 0, "above 1": of_it > 1}
+    closed = abs(of_it) < 0.1
+    shares = {"flip": ~closed & (of_it < 0), "closed": closed, "part": ~closed & (0 < of_it) & (of_it <= 1)}
+    shares["amplify"] = of_it > 1
     return {name: float(share.mean()) for name, share in shares.items()} | {"widest": float(of_it.max())}
 
 
@@ -207,6 +212,7 @@ def record() -> None:
         "forgotten": read_and_written(forgotten, config, tokenizer),
         "nucleus": {text: int((p > 0).sum()) for text, p in nucleus.items()},
         "likeliest": {text: float(p.max()) for text, p in after.items()},
+        "favorite": {text: tokenizer.decode([int(p.argmax())]) for text, p in after.items()},
         "top k": {text: float(np.sort(p)[-TOP_K:].sum()) for text, p in after.items()},
         "small model": of_the_small_model(ASKED),
         "greedy": talks(greedy),
