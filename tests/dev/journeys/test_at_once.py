@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from checker import files
 from checker.course.steps import ROOT, SMALL_MODEL
-from play import attention, beginning, files, serve
+from play import attention, beginning, serve
 from play.generation import generate
 from tests.dev.terminal import started
 from tools.course_copy import python
