@@ -142,7 +142,7 @@ def gates_of_it(weights: Weights, config: Any, tokenizer: Any) -> dict[str, floa
     forward(tokenizer.encode(TEXT).ids, weights, config, gates)
     of_it = np.array(gates)[:, -1]
     closed = abs(of_it) < 0.1
-    shares = {"flip": ~closed & (of_it < 0), "closed": closed, "part": ~closed & (0 < of_it) & (of_it <= 1)}
+    shares = {"flip": ~closed & (of_it < 0), "closed": closed, "part": ~closed & (of_it > 0) & (of_it <= 1)}
     shares["amplify"] = of_it > 1
     return {name: float(share.mean()) for name, share in shares.items()} | {"widest": float(of_it.max())}
 
