@@ -1,7 +1,7 @@
 """Figures of step 06: two tables added, and how alike places are."""
 
 import math
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from safetensors.numpy import load_file
@@ -42,10 +42,16 @@ def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 
+@cache
+def curves() -> tuple[np.ndarray, np.ndarray]:  # each [FARTHEST]
+    """Return the mean cosine of two places by their distance: by formula, and as the small model learned them."""
+    learned = load_file(SMALL_MODEL / "model.safetensors")["transformer.wpe.weight"].astype(np.float32)
+    return _likeness(_sinusoids(*learned.shape)), _likeness(learned)
+
+
 def likeness(draw: Drawing) -> None:
     """Draw the mean cosine of two places against their distance: learned, and by formula."""
-    learned = load_file(SMALL_MODEL / "model.safetensors")["transformer.wpe.weight"].astype(np.float32)
-    formula, ours = _likeness(_sinusoids(*learned.shape)), _likeness(learned)
+    formula, ours = curves()
     draw.title = (
         f"Both curves fall with the distance: the formula's from {formula[0]:.2f} to {formula[-1]:.2f}, "
         f"the learned from {ours[0]:.2f} to {ours[-1]:.2f}"

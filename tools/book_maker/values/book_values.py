@@ -118,6 +118,7 @@ ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.val
 training = _later("book_maker.values.training")
 modern = _later("modern")  # what newer models change
 descent, smollm2_reads = _later("book_maker.values.descent"), _later("book_maker.values.smollm2")
+places = _later("book_maker.figures.step_06")
 speeds = _later("book_maker.values.speed")
 
 
