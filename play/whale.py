@@ -39,9 +39,9 @@ def read(text: str = SENTENCE) -> dict[str, Any]:
     for h in (f"h.{layer}" for layer in range(config["n_layer"])):
         qkv = linear(f"{h}.attn.c_attn", norm(f"{h}.ln_1", x)).reshape(len(ids), 3, config["n_head"], -1)
         query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
-        scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])  # np.sqrt would make all of it float64
+        scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])
         t[f"{h}.attn.scores"] = scores
-        weights = np.tril(np.exp(scores))  # what is masked has minus infinity as its score, and 0 as its weight
+        weights = np.tril(np.exp(scores))  # the mask: no weight for tokens that come later
         weights = t[f"{h}.attn.weights"] = weights / weights.sum(-1, keepdims=True)
         x = x + linear(f"{h}.attn.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
         u = linear(f"{h}.mlp.c_fc", norm(f"{h}.ln_2", x))
