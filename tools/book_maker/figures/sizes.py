@@ -30,7 +30,7 @@ def parts(draw: Drawing) -> None:
 
 
 def decode(draw: Drawing) -> None:
-    """What is read for a token grows slowly with the cache; bfloat16 halves it."""
+    """What is read for a token grows slowly with the cache; both in bfloat16 take half."""
     most = sizes["gpt2"].n_positions
     tokens, megabytes = (0, 256, 512, 768, 1024), (0, 500, 1000, 1500)
     axes = Axis(0, most, tokens, "tokens in the cache"), Axis(0, 1750, megabytes, "MB per token")
