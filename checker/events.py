@@ -227,7 +227,7 @@ class Died:
 
 @dataclass(frozen=True)
 class Interrupted:
-    """The learner has pressed Ctrl-C; nothing that came before is left to handle."""
+    """The learner has pressed Ctrl-C; nothing that was read before is left to handle."""
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,9 @@ def shown(comparison: Comparison) -> list[str]:
     Of arrays with more than two axes, the last two are shown, where the difference is largest.
     """
     actual, expected = comparison.actual, comparison.expected
-    difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-    difference = np.where(np.isnan(difference), np.inf, difference)
+    with np.errstate(invalid="ignore"):  # where both are infinite
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    difference = np.where(actual == expected, 0, np.where(np.isnan(difference), np.inf, difference))
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
     for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:

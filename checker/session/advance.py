@@ -89,7 +89,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         case events.Refused():
             return _refused(state, event, seconds)
         case events.Ended() | events.Late() | events.Died() | events.Interrupted():
-            return _ended(state, event, seconds)
+            return _end(state, event, seconds)
     return state, []
 
 
@@ -103,14 +103,14 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
     ]
     if reading.can_be_tried:
         return state, rows
-    state, effects = _ended(state, event, seconds)
+    state, effects = _end(state, event, seconds)
     return state, rows + effects
 
 
 def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
     """Show the claim about the file that does not hold, if there is one; that is all."""
     rows: list[Effect] = [Row(FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
-    state, effects = _ended(replace(state, source=event.source), event, seconds)
+    state, effects = _end(replace(state, source=event.source), event, seconds)
     return state, rows + effects
 
 
@@ -118,7 +118,7 @@ def _unloadable(state: State, event: events.Unloadable, seconds: float) -> Advan
     """Show that the file cannot be loaded, if it is to blame; that is all."""
     loads, line = state.context.language.loads, state.line_of("", event.location)
     rows: list[Effect] = [Row(FAIL, "", loads, line)] if event.of_file else []
-    state, effects = _ended(state, event, seconds)
+    state, effects = _end(state, event, seconds)
     return state, rows + effects
 
 
@@ -190,7 +190,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
         return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
-        return _decided(state, Phase.AFTER, seconds)
+        return _give_verdict(state, Phase.AFTER, seconds)
     if stage == TRACING and state.numbers_are_right and context.is_kept:
         return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
     return state, []
@@ -229,10 +229,10 @@ def _ticked(state: State, seconds: float) -> Advanced:
 # ---------------------------------------------------------------- the end
 
 
-def _ended(state: State, event: Event, seconds: float) -> Advanced:
+def _end(state: State, event: Event, seconds: float) -> Advanced:
     """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
     if not state.verdict:
-        return _decided(replace(state, end=event), Phase.OVER, seconds)
+        return _give_verdict(replace(state, end=event), Phase.OVER, seconds)
     state = replace(state, phase=Phase.OVER)
     if isinstance(event, events.Unloadable):
         return state, [remark(no_verdict(event.sentence))]
@@ -241,7 +241,7 @@ def _ended(state: State, event: Event, seconds: float) -> Advanced:
     return state, []
 
 
-def _decided(state: State, then: Phase, seconds: float) -> Advanced:
+def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
     """Decide; show what was held and the last lines, and keep the verdict. The check is ``then`` over, or goes on."""
     state, effects = _held(state)
     verdict = decide(state)

@@ -79,7 +79,7 @@ class Child:
         Args:
             job: the work.
             limits: of how long the child may be silent.
-            is_interrupted: whether nobody listens any more; what has come already is yielded before that.
+            is_interrupted: whether nobody listens any more; what has been read is yielded before that.
         """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.worker.send, args=[asdict(job)], daemon=True).start()

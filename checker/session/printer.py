@@ -177,7 +177,7 @@ class Printer(View):
             self.line(f"  compiling {what}")
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        busy = f" ({crowd()})" if crowd() else ""
+        busy = f" ({others})" if (others := crowd()) else ""
         columns = SpinnerColumn("line"), TextColumn(f"compiling {what}{busy},"), TimeElapsedColumn()
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)

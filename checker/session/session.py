@@ -158,13 +158,13 @@ def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
     Yields:
         A function that returns whether it has come.
     """
-    came: list[int] = []
+    came, before = list[int](), signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: object) -> None:
         came.append(number)
         signal.signal(signal.SIGINT, before)
 
-    before = signal.signal(signal.SIGINT, note)
+    signal.signal(signal.SIGINT, note)
     try:
         yield lambda: bool(came)
     finally:

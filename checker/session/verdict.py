@@ -21,28 +21,28 @@ FAILURE, NO_END = Kept(passed=False), Kept(passed=False, takes_back=False)
 
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
-    verdict = _decide(state)
+    verdict = _by_its_end(state)
     explanations = verdict.explanations
     if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
         return replace(verdict, explanations=(Explanation(state.unusable),), kept=None)
     return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
 
 
-def _decide(state: State) -> Verdict:
+def _by_its_end(state: State) -> Verdict:
     """Return the verdict at the end that a check has come to: its status, its words, and what is kept of it."""
     match state.end:
         case events.Opened():
             return _not_begun(state, state.end)
         case events.Refused():
-            return _refused(state.end)
+            return _on_refusal(state.end)
         case events.Unloadable():
-            return _unloadable(state, state.end)
+            return _on_unloadable(state, state.end)
         case Died():
-            return _died(state, state.end)
+            return _on_death(state, state.end)
         case Late():
-            return _late(state, state.end)
+            return _on_late(state, state.end)
         case events.Interrupted():
-            return _interrupted(state)
+            return _on_interrupt(state)
     return _tried(state)
 
 
@@ -77,7 +77,7 @@ def _not_begun(state: State, opened: events.Opened) -> Verdict:
     return Verdict(FAILED, words=(words,))
 
 
-def _refused(refused: events.Refused) -> Verdict:
+def _on_refusal(refused: events.Refused) -> Verdict:
     """Return the verdict on a file that was not run; one that could not even be read has not failed."""
     kept = FAILURE if refused.source else None
     if refused.claim:
@@ -109,14 +109,14 @@ def no_verdict(why: str) -> str:
     return f"No verdict: {why}"
 
 
-def _unloadable(state: State, event: events.Unloadable) -> Verdict:
+def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded, or on one that the check itself cannot judge."""
     if event.of_file:
         return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), kept=FAILURE)
     return _cut_short(state, Explanation(event.sentence), no_verdict(event.sentence), None)
 
 
-def _interrupted(state: State) -> Verdict:
+def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     compiled_now = f" {state.compiled_now}" if state.compiling else ""
     if state.has_passed:
@@ -131,7 +131,7 @@ def _interrupted(state: State) -> Verdict:
     return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {known}. Run it again{kept}.",))
 
 
-def _died(state: State, died: Died) -> Verdict:
+def _on_death(state: State, died: Died) -> Verdict:
     """Return the verdict where the child has ended too early.
 
     The file is to blame for what happens while it computes, unless it was ended by a signal that others send: the
@@ -163,7 +163,7 @@ def _look_for(language: Language, died: Died) -> str:
     return language.look_for_crash if died.signal else language.look_for_exit
 
 
-def _late(state: State, late: Late) -> Verdict:
+def _on_late(state: State, late: Late) -> Verdict:
     """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
     why = _why_late(state, late, happened)

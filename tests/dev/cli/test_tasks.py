@@ -126,3 +126,19 @@ heavy = {{"max", "numpy", "rich", "pytest", "tokenizers", "torch", "transformers
 print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="", end="", file=sys.stderr)
 """
     assert python(ROOT, "-c", script, status=0).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pixi"),
+    [
+        (["generate", "say --help twice"], "<run> <generate> <say --help twice>"),
+        (["generate", "--help"], "<run> <--environment> <default> <python> <-m> <cli.tasks> <generate> <--help>"),
+        ([], "<task> <list>"),
+    ],
+)
+def test_pixi_is_given_the_words_as_they_were_typed(tmp_path, arguments, pixi):
+    program = tmp_path / "pixi"
+    program.write_text("#!/bin/sh\nprintf '<%s> ' \"$@\"\n")
+    program.chmod(0o755)
+    done = run(*arguments, NO_PIXI="", PATH=f"{tmp_path}:{os.environ['PATH']}")
+    assert done.stdout.strip() == pixi, done.stderr

@@ -48,6 +48,12 @@ def test_inputs_are_shown_where_the_difference_is():
     assert ">nan" in lines[-1]
 
 
+def test_two_numbers_that_are_infinite_alike_do_not_differ():
+    title, _, _, row = compare([-np.inf, 1.0, 3.0], [-np.inf, 1.0, 2.0])
+    assert title.endswith("at axis 0 2")
+    assert row.split()[-3:] == ["0.0000", "0.0000", ">1.0000"]
+
+
 def test_large_numbers_do_not_run_together():
     x = np.array([[-999.0398, -1000.3, -99999.9], [0.0001, -1e7, 12]])
     first, second = compare(x + (x == 12), x)[3:]
