@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from checker import compiling, events
 from checker.claims.loading import load_code, load_step
-from checker.claims.observation import Observation, Send, fault_of_check
+from checker.claims.observation import Observation, Send, fault_of_check, import_claims
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
@@ -252,6 +252,7 @@ def main() -> None:
         sys.argv[:] = [job.path]
         step = Step(job.step)
         import_max(step)
+        import_claims(step)
     except Exception as error:
         from checker.course.installed import in_words
 
