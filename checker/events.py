@@ -191,7 +191,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Late:
-    """The child has reached a ``limit`` (see ``checker.session.limits``): nothing was heard for so many ``seconds``.
+    """The child has reached a ``limit`` (see ``checker.check.limits``): nothing was heard for so many ``seconds``.
 
     ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
     """
@@ -218,7 +218,7 @@ class Tick:
 class Died:
     """The child has ended before it had said everything.
 
-    ``doing`` is what it was at (``checker.session.limits``); the ``signal`` that has ended it is nothing if it exited.
+    ``doing`` is what it was at (``checker.check.limits``); the ``signal`` that has ended it is nothing if it exited.
     """
 
     doing: str = "computing"

@@ -10,12 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checker.check.printer import Printer
 from checker.course.blanks import TODO, blanks_of, read_text
 from checker.course.languages import Function, Unreadable
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer
 
 WARNING = "This step has not passed yet, and comparing shows the solution."
 STYLES = {"-": "yellow", "+": "green", "…": "dim"}

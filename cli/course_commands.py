@@ -38,7 +38,7 @@ def hint(step: Step, every: bool, yes: bool) -> None:
 @click.command()
 def status() -> None:
     """List every step and warm-up, and how far along each is."""
-    from checker.session.printer import Printer
+    from checker.check.printer import Printer
     from cli.status import list_all
 
     list_all(Printer())

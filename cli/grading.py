@@ -17,6 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from checker.check.printer import STYLES, Printer
+from checker.check.records import Record
 from checker.course.blanks import NoSuchFile, read_text
 from checker.course.languages import Unreadable
 from checker.course.skeletons import is_begun
@@ -24,8 +26,6 @@ from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import FAIL, PASS, TODO
 from checker.interrupts import exit_on_termination
-from checker.session.printer import STYLES, Printer
-from checker.session.records import Record
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.programs import last_line, run_module

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from rich.markdown import Markdown
 from rich.theme import Theme
 
+from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer
 from cli.parts import confirm
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)

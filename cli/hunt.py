@@ -7,6 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from checker.check.check import Check
+from checker.check.child import Child
+from checker.check.printer import Printer, View
+from checker.check.records import Record, verdict_record
+from checker.check.state import FAILED, PASSED, Kept, Offers
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunted
 from checker.course.progress import standing_of
@@ -14,11 +19,6 @@ from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
 from checker.events import Event, HuntEnded, Options
-from checker.session.child import Child
-from checker.session.printer import Printer, View
-from checker.session.records import Record, verdict_record
-from checker.session.session import Session
-from checker.session.state import FAILED, PASSED, Kept, Offers
 from cli.compare import rows_of
 from cli.parts import refuse_to_show
 
@@ -36,7 +36,7 @@ class InHunt(Offers):
         return f"Pass ({seconds:.1f} s)."
 
 
-class Hunt(Session):
+class Hunt(Check):
     """A check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
 
     def __init__(self, hunted: Hunted, view: View, options: Options) -> None:
@@ -107,12 +107,12 @@ def begin_and_say_so(hunted: Hunted, printer: Printer, seed: int | None) -> None
 
 def check_copy(hunted: Hunted, printer: Printer, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
-    session = Hunt(hunted, printer, options)
+    check = Hunt(hunted, printer, options)
     with Child() as child:
-        status = session.run(child).status
-    if status == FAILED and (session.state.to_write or not session.state.has_failed):  # it cannot all be tried
+        status = check.run(child).status
+    if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried
         printer.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
-    return status, verdict_record(session)
+    return status, verdict_record(check)
 
 
 def give_up_or_guess(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, Record]:

@@ -17,9 +17,9 @@ from checker.course.steps import Step, all_steps, find_step, relative_path
 from cli.parts import DEVICE, FORM, SEED, Commands, refuse_to_show, refusing, step_argument
 
 if TYPE_CHECKING:
+    from checker.check.check import Check
+    from checker.check.child import Child
     from checker.events import Options
-    from checker.session.child import Child
-    from checker.session.session import Session
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -95,47 +95,47 @@ def check(
     step: Step, *, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, form: str | None
 ) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
+    from checker.check.child import Child
     from checker.events import Options
     from checker.interrupts import exit_on_termination
-    from checker.session.child import Child
 
     exit_on_termination()
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
     with Child() as child:
-        session = run_in(child, step, options, form)
-    assert session.verdict
+        checked = run_in(child, step, options, form)
+    assert checked.verdict
     if form:
-        report(session, form)
-    return session.verdict.status
+        report(checked, form)
+    return checked.verdict.status
 
 
-def run_in(child: Child, step: Step, options: Options, form: str | None) -> Session:
+def run_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
     """Carry out a check in a child that imports pytest while this imports the rest; return it."""
+    from checker.check.check import Check
+    from checker.check.printer import Printer, View
     from checker.course.blanks import blanks_of
-    from checker.session.printer import Printer, View
-    from checker.session.session import Session
 
     labels = [blank.label for blank in blanks_of(step)]
     refuse_to_show(options.show, labels)
-    session = Session(step, View() if form == "json" else Printer(labels), options)
+    checked = Check(step, View() if form == "json" else Printer(labels), options)
     if form == "github":
         from cli.problems import not_obeyed
 
         with not_obeyed():
-            session.run(child)
+            checked.run(child)
     else:
-        session.run(child)
-    return session
+        checked.run(child)
+    return checked
 
 
-def report(session: Session, form: str) -> None:
+def report(checked: Check, form: str) -> None:
     """Print the verdict of a check in a form for other programs."""
     import json
 
-    from checker.session.records import verdict_record
+    from checker.check.records import verdict_record
     from cli.problems import as_lines, problems_of
 
-    verdict = verdict_record(session)
+    verdict = verdict_record(checked)
     if form == "json":
         click.echo(json.dumps(verdict, indent=1))
     for line in as_lines(problems_of(verdict), form):

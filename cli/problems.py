@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from checker.check.records import Record
 from checker.events import FAIL, TODO, WAITS
-from checker.session.records import Record
 
 
 @dataclass(frozen=True)

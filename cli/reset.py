@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.skeletons import expected, is_untouched, keep
 from checker.course.steps import Step, relative_path
-from checker.session.printer import Printer
 from cli.parts import confirm, writing
 
 

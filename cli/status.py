@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from checker.check.printer import Printer
 from checker.course.progress import NOT_COMPILED, Standing, next_to_do, read, standing_of
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
-from checker.session.printer import Printer
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
 INDENT = len("> w01  ")

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from checker.check.printer import Printer
 from checker.course.steps import ROOT, SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer
 from cli.programs import last_line, run_module
 from play.serving.options import check_version
 from play.smollm2 import SMOLLM2, cached_file

@@ -1,8 +1,8 @@
 """Check a step at every save, and do what keys ask for.
 
 The verdict on the numbers need not wait for MAX to be imported: the child was started before the save and has already
-imported it (``cli.checking``). A save during a check restarts it. When the file of another step is saved, that step is
-followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one.
+imported it (``cli.background``). A save during a check restarts it. When the file of another step is saved, that step
+is followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from checker.check.check import Check
+from checker.check.printer import Printer
+from checker.check.state import PASSED, Offers
 from checker.course.blanks import blanks_of
 from checker.course.progress import first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
 from checker.interrupts import INTERRUPTED, exit_on_termination
-from checker.session.printer import Printer, View
-from checker.session.session import Session
-from checker.session.state import PASSED, Offers, Verdict
 from cli import hint, keyboard
-from cli.checking import FAULT, Check, ReadyChild, Report
+from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.compare import WARNING, show_differences
 from cli.editor import open_in_editor
 from cli.keyboard import ESC, keys_of_terminal
@@ -78,7 +78,7 @@ class Key:
 class Reported:
     """A check has reported something, in its thread."""
 
-    check: Check
+    background: BackgroundCheck
     report: Report
 
 
@@ -115,8 +115,8 @@ class Watch:
         self.inputs = queue.SimpleQueue[Input]()
         self.saves = Saves({step: step.learner_file for step in all_steps()})
         self.printer = Printer()
-        self.running: Check | None = None  # the check whose verdict is awaited
-        self.compiling: dict[Step, Check] = {}  # those that have passed, and go on in the background
+        self.running: BackgroundCheck | None = None  # the check whose verdict is awaited
+        self.compiling: dict[Step, BackgroundCheck] = {}  # those that have passed, and go on in the background
         self.to_show = Options()  # with which the key s would check
         self.is_over = False
 
@@ -143,8 +143,8 @@ class Watch:
             match self.mode, what:
                 case _, Saved(steps):
                     self.follow_saves(steps)
-                case _, Reported(check, report):
-                    self.follow_check(check, report)
+                case _, Reported(background, report):
+                    self.follow_check(background, report)
                 case _, Key(keyboard.GONE):
                     self.is_over = True
                 case Offering(action), Key("y"):
@@ -180,37 +180,37 @@ class Watch:
             self.printer.console.clear()
         for line in words:
             self.printer.line(line)
-        session = Session(self.step, self.printer, options, started)
-        self.running = Check(session, self.ready, self.notify)
+        check = Check(self.step, self.printer, options, started)
+        self.running = BackgroundCheck(check, self.ready, self.notify)
+        self.running.start()
 
-    def notify(self, check: Check, report: Report) -> None:
+    def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Put the report of a check among the inputs, in its thread."""
         if report is Report.COMPILES:
-            check.session.view.close()
-            check.session.view = View()  # what it goes on to say comes in one line
-        self.inputs.put(Reported(check, report))
+            background.mute()  # what it goes on to say comes in one line
+        self.inputs.put(Reported(background, report))
 
-    def follow_check(self, check: Check, report: Report) -> None:
+    def follow_check(self, background: BackgroundCheck, report: Report) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
-        step, verdict = check.session.step, check.session.verdict
-        if report is Report.COMPILES and check is self.running:
-            self.running, self.compiling[step] = None, check
+        step, verdict = background.step, background.state.verdict
+        if report is Report.COMPILES and background is self.running:
+            self.running, self.compiling[step] = None, background
             self.go_on(has_passed=True)
-        elif verdict and check is self.running:
+        elif verdict and background is self.running:
             self.running = None
             about = next((why.about for why in verdict.explanations if why.has_numbers), "")
-            self.to_show = Options(show=about, seed=check.session.seed if check.session.state.drawn_failed else None)
+            self.to_show = Options(show=about, seed=background.state.failed_seed)
             self.go_on(has_passed=verdict.status == PASSED)
-        elif report is Report.BROKEN and check is self.running:
+        elif report is Report.BROKEN and background is self.running:
             self.running = None
             self.printer.line(f"\n{FAULT}")
             self.go_on(has_passed=False)
-        elif report is Report.BROKEN and check is self.compiling.get(step):
+        elif report is Report.BROKEN and background is self.compiling.get(step):
             del self.compiling[step]
-            self.printer.line(f"\n{step.task} is not compiled. {check.session.state.kept_in_words} {FAULT}")
-        elif verdict and check is self.compiling.get(step):
+            self.printer.line(f"\n{step.task} is not compiled. {background.state.kept_in_words} {FAULT}")
+        elif verdict and background is self.compiling.get(step):
             del self.compiling[step]
-            self.printer.line(f"\n{in_one_line(step, verdict, check.session)}")
+            self.printer.line(f"\n{in_one_line(background.check)}")
 
     def go_on(self, *, has_passed: bool) -> None:
         """Say what can be done now."""
@@ -336,17 +336,18 @@ class Watch:
             show_it()
 
 
-def in_one_line(step: Step, verdict: Verdict, session: Session) -> str:
+def in_one_line(check: Check) -> str:
     """Return the result of compiling, in one line."""
-    task = step.task
-    if verdict.status == PASSED and session.state.came_to_its_end:
-        return f"{task} is compiled too, and gives the same numbers ({session.seconds():.1f} s)."
+    task, state, verdict = check.step.task, check.state, check.state.verdict
+    assert verdict
+    if verdict.status == PASSED and state.came_to_its_end:
+        return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     if verdict.status == PASSED:
         return f"{task}: {' '.join(verdict.words)}"
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if session.state.has_failed:
+    if state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
-    return f"{task} is not compiled. {session.state.kept_in_words} {why}"
+    return f"{task} is not compiled. {state.kept_in_words} {why}"
 
 
 def watch_step(step: Step | None) -> int:

@@ -8,9 +8,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from checker.check.advance import COMPILING_IS_LONG
+from checker.check.printer import Printer
 from checker.compiling import listeners
-from checker.session.advance import COMPILING_IS_LONG
-from checker.session.printer import Printer
 
 
 @contextmanager

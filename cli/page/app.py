@@ -30,6 +30,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from checker.check.check import Check
+from checker.check.records import Record, verdict_record
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunted
 from checker.course.languages import Unreadable
@@ -37,10 +39,8 @@ from checker.course.progress import next_to_do, note_hints, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
-from checker.session.records import Record, verdict_record
-from checker.session.session import Session
 from cli import compare, hint, hunt, reset
-from cli.checking import FAULT, Check, ReadyChild, Report
+from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.page import versions
 from cli.page.buttons import ANEW, PageRecords
 from cli.page.model import PageModel
@@ -112,8 +112,8 @@ class Book:
         self.html, self.key, self.hosts = html, key, hosts
         self.model, self.ready = PageModel(), ReadyChild()
         self.turn = asyncio.Lock()  # of what reads a learner's file, and then begins a check or writes
-        self.newest: Check | None = None
-        self.stopped: Check | None = None
+        self.newest: BackgroundCheck | None = None
+        self.stopped: BackgroundCheck | None = None
 
     def app(self) -> Starlette:
         """Return what answers requests."""
@@ -179,8 +179,8 @@ class Book:
         async with self.turn:
             if self.newest:
                 self.newest.cancel()
-            check = self.newest = await run_in_threadpool(answer.begin, step, options)
-        return StreamingResponse(answer.lines(check), media_type="application/x-ndjson")
+            begun = self.newest = await run_in_threadpool(answer.begin, step, options)
+        return StreamingResponse(answer.lines(begun), media_type="application/x-ndjson")
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
         """Answer with what a function returns for a step and the body of a request."""
@@ -190,7 +190,7 @@ class Book:
 
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest and self.newest.session.step == await _step(request):
+        if self.newest and self.newest.step == await _step(request):
             self.stopped = self.newest
             self.newest.cancel()
         return JSONResponse({})
@@ -207,33 +207,35 @@ class CheckAnswer:
         self.book = book
         self.loop, self.records = asyncio.get_running_loop(), asyncio.Queue[Record]()
 
-    def begin(self, step: Step, options: Options) -> Check:
+    def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
         view = PageRecords(self.send)
-        session = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Session(step, view, options)
-        return Check(session, self.book.ready, self.notify, COMPILE_SECONDS)
+        check = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Check(step, view, options)
+        begun = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
+        begun.start()
+        return begun
 
     def send(self, record: Record) -> None:
         """Have the request read a record."""
         with contextlib.suppress(RuntimeError):  # the server has ended
             self.loop.call_soon_threadsafe(self.records.put_nowait, record)
 
-    def notify(self, check: Check, report: Report) -> None:
+    def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Send how far the check is, or how it has ended."""
         match report:
             case Report.COMPILES:
                 self.send({"event": "passed"})
             case Report.VERDICT:
-                self.send({"event": "verdict", **verdict_record(check.session)})
+                self.send({"event": "verdict", **verdict_record(background.check)})
             case Report.BROKEN:
                 self.send({"event": "ended", "text": FAULT})
             case Report.CANCELED:
-                why = "Stopped." if check is self.book.stopped else "A newer check has ended this one."
-                state = check.session.state
+                why = "Stopped." if background is self.book.stopped else "A newer check has ended this one."
+                state = background.state
                 text = f"{why} The pass is kept." if state.has_passed and not state.not_kept else why
                 self.send({"event": "ended", "text": text})
 
-    async def lines(self, check: Check) -> AsyncIterator[bytes]:
+    async def lines(self, background: BackgroundCheck) -> AsyncIterator[bytes]:
         """Yield the records, a line each, up to the last one; whoever stops reading ends the check."""
         try:
             record: Record = {"event": ""}
@@ -241,8 +243,8 @@ class CheckAnswer:
                 record = await self.records.get()
                 yield json.dumps(record).encode() + b"\n"
         finally:
-            if not check.goes_on:  # else it goes on for the pass that compiling completes
-                check.cancel()
+            if not background.goes_on:  # else it goes on for the pass that compiling completes
+                background.cancel()
 
 
 # ---------------------------------------------------------------- what threads read and write

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from checker.check.records import Records
+from checker.check.state import Item, Offers, Row
 from checker.events import PASS
-from checker.session.records import Records
-from checker.session.state import Item, Offers, Row
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 

@@ -10,10 +10,10 @@ from types import ModuleType
 
 from rich.syntax import Syntax
 
+from checker.check.printer import Printer
 from checker.course.languages import PYTHON
 from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
-from checker.session.printer import Printer
 from play import chosen
 from play.beginning import ready_to_run
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences

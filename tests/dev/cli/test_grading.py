@@ -19,7 +19,7 @@ from tools.course_copy import python
 pytestmark = pytest.mark.slow
 
 SCHEMA, OF_CHECK = (
-    json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/session/verdict.schema.json")
+    json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/check/verdict.schema.json")
 )
 GRADE = (ROOT, "-m", "cli", "grade")
 ENDS = "raise SystemExit('this file must not run')\n"

@@ -15,7 +15,7 @@ from tests.dev.commands import run, states
 
 pytestmark = pytest.mark.slow
 
-SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_text())
 W01 = find_step("w01")
 
 

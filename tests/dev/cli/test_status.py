@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
+from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.progress import NOT_COMPILED, Standing
 from checker.course.steps import all_steps, find_step
-from checker.session.printer import Printer
 from cli import status
 from cli.status import list_all
 from tests.dev.commands import run, states

@@ -10,7 +10,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from cli.checking import ReadyChild, Report
+from cli.background import ReadyChild, Report
 from cli.watch import KEYS, AtSave, ByKeys, Key, Reported, Watch
 from tests.dev.terminal import Terminal
 
@@ -147,7 +147,7 @@ def test_the_step_before_is_that_of_the_book_and_the_first_stays():
 def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
     watch, done = Watch(find_step("w01"), ReadyChild(), str), []
     watch.offer("This starts over.", lambda: done.append(True))
-    watch.running = SimpleNamespace(session=SimpleNamespace(step=watch.step, verdict=None))
+    watch.running = SimpleNamespace(step=watch.step, state=SimpleNamespace(verdict=None))
     watch.handle(Reported(watch.running, Report.BROKEN))
     watch.handle(Key("y"))
     assert (watch.running, done) == (None, [True])

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from checker.check.printer import Printer
 from checker.course.steps import find_step
 from checker.events import FAIL
-from checker.session.printer import Printer
 from cli.grading import Grade, print_grade
 from tests.dev.terminal import Terminal
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from checker.check.advance import COMPILING_IS_LONG
 from checker.compiling import listeners
-from checker.session.advance import COMPILING_IS_LONG
 from play.compiling_line import telling_of_compiling
 
 

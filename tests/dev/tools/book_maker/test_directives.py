@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from checker.check.printer import STYLES, Printer
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
-from checker.session.printer import STYLES, Printer
 from play.reading.chapters import Fault, fences
 from tools.book_maker import directives
 

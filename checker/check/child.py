@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
+from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
@@ -35,7 +36,6 @@ from checker.events import (
     decode,
 )
 from checker.lines import Lines, Worker
-from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output

@@ -4,6 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
+from checker.check.state import FAILED, PASSED, State
+from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO, Location
 from checker.events import (
     COMPILED,
@@ -15,10 +18,7 @@ from checker.events import (
     Printed,
     StageEnded,
 )
-from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
-from checker.session.state import FAILED, PASSED, State
-from checker.session.verdict import why_claims_fail
-from tests.dev.checker.session.test_advance import (
+from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
     CRASHED,
     NUMBERS_RIGHT,

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from checker.session.printer import Printer
+from checker.check.printer import Printer
 
 
 def test_a_short_compilation_inside_a_long_one_ends_no_moving_line(capsys):

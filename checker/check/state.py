@@ -307,10 +307,11 @@ class State:
         return NUMBERS in self.stages and recorded == {PASS} and DRAWN in kinds
 
     @property
-    def drawn_failed(self) -> bool:
-        """Whether the recorded numbers are right, and others are not."""
+    def failed_seed(self) -> int | None:
+        """The seed of drawn numbers that are wrong; None if none are."""
         failed = (claim for claim in self.claims.values() if claim.mark == FAIL)
-        return any(self.context.kind_of(claim.claim) == DRAWN for claim in failed)
+        is_drawn = any(self.context.kind_of(claim.claim) == DRAWN for claim in failed)
+        return self.context.options.seed if is_drawn else None
 
     def as_seen(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""

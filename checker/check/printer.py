@@ -12,9 +12,9 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from checker.check.state import Compiles, Item, Offers, Row, Words
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Explanation
-from checker.session.state import Compiles, Item, Offers, Row, Words
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most

@@ -14,21 +14,21 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from checker import events
+from checker.check.advance import advance
+from checker.check.child import Child
+from checker.check.limits import Limits
+from checker.check.printer import View
+from checker.check.state import Compiles, Context, Item, Kept, Phase, State, Verdict
 from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import FAIL, Claimed, Event, Job, Options
-from checker.session.advance import advance
-from checker.session.child import Child
-from checker.session.limits import Limits
-from checker.session.printer import View
-from checker.session.state import Compiles, Context, Item, Kept, Phase, State, Verdict
 
 MOST_SEEDS = 10_000
 
 
-class Session:
+class Check:
     """A check: it handles events, and tells a view and the record of progress what follows from them.
 
     Args:
@@ -95,6 +95,11 @@ class Session:
             self.view.close()  # also after an error of the check's own
         assert self.verdict
         return self.verdict
+
+    def mute(self) -> None:
+        """Show nothing of what follows; ``items`` has it."""
+        self.view.close()
+        self.view = View()
 
     def handle(self, event: Event) -> None:
         """Take in one event, and have what follows from it kept and shown."""

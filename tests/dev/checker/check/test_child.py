@@ -8,9 +8,9 @@ import time
 import psutil
 import pytest
 
+from checker.check.child import Child, thread_seconds
 from checker.events import TRACING, Interrupted, Job, Printed, StageEnded, Started, Tick
 from checker.lines import Worker
-from checker.session.child import Child, thread_seconds
 from tests.dev.journeys.test_bad_input import at_import
 
 #: What is printed -> the last line that is shown of it.
@@ -60,7 +60,7 @@ time.sleep(60)
 def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     """The end of a stage may be among it, by which a pass is kept."""
     monkeypatch.setattr(
-        "checker.session.child.Worker",
+        "checker.check.child.Worker",
         lambda command, printed: Worker([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),
     )
     heard = []

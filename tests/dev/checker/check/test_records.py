@@ -7,43 +7,43 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
+from checker.check import records
+from checker.check.check import Check
+from checker.check.limits import COMPUTING
+from checker.check.printer import View
+from checker.check.records import Records, verdict_record
+from checker.check.state import FAILED, PASSED, State
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
 from checker.events import NUMBERS, Died, Ended, Options, StageEnded
-from checker.session import records
-from checker.session.limits import COMPUTING
-from checker.session.printer import View
-from checker.session.records import Records, verdict_record
-from checker.session.session import Session
-from checker.session.state import FAILED, PASSED, State
-from tests.dev.checker.session.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
+from tests.dev.checker.check.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
-SCHEMA = json.loads((ROOT / "checker" / "session" / "verdict.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_text())
 
 
 @pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
 def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeypatch):
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: True)
-    session = Session(find_step("s07"), View())
-    session.state = State(S07)
+    check = Check(find_step("s07"), View())
+    check.state = State(S07)
     for event in events:
-        session.handle(event)
-    if session.verdict:
-        record = json.loads(json.dumps(verdict_record(session)))
+        check.handle(event)
+    if check.verdict:
+        record = json.loads(json.dumps(verdict_record(check)))
         jsonschema.validate(record, SCHEMA)
-        assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(session.verdict.status, "interrupted")
+        assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(check.verdict.status, "interrupted")
         assert record["complete"] == ("kept: pass, compiled" in lines)
 
 
 @pytest.mark.parametrize(("compiles", "events"), [(True, CHECKS["a pass"][0]), (False, [*NUMBERS_RIGHT, Ended()])])
 def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compiles, events):
     monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
-    session = Session(find_step("s07"), View())
-    session.state = State(replace(S07, options=Options(compile=compiles)))
+    check = Check(find_step("s07"), View())
+    check.state = State(replace(S07, options=Options(compile=compiles)))
     for event in events:
-        session.handle(event)
-    record = verdict_record(session)
+        check.handle(event)
+    record = verdict_record(check)
     assert (record["verdict"], record["complete"]) == ("pass", compiles)
 
 
@@ -58,11 +58,11 @@ SEEDS = {
 @pytest.mark.parametrize(("events", "seed"), SEEDS.values(), ids=SEEDS)
 def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
     monkeypatch.setattr(progress, "note_failure", lambda *arguments, **options: None)
-    session = Session(find_step("s07"), View())
-    session.state = State(S07)
+    check = Check(find_step("s07"), View())
+    check.state = State(S07)
     for event in [*events, Died(COMPUTING)]:
-        session.handle(event)
-    assert verdict_record(session)["seed"] == seed
+        check.handle(event)
+    assert verdict_record(check)["seed"] == seed
 
 
 def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from checker.check.printer import View
+from checker.check.state import PASSED, Item, Row, Words
 from checker.events import FAIL, PASS, Explanation
 from checker.interrupts import INTERRUPTED
-from checker.session.printer import View
-from checker.session.state import PASSED, Item, Row, Words
 
 if TYPE_CHECKING:
-    from checker.session.session import Session
+    from checker.check.check import Check
 
 VERSION = 2  # of the object; another one where a program that reads it would have to be changed
 SECOND = 1.0  # between two records of what is being compiled
@@ -65,24 +65,24 @@ def as_record(item: Item) -> Record:
     return {"text": item.text}
 
 
-def verdict_record(session: Session) -> Record:
+def verdict_record(check: Check) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
-    assert session.verdict
-    status, context = session.verdict.status, session.state.context
+    assert check.verdict
+    status, context = check.verdict.status, check.state.context
     texts = {
-        kind: [item.text for item in session.items if isinstance(item, Words) and item.kind == kind]
+        kind: [item.text for item in check.items if isinstance(item, Words) and item.kind == kind]
         for kind in ("shown", "printed", "said")
     }
     return {
         "version": VERSION,
-        "step": session.step.name,
-        "task": session.step.task,
+        "step": check.step.name,
+        "task": check.step.task,
         "file": context.file,
         "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
-        "complete": session.state.is_complete,
-        "seconds": round(session.seconds(), 3),
-        "seed": session.seed,
-        "rows": [as_record(item) for item in session.items if isinstance(item, Row)],
-        "explanations": [as_record(explanation) for explanation in session.verdict.explanations],
+        "complete": check.state.is_complete,
+        "seconds": round(check.seconds(), 3),
+        "seed": check.seed,
+        "rows": [as_record(item) for item in check.items if isinstance(item, Row)],
+        "explanations": [as_record(explanation) for explanation in check.verdict.explanations],
         **texts,
     }

@@ -2,7 +2,7 @@
 
 A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
 what follows from it, to show and to keep. It reads no file, no clock and no process, so a list of events says
-everything about what a check shows (``tests/dev/checker/session/test_advance.py``).
+everything about what a check shows (``tests/dev/checker/check/test_advance.py``).
 
 These events lead from one phase to another; any other comes in a later phase than the first, and leaves it.
 
@@ -26,6 +26,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
+from checker.check.state import PASSED, Compilation, Compiles, Effect, Kept, Phase, Row, State, Verdict, Words, remark
+from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import (
     COMPILED,
@@ -41,8 +43,6 @@ from checker.events import (
     Event,
     Explanation,
 )
-from checker.session.state import PASSED, Compilation, Compiles, Effect, Kept, Phase, Row, State, Verdict, Words, remark
-from checker.session.verdict import decide, no_verdict
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -288,15 +288,14 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     lines = list[Effect]()
     task, options, offers = state.context.task, state.context.options, state.context.offers
     with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
-    if state.drawn_failed:
-        again = offers.draws_again(task, options.seed, has_wrong_numbers=bool(with_numbers))
+    if state.failed_seed is not None:
+        again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
         lines.append(remark(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
         numbers = state.shown.lines if state.shown and state.shown.about == options.show else ()
         lines += [Words("shown", line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
     elif with_numbers:
-        seed = options.seed if state.drawn_failed else None
-        lines.append(remark(offers.shows_numbers(task, with_numbers[0], seed)))
+        lines.append(remark(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
     return lines
 
 

@@ -8,21 +8,21 @@ from types import SimpleNamespace
 
 import pytest
 
+from checker.check.check import Check
+from checker.check.limits import COMPILING
+from checker.check.printer import View
+from checker.check.state import PASSED, State
 from checker.course import installed, progress
 from checker.course.steps import find_step
 from checker.events import COMPILED, FAIL, Claimed, Died, Ended, Interrupted, Late, StageEnded
-from checker.session.limits import COMPILING
-from checker.session.printer import View
-from checker.session.session import Session
-from checker.session.state import PASSED, State
-from tests.dev.checker.session.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, S07, TO_COMPILE
+from tests.dev.checker.check.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, S07, TO_COMPILE
 
 
-def session_with(view):
+def check_with(view):
     """A check of the events of ``test_advance.py``."""
-    session = Session(find_step("s07"), view)
-    session.state = State(S07)
-    return session
+    check = Check(find_step("s07"), view)
+    check.state = State(S07)
+    return check
 
 
 def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
@@ -49,7 +49,7 @@ class InterruptedView(View):
 
 def run(monkeypatch, view, while_kept=lambda: None):
     """Run a check of a right file; return it, and what was kept."""
-    session, kept = session_with(view), []
+    check, kept = check_with(view), []
 
     def note_pass(step, source, compiled):
         while_kept()
@@ -57,7 +57,7 @@ def run(monkeypatch, view, while_kept=lambda: None):
         return True
 
     monkeypatch.setattr(progress, "note_pass", note_pass)
-    monkeypatch.setattr(session, "open", lambda: "a job")
+    monkeypatch.setattr(check, "open", lambda: "a job")
 
     def say(job, limits, is_interrupted):
         for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()]:
@@ -66,20 +66,20 @@ def run(monkeypatch, view, while_kept=lambda: None):
                 return
             yield event
 
-    session.run(SimpleNamespace(run=say))
-    return session, kept
+    check.run(SimpleNamespace(run=say))
+    return check, kept
 
 
 def test_a_pass_is_kept_and_shown_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
-    session, kept = run(monkeypatch, InterruptedView("Pass ("))
+    check, kept = run(monkeypatch, InterruptedView("Pass ("))
     assert kept == [False, True]
-    assert session.items[-1].text.startswith("Pass (")
+    assert check.items[-1].text.startswith("Pass (")
 
 
 def test_ctrl_c_is_heard_when_what_follows_from_an_event_is_done(monkeypatch):
-    session, kept = run(monkeypatch, InterruptedView("Pass: the outputs match"))
+    check, kept = run(monkeypatch, InterruptedView("Pass: the outputs match"))
     assert kept == []
-    assert session.items[-1].text.startswith("Interrupted: the outputs match so far.")
+    assert check.items[-1].text.startswith("Interrupted: the outputs match so far.")
 
 
 def test_a_second_ctrl_c_need_not_wait(monkeypatch):
@@ -90,9 +90,9 @@ def test_a_second_ctrl_c_need_not_wait(monkeypatch):
 
 
 def test_a_pass_is_kept_once_where_ctrl_c_comes_while_it_is_written_down(monkeypatch):
-    session, kept = run(monkeypatch, View(), while_kept=lambda: os.kill(os.getpid(), signal.SIGINT))
+    check, kept = run(monkeypatch, View(), while_kept=lambda: os.kill(os.getpid(), signal.SIGINT))
     assert kept == [False]
-    assert session.verdict.status == PASSED
+    assert check.verdict.status == PASSED
 
 
 def edited(*arguments, **options):
@@ -109,10 +109,10 @@ def read_only(*arguments, **options):
 )
 def test_no_pass_is_said_to_be_kept_that_is_not(monkeypatch, note_pass, why):
     monkeypatch.setattr(progress, "note_pass", note_pass)
-    session = session_with(View())
+    check = check_with(View())
     for event in [*TO_COMPILE, Interrupted()]:
-        session.handle(event)
-    assert session.items[-1].text == f"Interrupted while MAX was compiling your module. The pass is not kept: {why}"
+        check.handle(event)
+    assert check.items[-1].text == f"Interrupted while MAX was compiling your module. The pass is not kept: {why}"
 
 
 @pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900), Interrupted()])
@@ -120,11 +120,11 @@ def test_no_moving_line_outlives_the_child(monkeypatch, end):
     view, closed = View(), []
     monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
     monkeypatch.setattr(view, "close", lambda: closed.append(True))
-    session = session_with(view)
+    check = check_with(view)
     for event in TO_COMPILE:
-        session.handle(event)
+        check.handle(event)
     assert not closed
-    session.handle(end)
+    check.handle(end)
     assert closed
 
 
@@ -132,13 +132,13 @@ def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
     view, shown = View(), []
     monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
     monkeypatch.setattr(view, "present", shown.append)
-    session = session_with(view)
+    check = check_with(view)
     for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]:
-        session.handle(event)
+        check.handle(event)
     before = len(shown)
     for number in range(6):
-        session.handle(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
-    session.handle(Ended())
+        check.handle(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
+    check.handle(Ended())
     assert [row.sentence for row in shown[before:]] == ["G."] * 4 + ["2 more claims about it hold."]
 
 
@@ -146,15 +146,15 @@ def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(mo
     asked = []
     monkeypatch.setattr(installed, "why_not_usable", lambda: asked.append(True) or "MAX 1 is installed.")
     monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
-    session = session_with(View())
+    check = check_with(View())
     for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", has_numbers=True)):
-        session.handle(event)
+        check.handle(event)
     assert not asked
     for event in (
         replace(OTHER, mark=FAIL, reason="It is no error."),
         Claimed("test_more", "one", "It.", FAIL),
         Ended(),
     ):
-        session.handle(event)
+        check.handle(event)
     assert len(asked) == 1
-    assert [each.sentence for each in session.verdict.explanations] == ["MAX 1 is installed."]
+    assert [each.sentence for each in check.verdict.explanations] == ["MAX 1 is installed."]

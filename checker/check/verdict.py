@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
+from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
+from checker.check.state import FAILED, PASSED, Kept, Phase, State, Verdict
 from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED
-from checker.session.limits import COMPILING, COMPUTING, STARTING, WAITING
-from checker.session.state import FAILED, PASSED, Kept, Phase, State, Verdict
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside

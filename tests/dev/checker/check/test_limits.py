@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from checker.session.limits import (
+from checker.check.limits import (
     COMPILING,
     COMPUTING,
     FOR_A_SOLUTION,

@@ -1,4 +1,4 @@
-"""Checks in threads, for ``watch`` and the page: they can be canceled, and each next child is started ahead."""
+"""Checks in the background, for ``watch`` and the page: they can be canceled, and each next child is started ahead."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import traceback
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
+from checker.check.check import Check
+from checker.check.child import Child
+from checker.check.limits import limits_of
+from checker.check.state import Phase, State
 from checker.course.steps import Step
-from checker.events import DRAWN, Event, StageEnded
-from checker.session.child import Child
-from checker.session.limits import limits_of
-from checker.session.session import Session
-from checker.session.state import Phase
+from checker.events import DRAWN, Event, Job, StageEnded
 
 
 class ReadyChild:
@@ -66,36 +66,51 @@ class Report(Enum):
 FAULT = "The check itself failed, and not your file: please report what is printed in the terminal."
 
 
-class Check(threading.Thread):
-    """A check that runs in a thread of its own.
+class BackgroundCheck(threading.Thread):
+    """A check whose child is listened to in a thread of its own.
 
     Args:
-        session: the check, which this opens.
+        check: the check, which ``start`` opens.
         ready: its child, and then the next one's.
-        notify: called in the thread, with this check and its report.
+        notify: called in the thread, with this and what it reports.
         compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
     """
 
     def __init__(
         self,
-        session: Session,
+        check: Check,
         ready: ReadyChild,
-        notify: Callable[[Check, Report], None],
+        notify: Callable[[BackgroundCheck, Report], None],
         compiling: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
-        self.session, self.ready, self.notify = session, ready, notify
+        self.check, self.ready, self.notify = check, ready, notify
         self.limits = limits_of(compiling=compiling)
         self.was_canceled = threading.Event()
         self.has_gone_on = False
-        self.job = session.open()
-        self.child = ready.take(session.step) if self.job else None
-        self.start()
+        self.job: Job | None = None
+        self.child: Child | None = None
+
+    def start(self) -> None:
+        """Read the file, and show what is known without running it; the rest happens in the thread."""
+        self.job = self.check.open()
+        self.child = self.ready.take(self.step) if self.job else None
+        super().start()
+
+    @property
+    def step(self) -> Step:
+        """The step that is checked."""
+        return self.check.step
+
+    @property
+    def state(self) -> State:
+        """Everything that is known by now."""
+        return self.check.state
 
     @property
     def goes_on(self) -> bool:
         """Whether the step has passed, and only compiling is left, for which nobody need wait."""
-        return self.session.state.phase is Phase.GOING_ON
+        return self.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
         """Carry it out, and report what it has come to."""
@@ -104,19 +119,19 @@ class Check(threading.Thread):
                 self._take_in(event)
             report = Report.VERDICT
         except Exception:
-            self.session.view.close()  # a line that moves would go on below what is printed
+            self.mute()  # a line that moves would go on below what is printed
             traceback.print_exc()
             report = Report.BROKEN
         if self.was_canceled.is_set():
             report = Report.CANCELED
         self.notify(self, report)
         if report is not Report.CANCELED and not self.has_gone_on:
-            self.ready.start_spare(self.session.step)
+            self.ready.start_spare(self.step)
 
     def _take_in(self, event: Event) -> None:
-        self.session.handle(event)
+        self.check.handle(event)
         if event == StageEnded(DRAWN):  # from now on this child only compiles
-            self.ready.start_spare(self.session.step)
+            self.ready.start_spare(self.step)
         if self.goes_on and not self.has_gone_on:
             self.has_gone_on = True
             assert self.child
@@ -131,6 +146,10 @@ class Check(threading.Thread):
                     if self.was_canceled.is_set():
                         return
                     yield event
+
+    def mute(self) -> None:
+        """Show nothing of the check any more."""
+        self.check.mute()
 
     def cancel(self) -> None:
         """Cancel it, from any thread."""

@@ -5,6 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from checker.check.advance import advance
+from checker.check.limits import COMPILING, COMPUTING, STARTING
+from checker.check.state import PASSED, Compiles, Context, Kept, Row, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
 from checker.course.steps import find_step
@@ -37,9 +40,6 @@ from checker.events import (
     Unloadable,
     Unusable,
 )
-from checker.session.advance import advance
-from checker.session.limits import COMPILING, COMPUTING, STARTING
-from checker.session.state import PASSED, Compiles, Context, Kept, Row, State
 from cli.watch import in_one_line
 
 KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
@@ -440,7 +440,7 @@ def test_a_pass_that_is_kept_is_the_verdict_and_is_not_complete(event):
     state, lines = folded([*TO_COMPILE, event, Ended()])
     assert (state.verdict.status, state.is_complete) == (PASSED, False)
     assert [line for line in lines if line.startswith("kept")] == [KEPT]
-    assert STAYS in in_one_line(find_step("s07"), state.verdict, SimpleNamespace(state=state))
+    assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 
 ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable")
