@@ -231,10 +231,10 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
-class Unusable:
-    """Another MAX is installed than the course is written for, which explains errors."""
+class Installed:
+    """Which MAX is installed: why it is not the one that the course is written for; nothing if it is."""
 
-    why: str
+    why_unusable: str
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class HuntEnded:
 
 
 FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Unusable | NotKept | HuntEnded
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Installed | NotKept | HuntEnded
 Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

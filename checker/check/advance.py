@@ -26,7 +26,21 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
-from checker.check.state import PASSED, Compilation, Compiles, Effect, Kept, Phase, Row, State, Verdict, Words, remark
+from checker.check.state import (
+    PASSED,
+    AskInstalled,
+    CloseView,
+    Compilation,
+    Compiles,
+    Effect,
+    Kept,
+    Phase,
+    Row,
+    State,
+    Verdict,
+    Words,
+    remark,
+)
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import (
@@ -74,8 +88,9 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
             return _printed(state, event.text)
         case events.Shown():
             return replace(state, shown=event), []
-        case events.Unusable():
-            return replace(state, unusable=event.why), []
+        case events.Installed():
+            state = replace(state, unusable=event.why_unusable)
+            return _give_verdict(state, state.then, seconds) if state.then else (state, [])
         case events.NotKept():
             return _not_kept(state, event)
         case events.HuntEnded():
@@ -147,10 +162,11 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == FAIL else [])
     if state.has_failed:
+        effects: list[Effect] = [AskInstalled()] if state.asks_installed else []
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK), [Kept(passed=False)]
-        return state, []
+            return replace(state, phase=Phase.TAKEN_BACK), [*effects, Kept(passed=False)]
+        return state, effects
     return _rows(state, [claim])
 
 
@@ -231,18 +247,24 @@ def _ticked(state: State, seconds: float) -> Advanced:
 
 def _end(state: State, event: Event, seconds: float) -> Advanced:
     """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
+    effects: list[Effect] = [CloseView()] if isinstance(event, events.Late | events.Died | events.Interrupted) else []
     if not state.verdict:
-        return _give_verdict(replace(state, end=event), Phase.OVER, seconds)
-    state = replace(state, phase=Phase.OVER)
+        state, following = _give_verdict(replace(state, end=event), Phase.OVER, seconds)
+        return state, effects + following
     if isinstance(event, events.Unloadable):
-        return state, [remark(no_verdict(event.sentence))]
-    if state.has_passed and isinstance(event, events.Late | events.Died):
-        return state, [remark("The GPU's part did not come to its end. The pass stands.")]
-    return state, []
+        effects.append(remark(no_verdict(event.sentence)))
+    elif state.has_passed and isinstance(event, events.Late | events.Died):
+        effects.append(remark("The GPU's part did not come to its end. The pass stands."))
+    return replace(state, phase=Phase.OVER), effects
 
 
 def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
-    """Decide; show what was held and the last lines, and keep the verdict. The check is ``then`` over, or goes on."""
+    """Decide; show what was held and the last lines, and keep the verdict. The check is ``then`` over, or goes on.
+
+    If another MAX may be to blame, it is found out first whether one is installed.
+    """
+    if state.asks_installed:
+        return replace(state, then=then), [AskInstalled()]
     state, effects = _held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict, seconds)

@@ -18,12 +18,25 @@ from checker.check.advance import advance
 from checker.check.child import Child
 from checker.check.limits import Limits
 from checker.check.printer import View
-from checker.check.state import Compiles, Context, Item, Kept, Phase, State, Verdict
+from checker.check.state import (
+    AskInstalled,
+    CloseView,
+    Compiles,
+    Context,
+    Effect,
+    Item,
+    Kept,
+    Phase,
+    Row,
+    State,
+    Verdict,
+    Words,
+)
 from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import FAIL, Claimed, Event, Job, Options
+from checker.events import Event, Explanation, Job, Options
 
 MOST_SEEDS = 10_000
 
@@ -102,42 +115,37 @@ class Check:
         self.view = View()
 
     def handle(self, event: Event) -> None:
-        """Take in one event, and have what follows from it kept and shown."""
-        if self._may_come_from_another_max(event) and uses_max(self.step):
-            from checker.course.installed import why_not_usable  # which a pass does without
-
-            self._take_in(events.Unusable(why_not_usable()))
-        if isinstance(event, events.Late | events.Died | events.Interrupted):
-            self.view.close()  # nobody will say that something is compiled
-        self._take_in(event)
+        """Take in one event, and do what follows from it: first what is to be kept or found out, then what is shown."""
+        self.state, effects = advance(self.state, event, self.seconds())
+        answers = [answer for effect in effects if (answer := self._carry_out(effect))]
+        for effect in effects:
+            self._show(effect)
+        for answer in answers:
+            self.handle(answer)
         if self.state.phase is Phase.OVER:
             self.view.unfold()  # nothing will come after the last passes on a GPU
 
-    def _take_in(self, event: Event) -> None:
-        """Do what follows from an event: first what is to be kept, then what is to be shown."""
-        self.state, effects = advance(self.state, event, self.seconds())
-        came_of_it = [self._keep(effect) for effect in effects if isinstance(effect, Kept)]
-        for effect in effects:
-            if isinstance(effect, Compiles):
+    def _carry_out(self, effect: Effect) -> Event | None:
+        """Keep or find out something; return the event that comes of it, if one does."""
+        match effect:
+            case Kept():
+                return self._keep(effect)
+            case AskInstalled():
+                from checker.course.installed import why_not_usable  # which a pass does without
+
+                return events.Installed(why_not_usable())
+        return None
+
+    def _show(self, effect: Effect) -> None:
+        """Show something."""
+        match effect:
+            case Compiles():
                 self.view.progress(effect)
-            elif not isinstance(effect, Kept):
+            case CloseView():
+                self.view.close()
+            case Row() | Explanation() | Words():
                 self.view.show(effect)
                 self.items.append(effect)
-        for following in came_of_it:
-            if following:
-                self._take_in(following)
-
-    def _may_come_from_another_max(self, event: Event) -> bool:
-        """Return whether an event may show that another MAX is installed; of claims that fail, the first is enough.
-
-        Another MAX computes the same numbers, or raises errors.
-        """
-        match event:
-            case Claimed(mark=events.FAIL, has_numbers=False):
-                return not any(claim.mark == FAIL and not claim.has_numbers for claim in self.state.claims.values())
-            case events.Unloadable() | events.Late() | events.Died():
-                return True
-        return False
 
     def _keep(self, kept: Kept) -> Event | None:
         """Write down what came out; return the event that this is, or that it is impossible, if it is one."""
@@ -189,4 +197,5 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,
+        uses_max=uses_max(step),
     )

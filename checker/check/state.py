@@ -17,11 +17,14 @@ from checker.events import (
     THE_KERNEL,
     TRACED,
     Claimed,
+    Died,
     Ended,
     Event,
     Explanation,
+    Late,
     Options,
     Shown,
+    Unloadable,
 )
 
 PASSED, FAILED = 0, 1  # exit statuses
@@ -91,8 +94,18 @@ class Compiles:
     has_ended: bool = False
 
 
+@dataclass(frozen=True)
+class AskInstalled:
+    """It is to be found out which MAX is installed; ``Installed`` is the answer."""
+
+
+@dataclass(frozen=True)
+class CloseView:
+    """Nothing may go on moving in the view: what was compiled is compiled no more, and nobody will say so."""
+
+
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | Kept | Compiles
+Effect = Item | Kept | Compiles | AskInstalled | CloseView
 
 
 def remark(text: str, *, aside: bool = False) -> Words:
@@ -170,6 +183,7 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
+        uses_max: whether the claims run MAX.
     """
 
     task: str
@@ -181,6 +195,7 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
+    uses_max: bool = False
 
     @property
     def compiles(self) -> bool:
@@ -228,8 +243,10 @@ class State:
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         shown: what ``--show`` is to show.
-        unusable: why the installed MAX is not the one that the course is written for.
+        unusable: why the installed MAX is not the one that the course is written for, or nothing if it is; None until
+            that is known.
         end: the event after which nothing more is tried.
+        then: the phase that comes after the verdict, while that waits for an answer on the installed MAX.
         verdict: what was decided.
     """
 
@@ -248,8 +265,9 @@ class State:
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
     shown: Shown | None = None
-    unusable: str = ""
+    unusable: str | None = None
     end: Event | None = None
+    then: Phase | None = None
     verdict: Verdict | None = None
 
     @property
@@ -305,6 +323,16 @@ class State:
         kinds = self.context.kinds.values()
         recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == NUMBERS}
         return NUMBERS in self.stages and recorded == {PASS} and DRAWN in kinds
+
+    @property
+    def asks_installed(self) -> bool:
+        """Whether it is to be found out if another MAX is installed: that one raises errors, crashes, or takes long.
+
+        It computes the same numbers, so wrong ones are not its fault.
+        """
+        has_error = any(claim.mark == FAIL and not claim.has_numbers for claim in self.claims.values())
+        may_be_its_fault = has_error or isinstance(self.end, Unloadable | Late | Died)
+        return self.context.uses_max and self.unusable is None and may_be_its_fault
 
     @property
     def failed_seed(self) -> int | None:

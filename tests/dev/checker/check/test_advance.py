@@ -7,7 +7,7 @@ import pytest
 
 from checker.check.advance import advance
 from checker.check.limits import COMPILING, COMPUTING, STARTING
-from checker.check.state import PASSED, Compiles, Context, Kept, Row, State
+from checker.check.state import PASSED, AskInstalled, CloseView, Compiles, Context, Kept, Row, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
 from checker.course.steps import find_step
@@ -25,6 +25,7 @@ from checker.events import (
     Died,
     Ended,
     Explanation,
+    Installed,
     Interrupted,
     Late,
     Missing,
@@ -38,7 +39,6 @@ from checker.events import (
     Started,
     Tick,
     Unloadable,
-    Unusable,
 )
 from cli.watch import in_one_line
 
@@ -280,24 +280,7 @@ CHECKS = {
         [OPENED, Unloadable("NameError: F", Location(2)), Died()],
         ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
     ),
-    "it cannot be loaded with another MAX": (
-        [OPENED, Unusable("MAX 1 is installed."), Unloadable("ImportError: F", Location(2)), Ended()],
-        ["fail : The file can be imported.", "MAX 1 is installed."],
-    ),
     "MAX cannot": ([OPENED, Unloadable("MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
-    "another MAX": (
-        [OPENED, Unusable("MAX 1 is installed."), replace(ONE, mark=FAIL, reason="AttributeError: …"), Ended()],
-        ["fail one: One is right.", "MAX 1 is installed."],
-    ),
-    "another MAX, and a number": (
-        [OPENED, Unusable("MAX 1 is installed."), ONE_FAILS, Explanation("Off.", "one", None, True), Ended()],
-        [
-            "fail one: One is right.",
-            "`./run s07 --show one` shows the numbers side by side.",
-            "one: Off.",
-            "kept: fail",
-        ],
-    ),
     "it dies": (
         [OPENED, Started("One is right."), Died()],
         [
@@ -366,10 +349,6 @@ CHECKS = {
             STAYS,
         ],
     ),
-    "it dies while another MAX compiles": (
-        [*TO_COMPILE, Unusable("MAX 1 is installed."), Died(COMPILING)],
-        [*ROWS, MATCHES, KEPT, "MAX 1 is installed.", STAYS],
-    ),
     "MAX compiles for too long": (
         [*TO_COMPILE, LONG, Late(COMPILING, 900)],
         [
@@ -403,7 +382,7 @@ def folded(events, context=S07):
     state, lines = State(context), []
     for event in events:
         state, effects = advance(state, event, seconds=5.0 if event is LONG else 2.0)
-        lines += [in_words(effect) for effect in effects if not isinstance(effect, Compiles)]
+        lines += [in_words(effect) for effect in effects if not isinstance(effect, Compiles | CloseView)]
     return state, lines
 
 
@@ -414,6 +393,8 @@ def in_words(effect):
         case Kept():
             unless = ", unless it has passed" * (not effect.takes_back)
             return f"kept: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
+        case AskInstalled():
+            return ASKED
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location
             return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
@@ -423,6 +404,66 @@ def in_words(effect):
 @pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
 def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
+
+
+ASKED, ANOTHER, THE_SAME = "which MAX is installed?", Installed("MAX 1 is installed."), Installed("")
+CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=FAIL, reason="AttributeError: …")
+NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
+
+#: What happens in a step whose claims run MAX, where another one may be installed -> what is shown, asked and kept.
+WITH_MAX = {
+    "it cannot be loaded": (
+        [OPENED, Unloadable("ImportError: F", Location(2)), ANOTHER, Ended()],
+        ["fail : The file can be imported.", ASKED, ANOTHER.why_unusable],
+    ),
+    "it cannot be loaded, and MAX is the right one": (
+        [OPENED, Unloadable("ImportError: F", Location(2)), THE_SAME, Ended()],
+        ["fail : The file can be imported.", ASKED, "ImportError: F (line 2)", "kept: fail"],
+    ),
+    "of two claims that fail, the first is enough": (
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=FAIL), Ended()],
+        [ASKED, "fail one: One is right.", "fail other: So is it.", ANOTHER.why_unusable],
+    ),
+    "a number is wrong": (
+        [OPENED, NUMBERS_ARE_OFF, Explanation("Off.", "one", None, True), Ended()],
+        [
+            "fail one: One is right.",
+            "`./run s07 --show one` shows the numbers side by side.",
+            *["one: Off.", "kept: fail"],
+        ],
+    ),
+    "an error turns out to be a wrong number": (
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, Explanation("Off.", "one", None, True), Ended()],
+        [
+            *[ASKED, "fail one: One is right."],
+            "`./run s07 --show one` shows the numbers side by side.",
+            *["one: Off.", "kept: fail"],
+        ],
+    ),
+    "it dies while MAX compiles": (
+        [*TO_COMPILE, Died(COMPILING), ANOTHER],
+        [*ROWS, MATCHES, KEPT, ASKED, ANOTHER.why_unusable, STAYS],
+    ),
+    "it takes too long": (
+        [OPENED, Late(COMPUTING, 10), ANOTHER],
+        [ASKED, ANOTHER.why_unusable],
+    ),
+    "it dies after the verdict": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Died()],
+        [*PASSES, "The GPU's part did not come to its end. The pass stands."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "lines"), WITH_MAX.values(), ids=WITH_MAX)
+def test_which_max_is_installed_is_asked_where_another_may_be_to_blame(events, lines):
+    assert folded(events, replace(S07, uses_max=True))[1] == lines
+
+
+@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900), Interrupted()], ids=repr)
+def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
+    state, _ = folded(TO_COMPILE)
+    assert advance(state, end)[1][0] == CloseView()
 
 
 #: What happens once a pass is kept, and nothing has compiled yet: all of these leave it.

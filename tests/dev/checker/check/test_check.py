@@ -9,13 +9,12 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.check import Check
-from checker.check.limits import COMPILING
 from checker.check.printer import View
 from checker.check.state import PASSED, State
 from checker.course import installed, progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, FAIL, Claimed, Died, Ended, Interrupted, Late, StageEnded
-from tests.dev.checker.check.test_advance import COMPILED_TOO, ONE, OPENED, OTHER, S07, TO_COMPILE
+from checker.events import COMPILED, Died, Ended, Interrupted, StageEnded
+from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 
 def check_with(view):
@@ -115,16 +114,13 @@ def test_no_pass_is_said_to_be_kept_that_is_not(monkeypatch, note_pass, why):
     assert check.items[-1].text == f"Interrupted while MAX was compiling your module. The pass is not kept: {why}"
 
 
-@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900), Interrupted()])
-def test_no_moving_line_outlives_the_child(monkeypatch, end):
+def test_no_moving_line_outlives_the_child(monkeypatch):
     view, closed = View(), []
-    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
     monkeypatch.setattr(view, "close", lambda: closed.append(True))
     check = check_with(view)
-    for event in TO_COMPILE:
-        check.handle(event)
+    check.handle(OPENED)
     assert not closed
-    check.handle(end)
+    check.handle(Died())
     assert closed
 
 
@@ -142,19 +138,10 @@ def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
     assert [row.sentence for row in shown[before:]] == ["G."] * 4 + ["2 more claims about it hold."]
 
 
-def test_which_max_is_installed_is_asked_once_and_not_where_numbers_are_wrong(monkeypatch):
-    asked = []
-    monkeypatch.setattr(installed, "why_not_usable", lambda: asked.append(True) or "MAX 1 is installed.")
-    monkeypatch.setattr(progress, "note_failure", lambda step, source: None)
+def test_it_is_found_out_which_max_is_installed(monkeypatch):
+    monkeypatch.setattr(installed, "why_not_usable", lambda: "MAX 1 is installed.")
     check = check_with(View())
-    for event in (OPENED, replace(ONE, mark=FAIL, reason="It is off.", has_numbers=True)):
+    check.state = State(replace(S07, uses_max=True))
+    for event in (OPENED, Died()):
         check.handle(event)
-    assert not asked
-    for event in (
-        replace(OTHER, mark=FAIL, reason="It is no error."),
-        Claimed("test_more", "one", "It.", FAIL),
-        Ended(),
-    ):
-        check.handle(event)
-    assert len(asked) == 1
     assert [each.sentence for each in check.verdict.explanations] == ["MAX 1 is installed."]
