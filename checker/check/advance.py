@@ -26,21 +26,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
-from checker.check.state import (
-    PASSED,
-    AskInstalled,
-    CloseView,
-    Compilation,
-    Compiles,
-    Effect,
-    Kept,
-    Phase,
-    Row,
-    State,
-    Verdict,
-    Words,
-    remark,
-)
+from checker.check.effects import AskInstalled, CloseView, Compiles, Effect, Kept, Row, Words, fold, last_of, remark
+from checker.check.state import PASSED, Compilation, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import (
@@ -71,6 +58,16 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         event: what has happened.
         seconds: how long the check has taken so far.
     """
+    state, effects = _advance(state, event, seconds)
+    alike, shown = fold(state.alike, effects, state.context.folds)
+    if state.phase is Phase.OVER:
+        alike, shown = (), shown + last_of(alike)
+    rows = tuple(effect for effect in effects if isinstance(effect, Row))
+    return replace(state, rows=state.rows + rows, alike=alike), shown
+
+
+def _advance(state: State, event: Event, seconds: float) -> Advanced:
+    """Return the same, with every row: those that are alike are not folded yet."""
     match event:
         case events.Opened():
             return _opened(state, event, seconds)
@@ -162,11 +159,11 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == FAIL else [])
     if state.has_failed:
-        effects: list[Effect] = [AskInstalled()] if state.asks_installed else []
+        asks: list[Effect] = [AskInstalled()] if state.asks_installed else []
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK), [*effects, Kept(passed=False)]
-        return state, effects
+            return replace(state, phase=Phase.TAKEN_BACK), [*asks, Kept(passed=False)]
+        return state, asks
     return _rows(state, [claim])
 
 

@@ -16,22 +16,10 @@ from dataclasses import asdict, replace
 from checker import events
 from checker.check.advance import advance
 from checker.check.child import Child
+from checker.check.effects import AskInstalled, CloseView, Compiles, Effect, Item, Kept, Row, Words
 from checker.check.limits import Limits
 from checker.check.printer import View
-from checker.check.state import (
-    AskInstalled,
-    CloseView,
-    Compiles,
-    Context,
-    Effect,
-    Item,
-    Kept,
-    Phase,
-    Row,
-    State,
-    Verdict,
-    Words,
-)
+from checker.check.state import Context, Phase, State, Verdict
 from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
@@ -52,7 +40,7 @@ class Check:
 
     Attributes:
         state: everything that is known.
-        items: everything that the view was told.
+        items: everything that the view was shown.
     """
 
     def __init__(self, step: Step, view: View, options: Options | None = None, started: float | None = None) -> None:
@@ -122,8 +110,6 @@ class Check:
             self._show(effect)
         for answer in answers:
             self.handle(answer)
-        if self.state.phase is Phase.OVER:
-            self.view.unfold()  # nothing will come after the last passes on a GPU
 
     def _carry_out(self, effect: Effect) -> Event | None:
         """Keep or find out something; return the event that comes of it, if one does."""
@@ -139,8 +125,10 @@ class Check:
     def _show(self, effect: Effect) -> None:
         """Show something."""
         match effect:
+            case Compiles(has_ended=True):
+                self.view.compiled(effect.what, effect.seconds)
             case Compiles():
-                self.view.progress(effect)
+                self.view.show_compiling(effect.what, time.monotonic() - effect.seconds)
             case CloseView():
                 self.view.close()
             case Row() | Explanation() | Words():
@@ -197,5 +185,6 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,
+        folds=view.folds,
         uses_max=uses_max(step),
     )

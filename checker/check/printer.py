@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import textwrap
-import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from checker.check.state import Compiles, Item, Offers, Row, Words
+from checker.check.effects import Item, Row, Words
+from checker.check.state import Offers
 from checker.course.machine import crowd
 from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Explanation
 
 STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
-MOST_PASSES, MOST_FAILURES = 5, 2  # rows of one function that are alike; more are a count
 NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
 BELOW = 4  # columns in front of it there
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
@@ -29,51 +27,20 @@ class View:
 
     Attributes:
         offers: what a learner can do next, in words.
+        folds: the marks of rows of which, where many are alike, it shows the first ones and a count.
     """
 
     offers = Offers()
-
-    def __init__(self) -> None:
-        self.similar: list[Row] = []  # of one function, with one mark and group; the last ones are not shown yet
+    folds: Collection[str] = (PASS, FAIL)
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""
 
     def show(self, item: Item) -> None:
-        """Show something that has become known; of many rows that are alike, the first ones and a count."""
-        row = item if isinstance(item, Row) and item.mark in (PASS, FAIL) else None
-        if self.similar and not (row and _kind(row) == _kind(self.similar[-1])):
-            self.unfold()
-        if row:
-            self.similar.append(row)
-        if not row or (row.mark == PASS and len(self.similar) < MOST_PASSES):
-            self.present(item)
-
-    def unfold(self) -> None:
-        """Show what was held of rows that are alike."""
-        rows, self.similar = self.similar, []
-        if rows and rows[0].mark == PASS:
-            held, more = rows[MOST_PASSES - 1 :], "more claims about it hold."
-            rows = [replace(held[0], sentence=f"{len(held)} {more}")] if len(held) > 1 else held
-        elif len(rows) > MOST_FAILURES:
-            more = f"({len(rows) - 1} more claims fail for the same reason.)"
-            rows = [replace(rows[0], sentence=f"{rows[0].sentence} {more}")]
-        for row in rows:
-            self.present(row)
-
-    def present(self, item: Item) -> None:
-        """Show one part of a check."""
+        """Show something that has become known."""
 
     def close(self) -> None:
         """Leave nothing behind that waits for a verdict."""
-
-    def progress(self, compiles: Compiles) -> None:
-        """Show what is being compiled, or how long it took."""
-        if compiles.has_ended:
-            self.compiled(compiles.what, compiles.seconds)
-        else:
-            self.unfold()
-            self.show_compiling(compiles.what, time.monotonic() - compiles.seconds)
 
     def show_compiling(self, what: str, since: float) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
@@ -82,15 +49,10 @@ class View:
         """Show that it is compiled, if it was shown before."""
 
 
-def _kind(row: Row) -> tuple[str, str, str]:
-    return row.mark, row.about, row.group
-
-
 class Printer(View):
     """Writes lines, such as the parts of a check as they become known, and a progress line while MAX compiles."""
 
     def __init__(self, labels: Iterable[str] = (), *, stderr: bool = False, quiet: bool = False) -> None:
-        super().__init__()
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
@@ -127,7 +89,7 @@ class Printer(View):
         """Print which file is checked."""
         self.line(f"{file}\n")
 
-    def present(self, item: Item) -> None:
+    def show(self, item: Item) -> None:
         """Print a part of a check, with an empty line before what is not a row."""
         match item:
             case Row():

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from checker.check.effects import Item, Row, Words
 from checker.check.printer import View
-from checker.check.state import PASSED, Item, Row, Words
+from checker.check.state import PASSED
 from checker.events import FAIL, PASS, Explanation
 from checker.interrupts import INTERRUPTED
 
@@ -28,11 +29,10 @@ class Records(View):
     """Hands on each part of a check as a record; ``send`` gets them as they come."""
 
     def __init__(self, send: Callable[[Record], None]) -> None:
-        super().__init__()
         self.send = send
         self.compiling, self.sent_compiling = "", 0.0  # what the page shows, and since when
 
-    def present(self, item: Item) -> None:
+    def show(self, item: Item) -> None:
         """Send a part."""
         self.send({"event": item.kind, **as_record(item)})
 
@@ -82,7 +82,7 @@ def verdict_record(check: Check) -> Record:
         "complete": check.state.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": check.seed,
-        "rows": [as_record(item) for item in check.items if isinstance(item, Row)],
+        "rows": list(map(as_record, check.state.rows)),
         "explanations": [as_record(explanation) for explanation in check.verdict.explanations],
         **texts,
     }

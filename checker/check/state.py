@@ -1,12 +1,12 @@
-"""What is known of a check: where it is, what the child has said, and what follows from that to show or to keep."""
+"""What is known of a check: where it is, what the child has said, and the verdict."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from typing import ClassVar
 
+from checker.check.effects import Kept, Row
 from checker.course.languages import Language, Location
 from checker.events import (
     COMPILED,
@@ -41,76 +41,6 @@ class Phase(Enum):
     TAKEN_BACK = auto()  # once compiled, a claim does not hold
     AFTER = auto()  # the verdict is out, and the claims on a GPU follow
     OVER = auto()
-
-
-# ---------------------------------------------------------------- what follows from an event
-
-
-@dataclass(frozen=True)
-class Row:
-    """What is known of one claim, or of a blank that is still to write.
-
-    ``line`` is where to look; claims that fail in one ``group`` need not be shown one by one.
-    """
-
-    kind: ClassVar = "row"
-    mark: str
-    about: str
-    sentence: str
-    line: int | None = None
-    group: str = ""
-
-
-@dataclass(frozen=True)
-class Words:
-    """Something else to show: what the check has ``said``, numbers ``shown``, or what the file has ``printed``.
-
-    An aside belongs to what stands before it.
-    """
-
-    kind: str
-    text: str
-    aside: bool = False
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What is to be kept of a learner's file, for ``status``: that it ``passed``, maybe ``compiled``, or failed.
-
-    A failure ``takes_back`` an earlier pass of the same code, unless the process only crashed or took too long.
-    """
-
-    passed: bool
-    compiled: bool = False
-    takes_back: bool = True
-
-
-@dataclass(frozen=True)
-class Compiles:
-    """What has been compiling for more than a moment, and for how many ``seconds``; or that it ``has_ended``."""
-
-    what: str
-    seconds: float
-    has_ended: bool = False
-
-
-@dataclass(frozen=True)
-class AskInstalled:
-    """It is to be found out which MAX is installed; ``Installed`` is the answer."""
-
-
-@dataclass(frozen=True)
-class CloseView:
-    """Nothing may go on moving in the view: what was compiled is compiled no more, and nobody will say so."""
-
-
-Item = Row | Explanation | Words  # what is shown
-Effect = Item | Kept | Compiles | AskInstalled | CloseView
-
-
-def remark(text: str, *, aside: bool = False) -> Words:
-    """Return a sentence of the check."""
-    return Words("said", text, aside)
 
 
 @dataclass(frozen=True)
@@ -183,6 +113,7 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
+        folds: the marks of rows of which, where many are alike, only the first ones and a count are shown.
         uses_max: whether the claims run MAX.
     """
 
@@ -195,6 +126,7 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
+    folds: Collection[str] = (PASS, FAIL)
     uses_max: bool = False
 
     @property
@@ -239,7 +171,9 @@ class State:
         running: the claim that is being tried, in words; nothing between two.
         compiling: what is being compiled, one thing within the other.
         has_compiled: whether MAX has compiled something, which is kept.
-        held: claims whose rows are not shown yet.
+        rows: all that are known, shown or not.
+        alike: the last of them, if they are alike; of those, the last ones are not shown yet.
+        held: claims whose rows are not known yet.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         shown: what ``--show`` is to show.
@@ -261,6 +195,8 @@ class State:
     running: str = ""
     compiling: tuple[Compilation, ...] = ()
     has_compiled: bool = False
+    rows: tuple[Row, ...] = ()
+    alike: tuple[Row, ...] = ()
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None

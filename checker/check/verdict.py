@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
+from checker.check.effects import Kept
 from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
-from checker.check.state import FAILED, PASSED, Kept, Phase, State, Verdict
+from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language, Location
 from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
 from checker.interrupts import INTERRUPTED

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from checker.check.records import Records
-from checker.check.state import Item, Offers, Row
-from checker.events import PASS
+from checker.check.state import Offers
+from checker.events import FAIL
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
@@ -34,11 +36,4 @@ class PageRecords(Records):
     """Hands on the parts of a check in the page's words."""
 
     offers = Buttons()
-
-    def show(self, item: Item) -> None:
-        """Send every claim that passes; the page folds them itself."""
-        if isinstance(item, Row) and item.mark == PASS:
-            self.unfold()
-            self.present(item)
-        else:
-            super().show(item)
+    folds: Collection[str] = (FAIL,)  # the page folds claims that pass itself

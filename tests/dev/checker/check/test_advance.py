@@ -6,8 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
+from checker.check.effects import AskInstalled, CloseView, Compiles, Kept, Row
 from checker.check.limits import COMPILING, COMPUTING, STARTING
-from checker.check.state import PASSED, AskInstalled, CloseView, Compiles, Context, Kept, Row, State
+from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
 from checker.course.steps import find_step
@@ -406,6 +407,65 @@ def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
 
 
+def claims(count, mark=PASS, reason=""):
+    """Return so many claims about one function."""
+    return [Claimed(f"test_{number}", "one", f"Claim {number}.", mark, reason) for number in range(1, count + 1)]
+
+
+FIVE, FAILING = claims(5), claims(3, FAIL, "It is off.")
+FOUR_ROWS = [f"pass one: Claim {number}." for number in range(1, 5)]
+ON_A_GPU = [replace(claim, about="g") for claim in claims(6)]
+
+#: What happens -> which rows are shown at a terminal, and on the page, which folds those that pass itself.
+ALIKE = {
+    "five hold": ([OPENED, *FIVE, OTHER], [*FOUR_ROWS, "pass one: Claim 5.", ROWS[1]], None),
+    "six hold": (
+        [OPENED, *claims(6), OTHER],
+        [*FOUR_ROWS, "pass one: 2 more claims about it hold.", ROWS[1]],
+        [*FOUR_ROWS, "pass one: Claim 5.", "pass one: Claim 6.", ROWS[1]],
+    ),
+    "the fifth waits for something else": ([OPENED, *FIVE], FOUR_ROWS, [*FOUR_ROWS, "pass one: Claim 5."]),
+    "it prints after it": ([OPENED, *FIVE, Printed("2")], [*FOUR_ROWS, "pass one: Claim 5.", "| 2"], None),
+    "something compiles for long after it": ([OPENED, *FIVE, BEGUN, LONG], [*FOUR_ROWS, "pass one: Claim 5."], None),
+    "something has compiled": ([OPENED, *FIVE, BEGUN, DONE], FOUR_ROWS, [*FOUR_ROWS, "pass one: Claim 5."]),
+    "they hold on a GPU": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), *ON_A_GPU, Ended()],
+        [*PASSES, *(row.replace("one", "g") for row in FOUR_ROWS), "pass g: 2 more claims about it hold."],
+        [*PASSES, *(f"pass g: Claim {number}." for number in range(1, 7))],
+    ),
+    "two fail for one reason": (
+        [OPENED, *FAILING[:2], Interrupted()],
+        ["fail one: Claim 1.", "fail one: Claim 2.", "Interrupted: the failure is not explained yet. Run it again."],
+        None,
+    ),
+    "three fail for one reason": (
+        [OPENED, *FAILING, Interrupted()],
+        [
+            "fail one: Claim 1. (2 more claims fail for the same reason.)",
+            "Interrupted: the failure is not explained yet. Run it again.",
+        ],
+        None,
+    ),
+    "one of them fails for another": (
+        [OPENED, *FAILING[:2], replace(FAILING[2], reason="It is too long."), Interrupted()],
+        [
+            *[f"fail one: Claim {number}." for number in range(1, 4)],
+            "Interrupted: the failure is not explained yet. Run it again.",
+        ],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("events", "lines", "on_page"), ALIKE.values(), ids=ALIKE)
+def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(events, lines, on_page):
+    state, shown = folded(events)
+    assert shown == lines
+    assert folded(events, replace(S07, folds=(FAIL,)))[1] == (on_page or lines)
+    claimed = [event for event in events if isinstance(event, Claimed) and event not in (DRAWN_TOO, TRACED_TOO)]
+    assert len(state.rows) == len(claimed), "another program gets them all"
+
+
 ASKED, ANOTHER, THE_SAME = "which MAX is installed?", Installed("MAX 1 is installed."), Installed("")
 CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=FAIL, reason="AttributeError: …")
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
@@ -414,11 +474,11 @@ NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 WITH_MAX = {
     "it cannot be loaded": (
         [OPENED, Unloadable("ImportError: F", Location(2)), ANOTHER, Ended()],
-        ["fail : The file can be imported.", ASKED, ANOTHER.why_unusable],
+        [ASKED, "fail : The file can be imported.", ANOTHER.why_unusable],
     ),
     "it cannot be loaded, and MAX is the right one": (
         [OPENED, Unloadable("ImportError: F", Location(2)), THE_SAME, Ended()],
-        ["fail : The file can be imported.", ASKED, "ImportError: F (line 2)", "kept: fail"],
+        [ASKED, "fail : The file can be imported.", "ImportError: F (line 2)", "kept: fail"],
     ),
     "of two claims that fail, the first is enough": (
         [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=FAIL), Ended()],

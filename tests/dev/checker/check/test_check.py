@@ -124,20 +124,6 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
     assert closed
 
 
-def test_every_claim_that_passes_on_a_gpu_is_shown(monkeypatch):
-    view, shown = View(), []
-    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
-    monkeypatch.setattr(view, "present", shown.append)
-    check = check_with(view)
-    for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]:
-        check.handle(event)
-    before = len(shown)
-    for number in range(6):
-        check.handle(replace(COMPILED_TOO, claim=f"test_compiled[gpu-{number}]"))
-    check.handle(Ended())
-    assert [row.sentence for row in shown[before:]] == ["G."] * 4 + ["2 more claims about it hold."]
-
-
 def test_it_is_found_out_which_max_is_installed(monkeypatch):
     monkeypatch.setattr(installed, "why_not_usable", lambda: "MAX 1 is installed.")
     check = check_with(View())
