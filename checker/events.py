@@ -144,11 +144,18 @@ THE_KERNEL = "your kernel"
 
 
 @dataclass(frozen=True)
-class Compiling:
-    """MAX or Mojo compiles something, maybe within another thing; ``seconds`` is None at the start."""
+class CompilingBegan:
+    """MAX or Mojo begins to compile something, maybe within another thing."""
 
     what: str
-    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class CompilingEnded:
+    """What was begun last is compiled, or cannot be; it took so many ``seconds``."""
+
+    what: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -252,7 +259,19 @@ class HuntEnded:
     sentence: str
 
 
-FromChild = Started | Claimed | StageEnded | Explanation | Shown | Unloadable | Missing | Ended | Compiling | Busy
+FromChild = (
+    Started
+    | Claimed
+    | StageEnded
+    | Explanation
+    | Shown
+    | Unloadable
+    | Missing
+    | Ended
+    | CompilingBegan
+    | CompilingEnded
+    | Busy
+)
 FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Installed | NotKept | HuntEnded
 Event = FromChild | FromParent
 

@@ -57,7 +57,7 @@ class ReadyChild:
 class Report(Enum):
     """What a check reports of itself."""
 
-    COMPILES = auto()  # the step has passed, and only compiling is left
+    GOES_ON = auto()  # the step has passed, and only compiling is left
     VERDICT = auto()  # it has one
     CANCELED = auto()  # somebody has canceled it
     BROKEN = auto()  # a fault of the check itself has, which is printed where the command runs
@@ -136,7 +136,7 @@ class BackgroundCheck(threading.Thread):
             self.has_gone_on = True
             assert self.child
             self.child.lower_priority()
-            self.notify(self, Report.COMPILES)
+            self.notify(self, Report.GOES_ON)
 
     def _events(self) -> Iterator[Event]:
         """Yield what the child says, until somebody cancels it; a pass was kept when it came."""

@@ -116,7 +116,7 @@ class Watch:
         self.saves = Saves({step: step.learner_file for step in all_steps()})
         self.printer = Printer()
         self.running: BackgroundCheck | None = None  # the check whose verdict is awaited
-        self.compiling: dict[Step, BackgroundCheck] = {}  # those that have passed, and go on in the background
+        self.going_on: dict[Step, BackgroundCheck] = {}  # those that have passed, and go on in the background
         self.to_show = Options()  # with which the key s would check
         self.is_over = False
 
@@ -167,7 +167,7 @@ class Watch:
             words: what was done to the file before.
         """
         started = time.perf_counter()
-        for before in (self.running, self.compiling.pop(self.step, None)):
+        for before in (self.running, self.going_on.pop(self.step, None)):
             if before:  # a pass stays, not compiled
                 before.cancel()
                 before.join()
@@ -186,15 +186,15 @@ class Watch:
 
     def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Put the report of a check among the inputs, in its thread."""
-        if report is Report.COMPILES:
+        if report is Report.GOES_ON:
             background.mute()  # what it goes on to say comes in one line
         self.inputs.put(Reported(background, report))
 
     def follow_check(self, background: BackgroundCheck, report: Report) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
         step, verdict = background.step, background.state.verdict
-        if report is Report.COMPILES and background is self.running:
-            self.running, self.compiling[step] = None, background
+        if report is Report.GOES_ON and background is self.running:
+            self.running, self.going_on[step] = None, background
             self.go_on(has_passed=True)
         elif verdict and background is self.running:
             self.running = None
@@ -205,11 +205,11 @@ class Watch:
             self.running = None
             self.printer.line(f"\n{FAULT}")
             self.go_on(has_passed=False)
-        elif report is Report.BROKEN and background is self.compiling.get(step):
-            del self.compiling[step]
+        elif report is Report.BROKEN and background is self.going_on.get(step):
+            del self.going_on[step]
             self.printer.line(f"\n{step.task} is not compiled. {background.state.kept_in_words} {FAULT}")
-        elif verdict and background is self.compiling.get(step):
-            del self.compiling[step]
+        elif verdict and background is self.going_on.get(step):
+            del self.going_on[step]
             self.printer.line(f"\n{in_one_line(background.check)}")
 
     def go_on(self, *, has_passed: bool) -> None:
@@ -234,7 +234,7 @@ class Watch:
 
     def close(self) -> None:
         """End all checks."""
-        for check in filter(None, [self.running, *self.compiling.values()]):
+        for check in filter(None, [self.running, *self.going_on.values()]):
             check.cancel()
             check.join()
         self.printer.close()

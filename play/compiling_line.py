@@ -30,7 +30,7 @@ def telling_of_compiling() -> Iterator[None]:
             if sys.exc_info()[0]:  # it has failed
                 printer.close()
             else:
-                printer.compiled(what, seconds)
+                printer.end_compiling(what, seconds)
 
     listeners.append(listen)
     try:

@@ -6,18 +6,20 @@ everything about what a check shows (``tests/dev/checker/check/test_advance.py``
 
 These events lead from one phase to another; any other comes in a later phase than the first, and leaves it.
 
-==========================  ==================================================  ==========
+==========================  ==================================================  =================
 in the phase                comes the event                                     leads to
-==========================  ==================================================  ==========
+==========================  ==================================================  =================
 UNREAD                      Opened: something can be tried                      TRYING
 UNREAD                      Opened: nothing can; Refused                        OVER
-TRYING                      StageEnded: traced, and the numbers are right       COMPILING
+TRYING                      StageEnded: traced, and the numbers are right       PASSED_UNCOMPILED
 TRYING                      StageEnded: there is nothing left to compile        AFTER
-COMPILING                   Tick: MAX compiles for long                         GOING_ON
-COMPILING, GOING_ON         Claimed: once compiled, a claim does not hold       TAKEN_BACK
+PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
+… and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
 … and TAKEN_BACK            StageEnded: all is compiled                         AFTER
 every one after UNREAD      Ended, Unloadable, Died, Late, Interrupted          OVER
-==========================  ==================================================  ==========
+==========================  ==================================================  =================
+
+A verdict that another MAX may be to blame for waits for ``Installed``, and with it the phase that it leads to.
 """
 
 from __future__ import annotations
@@ -26,8 +28,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import AskInstalled, CloseView, Compiles, Effect, Kept, Row, Words, fold, last_of, remark
-from checker.check.state import PASSED, Compilation, Phase, State, Verdict
+from checker.check.effects import (
+    AskInstalled,
+    CloseView,
+    Effect,
+    EndCompiling,
+    Kept,
+    Row,
+    ShowCompiling,
+    Words,
+    fold,
+    last_of,
+    remark,
+)
+from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import (
@@ -92,8 +106,11 @@ def _advance(state: State, event: Event, seconds: float) -> Advanced:
             return _not_kept(state, event)
         case events.HuntEnded():
             return state, [remark(event.sentence)]
-        case events.Compiling():
-            return _compiling(state, event, seconds)
+        case events.CompilingBegan():
+            begun = BeingCompiled(event.what, seconds)
+            return replace(state, being_compiled=(*state.being_compiled, begun)), []
+        case events.CompilingEnded():
+            return _compiling_ended(state, event)
         case events.Tick():
             return _ticked(state, seconds)
         case events.Unloadable():
@@ -199,13 +216,13 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
     context = state.context
-    if stage == DRAWN and context.compiles and state.numbers_are_right:
+    if stage == DRAWN and context.tries_compiled_claims and state.numbers_are_right:
         return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
         return _give_verdict(state, Phase.AFTER, seconds)
     if stage == TRACING and state.numbers_are_right and context.is_kept:
-        return replace(state, phase=Phase.COMPILING), [Kept(passed=True)]
+        return replace(state, phase=Phase.PASSED_UNCOMPILED), [Kept(passed=True)]
     return state, []
 
 
@@ -215,28 +232,26 @@ def _not_kept(state: State, event: events.NotKept) -> Advanced:
     return replace(state, not_kept=event.why), [remark(said, aside=True)] if event.error else []
 
 
-def _compiling(state: State, event: events.Compiling, seconds: float) -> Advanced:
-    """Note that something begins to be compiled; or say that this has ended, also if it was not shown."""
-    if event.seconds is None:
-        return replace(state, compiling=(*state.compiling, Compilation(event.what, seconds))), []
+def _compiling_ended(state: State, event: events.CompilingEnded) -> Advanced:
+    """Note that something is compiled; of what Mojo compiles, nobody can promise that it is kept."""
     has_compiled = state.has_compiled or event.what != THE_KERNEL
-    state = replace(state, compiling=state.compiling[:-1], has_compiled=has_compiled)
-    return state, [Compiles(event.what, event.seconds, has_ended=True)]
+    state = replace(state, being_compiled=state.being_compiled[:-1], has_compiled=has_compiled)
+    return state, [EndCompiling(event.what, event.seconds)]
 
 
 def _ticked(state: State, seconds: float) -> Advanced:
     """Say what has been compiling for long; and that the learner may go on, if the file has passed."""
-    if not state.compiling:
+    if not state.being_compiled:
         return state, []
-    compiles = Compiles(state.compiled_now, seconds - state.compiling[-1].began)
-    if compiles.seconds <= COMPILING_IS_LONG:
+    compiling = ShowCompiling(state.compiled_now, seconds - state.being_compiled[-1].began)
+    if compiling.seconds <= COMPILING_IS_LONG:
         return state, []
-    if state.phase is not Phase.COMPILING:
-        return state, [compiles]
+    if state.phase is not Phase.PASSED_UNCOMPILED:
+        return state, [compiling]
     words = "This step is complete. MAX now compiles your module."
     if not state.not_kept:
         words += f" {state.context.offers.going_on}"
-    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiles]
+    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiling]
 
 
 # ---------------------------------------------------------------- the end

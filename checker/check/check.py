@@ -16,7 +16,7 @@ from dataclasses import asdict, replace
 from checker import events
 from checker.check.advance import advance
 from checker.check.child import Child
-from checker.check.effects import AskInstalled, CloseView, Compiles, Effect, Item, Kept, Row, Words
+from checker.check.effects import AskInstalled, CloseView, Effect, EndCompiling, Item, Kept, Row, ShowCompiling, Words
 from checker.check.limits import Limits
 from checker.check.printer import View
 from checker.check.state import Context, Phase, State, Verdict
@@ -56,7 +56,7 @@ class Check:
         if self.state.phase is not Phase.TRYING:
             return None
         context, state = self.state.context, self.state
-        how = asdict(replace(context.options, compile=context.compiles))
+        how = asdict(replace(context.options, compile=context.tries_compiled_claims))
         return Job(step=self.step.name, source=state.source, path=str(self.file), to_write=state.to_write, **how)
 
     @property
@@ -125,10 +125,10 @@ class Check:
     def _show(self, effect: Effect) -> None:
         """Show something."""
         match effect:
-            case Compiles(has_ended=True):
-                self.view.compiled(effect.what, effect.seconds)
-            case Compiles():
+            case ShowCompiling():
                 self.view.show_compiling(effect.what, time.monotonic() - effect.seconds)
+            case EndCompiling():
+                self.view.end_compiling(effect.what, effect.seconds)
             case CloseView():
                 self.view.close()
             case Row() | Explanation() | Words():

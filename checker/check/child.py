@@ -23,7 +23,8 @@ from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
 from checker.events import (
-    Compiling,
+    CompilingBegan,
+    CompilingEnded,
     Died,
     Ended,
     Event,
@@ -156,7 +157,7 @@ class _Pace:
 
     def __init__(self, pid: int) -> None:
         self.pid, self.doing = pid, STARTING
-        self.compiled_now = 0  # how many things are being compiled, one within the other
+        self.being_compiled = 0  # how many things are being compiled, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
 
@@ -165,9 +166,11 @@ class _Pace:
         match event:
             case Printed():
                 return
-            case Compiling():
-                self.compiled_now += 1 if event.seconds is None else -1
-        self.doing = COMPILING if self.compiled_now else COMPUTING
+            case CompilingBegan():
+                self.being_compiled += 1
+            case CompilingEnded():
+                self.being_compiled -= 1
+        self.doing = COMPILING if self.being_compiled else COMPUTING
         self.quiet_since, self.computed_before = time.monotonic(), None
 
     def late(self, limits: Limits) -> Late | None:

@@ -55,12 +55,19 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Compiles:
-    """What has been compiling for more than a moment, and for how many ``seconds``; or that it ``has_ended``."""
+class ShowCompiling:
+    """Something has been compiling for more than a moment, namely for so many ``seconds``."""
 
     what: str
     seconds: float
-    has_ended: bool = False
+
+
+@dataclass(frozen=True)
+class EndCompiling:
+    """Something is compiled, whether that was shown or not; it took so many ``seconds``."""
+
+    what: str
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,7 @@ class CloseView:
 
 
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | Kept | Compiles | AskInstalled | CloseView
+Effect = Item | Kept | ShowCompiling | EndCompiling | AskInstalled | CloseView
 
 
 def remark(text: str, *, aside: bool = False) -> Words:
@@ -113,7 +120,7 @@ def fold(
 
 def _adds_lines(effect: Effect) -> bool:
     """Return whether something is shown below what was shown before."""
-    return isinstance(effect, Row | Words | Explanation) or (isinstance(effect, Compiles) and not effect.has_ended)
+    return isinstance(effect, Row | Words | Explanation | ShowCompiling)
 
 
 def last_of(alike: tuple[Row, ...]) -> list[Effect]:

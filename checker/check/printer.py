@@ -45,7 +45,7 @@ class View:
     def show_compiling(self, what: str, since: float) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
 
-    def compiled(self, what: str, seconds: float) -> None:
+    def end_compiling(self, what: str, seconds: float) -> None:
         """Show that it is compiled, if it was shown before."""
 
 
@@ -57,7 +57,7 @@ class Printer(View):
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
         self.moving_line: Any = None  # rich's, which few checks need
-        self.compiling = ""  # what it tells of
+        self.moving_what = ""  # what it tells of
         self.told_why = False
         self.last: Item | None = None
 
@@ -144,12 +144,12 @@ class Printer(View):
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)
         progress.tasks[0].start_time = since
-        self.moving_line, self.compiling = progress.live, what
+        self.moving_line, self.moving_what = progress.live, what
         self.moving_line.start()
 
-    def compiled(self, what: str, seconds: float) -> None:
+    def end_compiling(self, what: str, seconds: float) -> None:
         """Print how long it took, in place of the moving line that tells of it; of something inside it, nothing."""
-        if self.moving_line and what == self.compiling:
+        if self.moving_line and what == self.moving_what:
             self.close()
             self.line(f"  compiling {what} took {seconds:.0f} s")  # whatever came of it
 

@@ -30,7 +30,7 @@ class Records(View):
 
     def __init__(self, send: Callable[[Record], None]) -> None:
         self.send = send
-        self.compiling, self.sent_compiling = "", 0.0  # what the page shows, and since when
+        self.page_shows, self.sent_compiling = "", 0.0  # what the page shows, and since when
 
     def show(self, item: Item) -> None:
         """Send a part."""
@@ -39,13 +39,13 @@ class Records(View):
     def show_compiling(self, what: str, since: float) -> None:
         """Send what is being compiled, once a second."""
         if time.monotonic() - self.sent_compiling > SECOND:
-            self.compiling, self.sent_compiling = what, time.monotonic()
+            self.page_shows, self.sent_compiling = what, time.monotonic()
             self.send({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
 
-    def compiled(self, what: str, seconds: float) -> None:
+    def end_compiling(self, what: str, seconds: float) -> None:
         """Send that what the page shows is not being compiled any more; what goes on around it is sent at once."""
-        if what == self.compiling:
-            self.compiling, self.sent_compiling = "", 0.0
+        if what == self.page_shows:
+            self.page_shows, self.sent_compiling = "", 0.0
             self.send({"event": "compiling", "text": ""})
 
 

@@ -36,7 +36,7 @@ class Phase(Enum):
 
     UNREAD = auto()  # nothing is known of the file
     TRYING = auto()  # claims are tried
-    COMPILING = auto()  # the file has passed, which is kept, and only MAX's compiler can take that back
+    PASSED_UNCOMPILED = auto()  # the file has passed, which is kept, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     TAKEN_BACK = auto()  # once compiled, a claim does not hold
     AFTER = auto()  # the verdict is out, and the claims on a GPU follow
@@ -60,8 +60,8 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Compilation:
-    """What is being compiled, and at which second of the check that ``began``."""
+class BeingCompiled:
+    """Something that is being compiled, and at which second of the check that ``began``."""
 
     what: str
     began: float
@@ -130,20 +130,20 @@ class Context:
     uses_max: bool = False
 
     @property
-    def compiles(self) -> bool:
-        """Whether the compiled claims are tried."""
+    def tries_compiled_claims(self) -> bool:
+        """Whether the compiled claims are tried: the options ask for them, and the step has some."""
         asked = self.options.compile and not (self.options.show or self.options.hunt)
         return asked and COMPILED in self.kinds.values()
 
     @property
     def is_complete(self) -> bool:
         """Whether a pass would leave nothing open."""
-        return self.compiles or self.options.hunt or COMPILED not in self.kinds.values()
+        return self.tries_compiled_claims or self.options.hunt or COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
         """The claims that a pass needs."""
-        return {claim for claim, kind in self.kinds.items() if kind != COMPILED or self.compiles}
+        return {claim for claim, kind in self.kinds.items() if kind != COMPILED or self.tries_compiled_claims}
 
     @property
     def is_kept(self) -> bool:
@@ -169,7 +169,7 @@ class State:
         stages: those that have ended.
         not_kept: why a pass could not be written down, if it could not.
         running: the claim that is being tried, in words; nothing between two.
-        compiling: what is being compiled, one thing within the other.
+        being_compiled: what is, one thing within the other.
         has_compiled: whether MAX has compiled something, which is kept.
         rows: all that are known, shown or not.
         alike: the last of them, if they are alike; of those, the last ones are not shown yet.
@@ -193,7 +193,7 @@ class State:
     stages: frozenset[str] = frozenset()
     not_kept: str = ""
     running: str = ""
-    compiling: tuple[Compilation, ...] = ()
+    being_compiled: tuple[BeingCompiled, ...] = ()
     has_compiled: bool = False
     rows: tuple[Row, ...] = ()
     alike: tuple[Row, ...] = ()
@@ -216,7 +216,7 @@ class State:
         """Whether a pass stands: as the verdict, or until the compiler takes it back."""
         if self.verdict:
             return self.verdict.status == PASSED
-        return self.phase in (Phase.COMPILING, Phase.GOING_ON)
+        return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
 
     @property
     def has_failed(self) -> bool:
@@ -236,7 +236,7 @@ class State:
     @property
     def compiled_now(self) -> str:
         """What the compiler is at, in words; nothing if there is none at work."""
-        return self.compiling[-1].what if self.compiling else ""
+        return self.being_compiled[-1].what if self.being_compiled else ""
 
     @property
     def compiler(self) -> str:

@@ -119,7 +119,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
-    compiled_now = f" {state.compiled_now}" if state.compiling else ""
+    compiled_now = f" {state.compiled_now}" if state.being_compiled else ""
     if state.has_passed:
         return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.kept_in_words}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
@@ -127,7 +127,7 @@ def _on_interrupt(state: State) -> Verdict:
         known = "the failure is not explained yet"
     if state.phase is Phase.TAKEN_BACK:
         known = "once compiled, a claim does not hold, and the pass is taken back"
-    during = f" while {state.compiler} was compiling{compiled_now}" if state.compiling else ""
+    during = f" while {state.compiler} was compiling{compiled_now}" if state.being_compiled else ""
     kept = "; what MAX has compiled is kept" if state.has_compiled else ""
     return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {known}. Run it again{kept}.",))
 

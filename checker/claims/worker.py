@@ -239,7 +239,10 @@ def main() -> None:
     def send(event: FromChild) -> None:
         parent.send(encode(event))
 
-    compiling.listeners.append(lambda what, seconds: send(events.Compiling(what, seconds)))
+    def tell_of_compiling(what: str, seconds: float | None) -> None:
+        send(events.CompilingBegan(what) if seconds is None else events.CompilingEnded(what, seconds))
+
+    compiling.listeners.append(tell_of_compiling)
     try:
         for name in sys.argv[1:]:
             prepare_ahead(Step(name))

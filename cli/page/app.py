@@ -223,7 +223,7 @@ class CheckAnswer:
     def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Send how far the check is, or how it has ended."""
         match report:
-            case Report.COMPILES:
+            case Report.GOES_ON:
                 self.send({"event": "passed"})
             case Report.VERDICT:
                 self.send({"event": "verdict", **verdict_record(background.check)})

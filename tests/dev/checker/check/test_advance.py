@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
-from checker.check.effects import AskInstalled, CloseView, Compiles, Kept, Row
+from checker.check.effects import AskInstalled, CloseView, EndCompiling, Kept, Row, ShowCompiling
 from checker.check.limits import COMPILING, COMPUTING, STARTING
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
@@ -22,7 +22,8 @@ from checker.events import (
     TRACING,
     WAITS,
     Claimed,
-    Compiling,
+    CompilingBegan,
+    CompilingEnded,
     Died,
     Ended,
     Explanation,
@@ -55,7 +56,7 @@ DRAWN_TOO, TRACED_TOO = (
     Claimed("test_compiled[cpu]", "g", "G.", TRACED),
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(NUMBERS), DRAWN_TOO, StageEnded(DRAWN)]
-BEGUN, DONE = Compiling("your module"), Compiling("your module", 3.0)
+BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING), Started("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=PASS)
 ONE_FAILS = replace(ONE, mark=FAIL, reason="It is off.")
@@ -113,18 +114,18 @@ CHECKS = {
         [ROWS[0], "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
     ),
     "Ctrl-C while MAX compiles something in something else": (
-        [OPENED, Compiling("a kernel"), BEGUN, DONE, Interrupted()],
+        [OPENED, CompilingBegan("a kernel"), BEGUN, DONE, Interrupted()],
         [
             "Interrupted while MAX was compiling a kernel: there is no verdict. "
             "Run it again; what MAX has compiled is kept."
         ],
     ),
     "Ctrl-C while Mojo compiles": (
-        [OPENED, Compiling("your kernel"), Interrupted()],
+        [OPENED, CompilingBegan("your kernel"), Interrupted()],
         ["Interrupted while Mojo was compiling your kernel: there is no verdict. Run it again."],
     ),
     "Ctrl-C after Mojo has compiled": (
-        [OPENED, Compiling("your kernel"), Compiling("your kernel", 3.0), Interrupted()],
+        [OPENED, CompilingBegan("your kernel"), CompilingEnded("your kernel", 3.0), Interrupted()],
         ["Interrupted: there is no verdict. Run it again."],
     ),
     "Ctrl-C after the numbers": (
@@ -364,7 +365,7 @@ CHECKS = {
         [*ROWS, MATCHES, KEPT, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, Started("One is right."), Compiling("an operation"), Died(COMPILING, "SIGSEGV")],
+        [OPENED, Started("One is right."), CompilingBegan("an operation"), Died(COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -378,12 +379,15 @@ CHECKS = {
 }
 
 
+MOVING = ShowCompiling | EndCompiling | CloseView  # which adds no line
+
+
 def folded(events, context=S07):
     """Return the state after some events, and what follows from them, a line each."""
     state, lines = State(context), []
     for event in events:
         state, effects = advance(state, event, seconds=5.0 if event is LONG else 2.0)
-        lines += [in_words(effect) for effect in effects if not isinstance(effect, Compiles | CloseView)]
+        lines += [in_words(effect) for effect in effects if not isinstance(effect, MOVING)]
     return state, lines
 
 
@@ -563,12 +567,12 @@ def test_which_event_leads_from_which_phase_to_which():
         ("UNREAD", "Opened", "TRYING"),
         ("UNREAD", "Opened", "OVER"),
         ("UNREAD", "Refused", "OVER"),
-        ("TRYING", "StageEnded", "COMPILING"),
+        ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
         ("TRYING", "StageEnded", "AFTER"),
-        ("COMPILING", "Tick", "GOING_ON"),
-        ("COMPILING", "Claimed", "TAKEN_BACK"),
+        ("PASSED_UNCOMPILED", "Tick", "GOING_ON"),
+        ("PASSED_UNCOMPILED", "Claimed", "TAKEN_BACK"),
         ("GOING_ON", "Claimed", "TAKEN_BACK"),
-        ("COMPILING", "StageEnded", "AFTER"),
+        ("PASSED_UNCOMPILED", "StageEnded", "AFTER"),
         ("GOING_ON", "StageEnded", "AFTER"),
         ("TAKEN_BACK", "StageEnded", "AFTER"),
     }
@@ -591,17 +595,17 @@ def test_what_a_pass_leaves_out(options, words, kept):
 
 def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_around_it():
     state, shown = State(S07), []
-    inner, outer = Compiling("a kernel"), Compiling("your module")
+    inner, outer = CompilingBegan("a kernel"), CompilingBegan("your module")
     events = [(outer, 1.0), (LONG, 2.5), (LONG, 3.5), (inner, 4.0), (LONG, 5.0), (LONG, 6.5)]
-    for event, seconds in [*events, (replace(inner, seconds=3.0), 7.0), (LONG, 7.0), (DONE, 8.0), (LONG, 20.0)]:
+    for event, seconds in [*events, (CompilingEnded("a kernel", 3.0), 7.0), (LONG, 7.0), (DONE, 8.0), (LONG, 20.0)]:
         state, effects = advance(state, event, seconds)
         shown += effects
     assert shown == [
-        Compiles("your module", 2.5),
-        Compiles("a kernel", 2.5),
-        Compiles("a kernel", 3.0, has_ended=True),
-        Compiles("your module", 6.0),
-        Compiles("your module", 3.0, has_ended=True),
+        ShowCompiling("your module", 2.5),
+        ShowCompiling("a kernel", 2.5),
+        EndCompiling("a kernel", 3.0),
+        ShowCompiling("your module", 6.0),
+        EndCompiling("your module", 3.0),
     ]
 
 

@@ -11,9 +11,9 @@ from checker.check.printer import Printer
 def test_a_short_compilation_inside_a_long_one_ends_no_moving_line(capsys):
     printer = Printer()
     printer.show_compiling("the outer", since=time.monotonic())
-    printer.compiled("the inner", 0.1)
+    printer.end_compiling("the inner", 0.1)
     assert printer.moving_line
-    printer.compiled("the outer", 3.0)
+    printer.end_compiling("the outer", 3.0)
     assert capsys.readouterr().out.endswith("  compiling the outer\n  compiling the outer took 3 s\n")
 
 

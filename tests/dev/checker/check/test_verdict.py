@@ -10,7 +10,7 @@ from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO, Location
 from checker.events import (
     COMPILED,
-    Compiling,
+    CompilingBegan,
     Died,
     Explanation,
     Late,
@@ -55,12 +55,12 @@ LIMITS = {
     "a wait": ([Late(WAITING, 60, Location(3, "f()"))], "after 60 s, it still waits for something", "call that waits."),
     "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
     "the compiler": (
-        [Compiling("your module"), Late(COMPILING, 900)],
+        [CompilingBegan("your module"), Late(COMPILING, 900)],
         "MAX was still compiling your module after 900 s.",
         "has no limit.",
     ),
     "Mojo's compiler": (
-        [Compiling("your kernel"), Late(COMPILING, 900)],
+        [CompilingBegan("your kernel"), Late(COMPILING, 900)],
         "Mojo was still compiling your kernel after 900 s.",
         "has no limit.",
     ),
@@ -87,7 +87,7 @@ def test_a_limit_that_a_file_reaches_is_a_failure_to_keep(name):
 
 @pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
 def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
-    (why,) = folded([OPENED, Compiling(compiling), Died(COMPILING)])[0].verdict.explanations
+    (why,) = folded([OPENED, CompilingBegan(compiling), Died(COMPILING)])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 
