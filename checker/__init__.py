@@ -1,7 +1,7 @@
 """One check, from a learner's file to a sentence. It knows nothing about any single step.
 
 Data flows down this list: ``course`` (what a step is on disk, and what a file says without being run)
-→ ``check`` (the parent: starts the child, receives its ``events``, decides, shows and keeps) → ``claims`` (the
+→ ``check`` (the parent: starts the child, receives its ``events``, decides, shows and saves) → ``claims`` (the
 child, beside the learner's code; it compares by ``numeric`` and runs MAX by ``max_adapter``) → ``diagnosis`` (from
 outcomes to a sentence).
 """

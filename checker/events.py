@@ -245,8 +245,8 @@ class Installed:
 
 
 @dataclass(frozen=True)
-class NotKept:
-    """What came out could not be kept: the reason in words, and the ``error`` of the system, if there was one."""
+class NotSaved:
+    """Progress could not be saved: the reason in words, and the ``error`` of the system, if there was one."""
 
     why: str
     error: str = ""
@@ -272,7 +272,7 @@ FromChild = (
     | CompilingEnded
     | Busy
 )
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Installed | NotKept | HuntEnded
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Installed | NotSaved | HuntEnded
 Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

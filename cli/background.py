@@ -139,7 +139,7 @@ class BackgroundCheck(threading.Thread):
             self.notify(self, Report.GOES_ON)
 
     def _events(self) -> Iterator[Event]:
-        """Yield what the child says, until somebody cancels it; a pass was kept when it came."""
+        """Yield what the child says, until somebody cancels it; a pass was saved when it came."""
         if self.child and self.job:
             with self.child:
                 for event in self.child.run(self.job, self.limits):

@@ -1,7 +1,7 @@
 """Show the next hint of a step.
 
 Hints are in the step's chapter of the book, each telling more than the one before. The last gives away most or all of
-the lines, so the learner is asked first. The number of hints seen is kept (``checker/course/progress.py``).
+the lines, so the learner is asked first. The number of hints seen is saved (``checker/course/progress.py``).
 """
 
 from __future__ import annotations

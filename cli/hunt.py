@@ -9,7 +9,7 @@ from typing import Any
 
 from checker.check.check import Check
 from checker.check.child import Child
-from checker.check.effects import Kept
+from checker.check.effects import SaveProgress
 from checker.check.printer import Printer, View
 from checker.check.records import Record, verdict_record
 from checker.check.state import FAILED, PASSED, Offers
@@ -44,15 +44,15 @@ class Hunt(Check):
         super().__init__(hunted, view, replace(options, hunt=True))
         self.hunted = hunted
 
-    def write_down(self, kept: Kept) -> Event | None:
+    def save_progress(self, made: SaveProgress) -> Event | None:
         """End the hunt at a pass."""
-        if kept.passed and self.hunted.hunts.mistake:
+        if made.passed and self.hunted.hunts.mistake:
             return HuntEnded(self.hunted.end(self.state.source))
         return None
 
 
 def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
-    """Begin another hunt; return where a learner's last copy is kept.
+    """Begin another hunt; return where the copy of a learner's last file is.
 
     Raises:
         UserError: the step has not passed, and the copy would show its solution; or there is nothing to draw.
@@ -100,8 +100,8 @@ def begin_and_say_so(hunted: Hunted, printer: Printer, seed: int | None) -> None
     """Begin another hunt; raise what ``begin`` does."""
     if hunted.is_gone:
         printer.line(f"{relative_path(hunted.learner_file)} is gone, so another hunt begins.")
-    if kept := begin(hunted, seed):
-        printer.line(f"What you had is kept as {relative_path(kept)}.")
+    if copy := begin(hunted, seed):
+        printer.line(f"What you had is kept as {relative_path(copy)}.")
     printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
     printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
 

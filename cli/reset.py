@@ -10,7 +10,7 @@ from pathlib import Path
 
 from checker.check.printer import Printer
 from checker.course import progress
-from checker.course.skeletons import expected, is_untouched, keep
+from checker.course.skeletons import back_up, expected, is_untouched
 from checker.course.steps import Step, relative_path
 from cli.parts import confirm, writing
 
@@ -63,7 +63,7 @@ def write_skeleton(step: Step) -> Path | None:
     """
     path, copy = step.learner_file, None
     if not is_untouched(step):
-        copy = keep(path) if path.is_file() else None
+        copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
         path.write_text(expected(step), encoding="utf-8")
     progress.forget(step)

@@ -207,7 +207,7 @@ class Watch:
             self.go_on(has_passed=False)
         elif report is Report.BROKEN and background is self.going_on.get(step):
             del self.going_on[step]
-            self.printer.line(f"\n{step.task} is not compiled. {background.state.kept_in_words} {FAULT}")
+            self.printer.line(f"\n{step.task} is not compiled. {background.state.saved_in_words} {FAULT}")
         elif verdict and background is self.going_on.get(step):
             del self.going_on[step]
             self.printer.line(f"\n{in_one_line(background.check)}")
@@ -347,7 +347,7 @@ def in_one_line(check: Check) -> str:
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
     if state.has_failed:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
-    return f"{task} is not compiled. {state.kept_in_words} {why}"
+    return f"{task} is not compiled. {state.saved_in_words} {why}"
 
 
 def watch_step(step: Step | None) -> int:

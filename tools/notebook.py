@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from checker.course.skeletons import keep
+from checker.course.skeletons import back_up
 from checker.course.steps import ROOT, relative_path
 from checker.files import replacing
 from play.reading.chapters import SRC, Fence, python_fences
@@ -56,7 +56,7 @@ def write_notebook() -> None:
         cells += [new_code_cell(block.text.rstrip(), id=f"{name}-{block.first + 1}") for block in blocks]
     written = nbformat.writes(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}))
     if NOTEBOOK.exists() and NOTEBOOK.read_text(encoding="utf-8") != written:
-        print(f"Your {NOTEBOOK.name} is kept as {relative_path(keep(NOTEBOOK))}.")
+        print(f"Your {NOTEBOOK.name} is kept as {relative_path(back_up(NOTEBOOK))}.")
     with replacing(NOTEBOOK) as new:
         new.write_text(written, encoding="utf-8")
     print(f"{NOTEBOOK.name} has the blocks of {len(FAST_PAGES)} pages. Open it with {python} as its kernel.")

@@ -1,7 +1,7 @@
 """How every event changes what is known of a check.
 
 A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
-what follows from it, to show and to keep. It reads no file, no clock and no process, so a list of events says
+what follows from it, to show and to save. It reads no file, no clock and no process, so a list of events says
 everything about what a check shows (``tests/dev/checker/check/test_advance.py``).
 
 These events lead from one phase to another; any other comes in a later phase than the first, and leaves it.
@@ -33,8 +33,8 @@ from checker.check.effects import (
     CloseView,
     Effect,
     EndCompiling,
-    Kept,
     Row,
+    SaveProgress,
     ShowCompiling,
     Words,
     fold,
@@ -102,8 +102,8 @@ def _advance(state: State, event: Event, seconds: float) -> Advanced:
         case events.Installed():
             state = replace(state, unusable=event.why_unusable)
             return _give_verdict(state, state.then, seconds) if state.then else (state, [])
-        case events.NotKept():
-            return _not_kept(state, event)
+        case events.NotSaved():
+            return _not_saved(state, event)
         case events.HuntEnded():
             return state, [remark(event.sentence)]
         case events.CompilingBegan():
@@ -179,7 +179,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         asks: list[Effect] = [AskInstalled()] if state.asks_installed else []
         state = replace(state, held=(*state.held, claim.claim))
         if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK), [*asks, Kept(passed=False)]
+            return replace(state, phase=Phase.TAKEN_BACK), [*asks, SaveProgress(passed=False)]
         return state, asks
     return _rows(state, [claim])
 
@@ -213,7 +213,7 @@ def _held(state: State) -> Advanced:
 
 
 def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
-    """Say that the outputs match as soon as that is known; keep the pass of a file that only has to be compiled."""
+    """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
     context = state.context
     if stage == DRAWN and context.tries_compiled_claims and state.numbers_are_right:
@@ -221,15 +221,15 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
         return _give_verdict(state, Phase.AFTER, seconds)
-    if stage == TRACING and state.numbers_are_right and context.is_kept:
-        return replace(state, phase=Phase.PASSED_UNCOMPILED), [Kept(passed=True)]
+    if stage == TRACING and state.numbers_are_right and context.saves_progress:
+        return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
 
 
-def _not_kept(state: State, event: events.NotKept) -> Advanced:
-    """Note that nothing is kept, which the last words of a pass say; an error is told at once."""
+def _not_saved(state: State, event: events.NotSaved) -> Advanced:
+    """Note that nothing is saved, which the last words of a pass say; an error is told at once."""
     said = f"(Progress was not saved: {event.why}, {event.error}.)"
-    return replace(state, not_kept=event.why), [remark(said, aside=True)] if event.error else []
+    return replace(state, not_saved=event.why), [remark(said, aside=True)] if event.error else []
 
 
 def _compiling_ended(state: State, event: events.CompilingEnded) -> Advanced:
@@ -249,7 +249,7 @@ def _ticked(state: State, seconds: float) -> Advanced:
     if state.phase is not Phase.PASSED_UNCOMPILED:
         return state, [compiling]
     words = "This step is complete. MAX now compiles your module."
-    if not state.not_kept:
+    if not state.not_saved:
         words += f" {state.context.offers.going_on}"
     return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiling]
 
@@ -271,7 +271,7 @@ def _end(state: State, event: Event, seconds: float) -> Advanced:
 
 
 def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
-    """Decide; show what was held and the last lines, and keep the verdict. The check is ``then`` over, or goes on.
+    """Decide; show what was held and the last lines, and save the verdict. The check is ``then`` over, or goes on.
 
     If another MAX may be to blame, it is found out first whether one is installed.
     """
@@ -280,8 +280,8 @@ def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
     state, effects = _held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict, seconds)
-    if verdict.kept and state.context.is_kept:
-        effects.append(verdict.kept)
+    if verdict.progress and state.context.saves_progress:
+        effects.append(verdict.progress)
     return replace(state, phase=then, verdict=verdict), effects
 
 

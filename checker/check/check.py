@@ -1,6 +1,6 @@
 """One check, from the learner's file to its verdict: for the command line, for ``watch``, and for the page.
 
-This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and has shown and kept what
+This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and shows and saves what
 follows from that.
 """
 
@@ -16,7 +16,17 @@ from dataclasses import asdict, replace
 from checker import events
 from checker.check.advance import advance
 from checker.check.child import Child
-from checker.check.effects import AskInstalled, CloseView, Effect, EndCompiling, Item, Kept, Row, ShowCompiling, Words
+from checker.check.effects import (
+    AskInstalled,
+    CloseView,
+    Effect,
+    EndCompiling,
+    Item,
+    Row,
+    SaveProgress,
+    ShowCompiling,
+    Words,
+)
 from checker.check.limits import Limits
 from checker.check.printer import View
 from checker.check.state import Context, Phase, State, Verdict
@@ -103,7 +113,7 @@ class Check:
         self.view = View()
 
     def handle(self, event: Event) -> None:
-        """Take in one event, and do what follows from it: first what is to be kept or found out, then what is shown."""
+        """Take in one event, and do what follows from it: first save and find out, then show."""
         self.state, effects = advance(self.state, event, self.seconds())
         answers = [answer for effect in effects if (answer := self._carry_out(effect))]
         for effect in effects:
@@ -112,10 +122,10 @@ class Check:
             self.handle(answer)
 
     def _carry_out(self, effect: Effect) -> Event | None:
-        """Keep or find out something; return the event that comes of it, if one does."""
+        """Save or find out something; return the event that comes of it, if one does."""
         match effect:
-            case Kept():
-                return self._keep(effect)
+            case SaveProgress():
+                return self._save(effect)
             case AskInstalled():
                 from checker.course.installed import why_not_usable  # which a pass does without
 
@@ -135,20 +145,20 @@ class Check:
                 self.view.show(effect)
                 self.items.append(effect)
 
-    def _keep(self, kept: Kept) -> Event | None:
-        """Write down what came out; return the event that this is, or that it is impossible, if it is one."""
+    def _save(self, made: SaveProgress) -> Event | None:
+        """Save progress; return the event that this is, or that it is impossible, if it is one."""
         try:
-            return self.write_down(kept)
+            return self.save_progress(made)
         except OSError as error:
             why = f"{relative_path(progress.FILE)} cannot be written"
-            return events.NotKept(why, error.strerror or str(error))
+            return events.NotSaved(why, error.strerror or str(error))
 
-    def write_down(self, kept: Kept) -> Event | None:
-        """Write down what came out; return the event that this is, if it is one."""
-        if not kept.passed:
-            progress.note_failure(self.step, self.state.source, takes_back=kept.takes_back)
-        elif not progress.note_pass(self.step, self.state.source, compiled=kept.compiled):
-            return events.NotKept("the file has been edited since")
+    def save_progress(self, made: SaveProgress) -> Event | None:
+        """Save what has come out, for ``status``; return the event that this is, if it is one."""
+        if not made.passed:
+            progress.note_failure(self.step, self.state.source, takes_back=made.takes_back)
+        elif not progress.note_pass(self.step, self.state.source, compiled=made.compiled):
+            return events.NotSaved("the file has been edited since")
         return None
 
 

@@ -1,4 +1,4 @@
-"""What follows from an event: what the edge of a check is to show, to keep, or to find out."""
+"""What follows from an event: what the edge of a check is to show, to save, or to find out."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What is to be kept of a learner's file, for ``status``: that it ``passed``, maybe ``compiled``, or failed.
+class SaveProgress:
+    """It is to be saved, for ``status``, that a learner's file has ``passed``, maybe ``compiled``, or has failed.
 
     A failure ``takes_back`` an earlier pass of the same code, unless the process only crashed or took too long.
     """
@@ -81,7 +81,7 @@ class CloseView:
 
 
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | Kept | ShowCompiling | EndCompiling | AskInstalled | CloseView
+Effect = Item | SaveProgress | ShowCompiling | EndCompiling | AskInstalled | CloseView
 
 
 def remark(text: str, *, aside: bool = False) -> Words:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Kept, Row
+from checker.check.effects import Row, SaveProgress
 from checker.course.languages import Language, Location
 from checker.events import (
     COMPILED,
@@ -28,7 +28,7 @@ from checker.events import (
 )
 
 PASSED, FAILED = 0, 1  # exit statuses
-PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
+PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
 class Phase(Enum):
@@ -36,7 +36,7 @@ class Phase(Enum):
 
     UNREAD = auto()  # nothing is known of the file
     TRYING = auto()  # claims are tried
-    PASSED_UNCOMPILED = auto()  # the file has passed, which is kept, and only MAX's compiler can take that back
+    PASSED_UNCOMPILED = auto()  # the file has passed, which is saved, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     TAKEN_BACK = auto()  # once compiled, a claim does not hold
     AFTER = auto()  # the verdict is out, and the claims on a GPU follow
@@ -45,15 +45,15 @@ class Phase(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its exit status, the explanations of a failure, the last words, and what is ``kept`` of it.
+    """The end of a check: its exit status, the explanations of a failure, the last words, and the ``progress`` to save.
 
-    A failure is kept only if the file is to blame: not the machine, or what is installed there.
+    A failure is saved only if the file is to blame: not the machine, or what is installed there.
     """
 
     status: int
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
-    kept: Kept | None = None
+    progress: SaveProgress | None = None
 
 
 # ---------------------------------------------------------------- what is known
@@ -146,8 +146,8 @@ class Context:
         return {claim for claim, kind in self.kinds.items() if kind != COMPILED or self.tries_compiled_claims}
 
     @property
-    def is_kept(self) -> bool:
-        """Whether what comes out of it is kept for ``status``: it is the learner's file, and the CPU decides."""
+    def saves_progress(self) -> bool:
+        """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
         return not self.options.solution and self.options.device != "gpu"
 
     def kind_of(self, claim: str) -> str:
@@ -167,7 +167,7 @@ class State:
         claims: what the child said of each claim last.
         explanations: why claims fail.
         stages: those that have ended.
-        not_kept: why a pass could not be written down, if it could not.
+        not_saved: why a pass could not be saved, if it could not.
         running: the claim that is being tried, in words; nothing between two.
         being_compiled: what is, one thing within the other.
         has_compiled: whether MAX has compiled something, which is kept.
@@ -191,7 +191,7 @@ class State:
     claims: Mapping[str, Claimed] = field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
     stages: frozenset[str] = frozenset()
-    not_kept: str = ""
+    not_saved: str = ""
     running: str = ""
     being_compiled: tuple[BeingCompiled, ...] = ()
     has_compiled: bool = False
@@ -244,9 +244,9 @@ class State:
         return "Mojo" if self.compiled_now == THE_KERNEL else "MAX"
 
     @property
-    def kept_in_words(self) -> str:
+    def saved_in_words(self) -> str:
         """What has become of a pass that is not compiled."""
-        return f"The pass is not kept: {self.not_kept}." if self.not_kept else PASS_IS_KEPT
+        return f"The pass is not kept: {self.not_saved}." if self.not_saved else PASS_IS_SAVED
 
     @property
     def numbers_are_right(self) -> bool:

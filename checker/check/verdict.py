@@ -1,4 +1,4 @@
-"""Decide the verdict from everything that is known of a check. Nothing is shown or kept here."""
+"""Decide the verdict from everything that is known of a check. Nothing is shown or saved here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import Kept
+from checker.check.effects import SaveProgress
 from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language, Location
@@ -16,8 +16,8 @@ from checker.interrupts import INTERRUPTED
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
 
-#: What is kept of a file that has failed. Where the process only ended, or was late, an earlier pass of the code stays.
-FAILURE, NO_END = Kept(passed=False), Kept(passed=False, takes_back=False)
+#: What is saved of a file that has failed. Where the process only ended, or was late, an earlier pass of it stays.
+FAILURE, NO_END = SaveProgress(passed=False), SaveProgress(passed=False, takes_back=False)
 
 
 def decide(state: State) -> Verdict:
@@ -25,12 +25,12 @@ def decide(state: State) -> Verdict:
     verdict = _by_its_end(state)
     explanations = verdict.explanations
     if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
-        return replace(verdict, explanations=(Explanation(state.unusable),), kept=None)
+        return replace(verdict, explanations=(Explanation(state.unusable),), progress=None)
     return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
 
 
 def _by_its_end(state: State) -> Verdict:
-    """Return the verdict at the end that a check has come to: its status, its words, and what is kept of it."""
+    """Return the verdict at the end that a check has come to: its status, its words, and the progress to save."""
     match state.end:
         case events.Opened():
             return _not_begun(state, state.end)
@@ -51,15 +51,15 @@ def _tried(state: State) -> Verdict:
     """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
     explanations = tuple(why_claims_fail(state))
     if state.has_failed:
-        return Verdict(FAILED, explanations, kept=FAILURE)
+        return Verdict(FAILED, explanations, progress=FAILURE)
     if state.to_write or WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
     if missing := sorted(state.context.required - tried):
         not_tried = no_verdict(f"{', '.join(missing)} did not run. Does the file stop the check?")
-        return Verdict(FAILED, (Explanation(not_tried),), kept=None if state.has_passed else FAILURE)
-    return Verdict(PASSED, kept=Kept(passed=True, compiled=state.context.is_complete))
+        return Verdict(FAILED, (Explanation(not_tried),), progress=None if state.has_passed else FAILURE)
+    return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.is_complete))
 
 
 # ---------------------------------------------------------------- before a claim is tried
@@ -80,29 +80,29 @@ def _not_begun(state: State, opened: events.Opened) -> Verdict:
 
 def _on_refusal(refused: events.Refused) -> Verdict:
     """Return the verdict on a file that was not run; one that could not even be read has not failed."""
-    kept = FAILURE if refused.source else None
+    progress = FAILURE if refused.source else None
     if refused.claim:
-        return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),), kept=kept)
-    return Verdict(FAILED, words=(refused.sentence,), kept=kept)
+        return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),), progress=progress)
+    return Verdict(FAILED, words=(refused.sentence,), progress=progress)
 
 
 # ---------------------------------------------------------------- what cuts a check short
 
 
-def _cut_short(state: State, why: Explanation, after_failure: str, kept: Kept | None) -> Verdict:
+def _cut_short(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
     """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
 
     Args:
         state: what is known.
         why: the file is not judged to the end, as the end of a sentence and maybe others.
         after_failure: the words for it after a failure.
-        kept: what is kept of it, if there was no verdict before.
+        progress: what is saved of it, if there was no verdict before.
     """
     if state.has_failed:
         return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,), FAILURE)
     if state.has_passed:
-        return Verdict(PASSED, words=(state.unusable or f"Not compiled: {why.sentence}", state.kept_in_words))
-    return Verdict(FAILED, (replace(why, sentence=no_verdict(why.sentence)),), kept=kept)
+        return Verdict(PASSED, words=(state.unusable or f"Not compiled: {why.sentence}", state.saved_in_words))
+    return Verdict(FAILED, (replace(why, sentence=no_verdict(why.sentence)),), progress=progress)
 
 
 def no_verdict(why: str) -> str:
@@ -113,7 +113,7 @@ def no_verdict(why: str) -> str:
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded, or on one that the check itself cannot judge."""
     if event.of_file:
-        return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), kept=FAILURE)
+        return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
     return _cut_short(state, Explanation(event.sentence), no_verdict(event.sentence), None)
 
 
@@ -121,7 +121,7 @@ def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     compiled_now = f" {state.compiled_now}" if state.being_compiled else ""
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.kept_in_words}",))
+        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.saved_in_words}",))
     known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
     if state.has_failed:
         known = "the failure is not explained yet"

@@ -1,4 +1,4 @@
-"""Run the claims of a step on one subject or many, in one pytest session, and keep what they say."""
+"""Run the claims of a step on one subject or many, in one pytest session, and record what they say."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
 @dataclass(eq=False)
 class Observation:
-    """One pytest session of this process, in which claims are run on subjects, and the plugin that keeps what they say.
+    """One pytest session of this process, in which claims are run on subjects, and the plugin that records outcomes.
 
     Attributes:
         step: whose claims.
@@ -54,7 +54,7 @@ class Observation:
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
-        show: with arrays that were not equal, keep what the learner's code was given.
+        show: with arrays that were not equal, record what the learner's code was given.
         to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
         send: called with an event when a claim starts and when it ends.
         outcomes: for each subject, those of the claims so far, in the order of the check.
@@ -99,7 +99,7 @@ class Observation:
             metafunc.parametrize("draw", self.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Keep the claims that were asked for."""
+        """Leave only the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
         kind = COMPILED if self.stage in (*MODES, ON_GPU) else self.stage
         items[:] = [
@@ -136,23 +136,23 @@ class Observation:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
-        """Keep the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
+        """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
         if call.when == "setup" and call.excinfo and place_in(call.excinfo.value, FIXTURES)[1]:
             self.send(events.Unloadable(fault_of_check(call.excinfo.value), of_file=False))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
-            self.keep(item, call.excinfo)
+            self.record(item, call.excinfo)
         assert call.when != "collect"
         return pytest.TestReport(
             item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
         )
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Keep the outcome of a claim in which the learner's code raised what ends pytest."""
+        """Record the outcome of a claim in which the learner's code raised what ends pytest."""
         if self.running:
-            self.keep(self.running, excinfo)
+            self.record(self.running, excinfo)
 
-    def keep(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
-        """Keep the outcome of a claim that has just run, and report it."""
+    def record(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
+        """Record the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
         self.graphs += self.left

@@ -169,7 +169,7 @@ def explainer_of(
         busy: is called.
         seeds: of the configurations on which the claims failed, if they were drawn: no mistake was recorded on them.
         answers: of the known mistakes, if they are not those that were recorded.
-        show: whether what is compared is kept, with what the functions were given.
+        show: whether what is compared is recorded, with what the functions were given.
     """
     from checker.diagnosis.explanation import Explainer
     from checker.diagnosis.mistakes import KnownMistakes

@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from checker.course import progress
-from checker.course.skeletons import keep
+from checker.course.skeletons import back_up
 from checker.course.steps import STEPS, Step
 
 
 @dataclass(frozen=True)
 class Hunts:
-    """What is kept of the hunts of a step."""
+    """What is saved of the hunts of a step."""
 
     mistake: str = ""  # that is hunted for; nothing if none is
     began: float = 0.0  # as ``time.time`` has it
-    left_as: str = ""  # the digest of the file as it was drawn, or as it has passed: that text need not be kept
+    left_as: str = ""  # the digest of the file as it was drawn, or as it has passed: that text needs no copy
     guesses: int = 0  # of its name
     is_named: bool = False  # by the last of them
     seen: Sequence[str] = ()  # the mistakes that have come
@@ -44,23 +44,23 @@ class Hunted(Step):
 
     @property
     def hunts(self) -> Hunts:
-        """What is kept; no hunt is on where the copy is gone."""
-        return replace(self.kept, mistake="") if self.is_gone else self.kept
+        """What is saved; no hunt is on where the copy is gone."""
+        return replace(self.saved, mistake="") if self.is_gone else self.saved
 
     @property
-    def kept(self) -> Hunts:
-        """What is kept, whether or not the copy is there."""
-        with suppress(TypeError):  # another version has kept it
+    def saved(self) -> Hunts:
+        """What is saved, whether or not the copy is there."""
+        with suppress(TypeError):  # another version has saved it
             return Hunts(**progress.read()["hunts"].get(self.name, {}))
         return Hunts()
 
     @property
     def is_gone(self) -> bool:
         """Whether the copy in which a mistake was hunted for is gone."""
-        return bool(self.kept.mistake) and not self.learner_file.exists()
+        return bool(self.saved.mistake) and not self.learner_file.exists()
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
-        """Draw one of some copies, each by the name of its mistake; return where a learner's last one is kept.
+        """Draw one of some copies, each by the name of its mistake; return where the copy of a learner's last one is.
 
         A seed draws the same one every time, even one that has come before.
 
@@ -70,13 +70,13 @@ class Hunted(Step):
         hunts, path = self.hunts, self.learner_file
         left = [name for name in copies if name not in hunts.seen]
         mistake = random.Random(seed).choice([*copies] if seed is not None else left or [*copies])
-        kept = keep(path) if self.is_edited else None
+        copy = back_up(path) if self.is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
         seen = [*(name for name in hunts.seen if left and name != mistake), mistake]
         as_drawn = progress.digest(copies[mistake])
         ended = replace(hunts, guesses=0, is_named=False)
         self.note(replace(ended, mistake=mistake, began=time.time(), seen=seen, left_as=as_drawn))
-        return kept
+        return copy
 
     @property
     def is_edited(self) -> bool:
@@ -122,6 +122,6 @@ class Hunted(Step):
         return f"after {minutes} min {seconds} s" if minutes else f"after {seconds} s"
 
     def note(self, hunts: Hunts) -> None:
-        """Keep how the hunts are now; it raises OSError if that is impossible."""
-        with progress.changing() as kept:
-            kept["hunts"][self.name] = asdict(hunts)
+        """Save how the hunts are now; it raises OSError if that is impossible."""
+        with progress.changing() as saved:
+            saved["hunts"][self.name] = asdict(hunts)

@@ -1,8 +1,8 @@
 """How far a step is: untouched, in progress, done, or done but changed since.
 
-That is read from the files. What they do not show is kept in one file that git ignores: which hints were read, and what
-the last check said, which counts only for a file that means what the checked one meant. It may be deleted at any time:
-hints and hunts start over, and a check finds out again what is done.
+That is read from the files. What they do not show is saved in one file that git ignores: which hints were read, and
+what the last check said, which counts only for a file that means what the checked one meant. It may be deleted at any
+time: hints and hunts start over, and a check finds out again what is done.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def digest_of_code(step: Step, source: str) -> str:
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """Return everything that is kept.
+    """Return everything that is saved.
 
     A file that is missing or cannot be understood counts as an empty one, and of one that can, what is damaged is left
     out.
@@ -58,27 +58,27 @@ def read() -> dict[str, dict[str, Any]]:
     Returns:
         ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
         whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last. ``hunts``: by step,
-        what ``./run hunt`` keeps.
+        what ``./run hunt`` saves.
     """
     try:
         file = json.loads(FILE.read_text())
         kinds = {"hints": int, "pass": dict, "fail": str, "hunts": dict}
-        kept = {part: _of_kind(kind, file.get(part, {})) for part, kind in kinds.items()}
+        saved = {part: _of_kind(kind, file.get(part, {})) for part, kind in kinds.items()}
     except (OSError, ValueError, AttributeError):
         return {"hints": {}, "pass": {}, "fail": {}, "hunts": {}}
     parts = {"code", "check", "compiled"}
-    kept["pass"] = {step: last for step, last in kept["pass"].items() if parts <= last.keys()}
-    return kept
+    saved["pass"] = {step: last for step, last in saved["pass"].items() if parts <= last.keys()}
+    return saved
 
 
 def _of_kind(kind: type, by_step: dict[str, Any]) -> dict[str, Any]:
-    """Return what is kept of steps without what is damaged."""
+    """Return what is saved of steps without what is damaged."""
     return {step: value for step, value in by_step.items() if isinstance(value, kind)}
 
 
 @contextlib.contextmanager
 def changing() -> Iterator[dict[str, dict[str, Any]]]:
-    """Change what is kept. Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half.
+    """Change what is saved. Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half.
 
     Raises:
         OSError: the file cannot be written.
@@ -86,25 +86,25 @@ def changing() -> Iterator[dict[str, dict[str, Any]]]:
     FILE.parent.mkdir(exist_ok=True)
     with (FILE.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        kept = read()
-        yield kept
+        saved = read()
+        yield saved
         with replacing(FILE) as new:
-            new.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+            new.write_text(json.dumps(saved, indent=1, sort_keys=True) + "\n")
 
 
 def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
-    """Keep that this ``source`` passed, and whether it did so once MAX had compiled it; return whether that is kept.
+    """Save that this ``source`` passed, and whether it did so once MAX had compiled it; return whether that is saved.
 
     If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
     """
-    with changing() as kept:
+    with changing() as saved:
         passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
-        before = kept["pass"].get(step.name, {})
+        before = saved["pass"].get(step.name, {})
         is_known = passed.items() <= before.items()
         counts = is_known or digest_of_code(step, _text_of(step)) == passed["code"]
         if counts:
-            kept["pass"][step.name] = {**passed, "compiled": compiled or (is_known and before["compiled"])}
-            kept["fail"].pop(step.name, None)
+            saved["pass"][step.name] = {**passed, "compiled": compiled or (is_known and before["compiled"])}
+            saved["fail"].pop(step.name, None)
     return counts
 
 
@@ -116,27 +116,27 @@ def _text_of(step: Step) -> str:
 
 
 def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
-    """Keep that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
-    with changing() as kept:
+    """Save that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
+    with changing() as saved:
         code = digest_of_code(step, source)
-        if kept["pass"].get(step.name, {}).get("code") == code:
+        if saved["pass"].get(step.name, {}).get("code") == code:
             if not takes_back:
                 return
-            del kept["pass"][step.name]  # it has since been compiled, or its check has changed
-        kept["fail"][step.name] = code
+            del saved["pass"][step.name]  # it has since been compiled, or its check has changed
+        saved["fail"][step.name] = code
 
 
 def note_hints(step: Step, seen: int) -> None:
-    """Keep how many hints of a step were shown, at least."""
-    with changing() as kept:
-        kept["hints"][step.name] = max(seen, kept["hints"].get(step.name, 0))
+    """Save how many hints of a step were shown, at least."""
+    with changing() as saved:
+        saved["hints"][step.name] = max(seen, saved["hints"].get(step.name, 0))
 
 
 def forget(step: Step) -> None:
     """Start a step over: no hint seen, no verdict; a mistake that was hunted for stays known."""
-    with changing() as kept:
+    with changing() as saved:
         for part in ("hints", "pass", "fail"):
-            kept[part].pop(step.name, None)
+            saved[part].pop(step.name, None)
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ class Standing:
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
-    kept = read()
-    passed = kept["pass"].get(step.name)
+    saved = read()
+    passed = saved["pass"].get(step.name)
     state, begun = ("changed", "changed since its pass") if passed else ("in progress", "in progress")
     try:
         static = read_statically(step, step.learner_file)
@@ -167,7 +167,7 @@ def standing_of(step: Step) -> Standing:
     except Unreadable as error:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
-        failed = bool(error.source) and digest_of_code(step, error.source) == kept["fail"].get(step.name)
+        failed = bool(error.source) and digest_of_code(step, error.source) == saved["fail"].get(step.name)
         details = f"{why}, {LAST_FAILED}" if failed else why
         return Standing(step, state, f"{begun} ({details})", failed)
     if static.source == skeleton(step.solution_source, step.language):
@@ -184,7 +184,7 @@ def standing_of(step: Step) -> Standing:
             return Standing(step, "changed", words, by_its_check=True)
         return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
     to_write = len(static.to_write)
-    failed = kept["fail"].get(step.name) == code
+    failed = saved["fail"].get(step.name) == code
     checked = ""
     if failed:
         checked = LAST_FAILED

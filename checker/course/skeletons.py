@@ -52,7 +52,7 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
     return reading.can_be_tried or any(blank.started or blank.line is None for blank in reading.to_write)
 
 
-def keep(path: Path) -> Path:
+def back_up(path: Path) -> Path:
     """Copy a learner's file beside itself, under an unused name that contains the time; return the copy's path."""
     stem, number = f"{path.stem}.kept-{time.strftime('%Y%m%d-%H%M%S')}", 1
     copy = path.with_name(f"{stem}{path.suffix}")
@@ -76,7 +76,7 @@ def write_all() -> int:
             if is_begun(step):
                 print(f"{relative_path(path)} is left alone: it has your work in it")
                 continue
-            print(f"{relative_path(path)} was changed and is kept as {relative_path(keep(path))}")
+            print(f"{relative_path(path)} was changed and is kept as {relative_path(back_up(path))}")
         path.parent.mkdir(exist_ok=True)
         path.write_text(expected(step), encoding="utf-8")
         print(f"{relative_path(path)} written")

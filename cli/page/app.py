@@ -232,7 +232,7 @@ class CheckAnswer:
             case Report.CANCELED:
                 why = "Stopped." if background is self.book.stopped else "A newer check has ended this one."
                 state = background.state
-                text = f"{why} The pass is kept." if state.has_passed and not state.not_kept else why
+                text = f"{why} The pass is kept." if state.has_passed and not state.not_saved else why
                 self.send({"event": "ended", "text": text})
 
     async def lines(self, background: BackgroundCheck) -> AsyncIterator[bytes]:

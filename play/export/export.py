@@ -10,7 +10,7 @@ from pathlib import Path
 
 from checker.course.blanks import read_text
 from checker.course.installed import needed_version
-from checker.course.skeletons import keep
+from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from checker.files import require_writable, write
 from play.chosen import IMPORTED, Chosen, mine
@@ -55,7 +55,7 @@ def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: 
         tell(sentence)
     text = merge(sources(steps, own.steps), are_same)
     if file.exists() and file.read_bytes() != text.encode():
-        tell(f"the {file.name} that was there is kept as {relative_path(keep(file))}")
+        tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
     write(file, text.encode())
     tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
     python, program = relative_path(Path(sys.executable)), shlex.quote(str(file))

@@ -1,4 +1,4 @@
-"""What a check shows and keeps, from lists of events: no file is read, nothing runs, and no time passes."""
+"""What a check shows and saves, from lists of events: no file is read, nothing runs, and no time passes."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
-from checker.check.effects import AskInstalled, CloseView, EndCompiling, Kept, Row, ShowCompiling
+from checker.check.effects import AskInstalled, CloseView, EndCompiling, Row, SaveProgress, ShowCompiling
 from checker.check.limits import COMPILING, COMPUTING, STARTING
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
@@ -31,7 +31,7 @@ from checker.events import (
     Interrupted,
     Late,
     Missing,
-    NotKept,
+    NotSaved,
     Opened,
     Options,
     Printed,
@@ -64,32 +64,32 @@ FAILS_COMPILED = replace(TRACED_TOO, mark=FAIL, reason="It is off.")
 LONG = Tick()  # three seconds later than what came before
 
 ROWS = ["pass one: One is right.", "pass other: So is it."]
-MATCHES, KEPT = "Pass: the outputs match Hugging Face's (2.0 s).", "kept: pass"
+MATCHES, SAVED = "Pass: the outputs match Hugging Face's (2.0 s).", "saved: pass"
 GO_ON = [
     "This step is complete. MAX now compiles your module. You may go on: Ctrl-C keeps the pass.",
 ]
 PASSES = [
     *ROWS,
     MATCHES,
-    KEPT,
+    SAVED,
     "pass g: G.",
     "Pass (2.0 s). Compare with solutions/solution_07.py.",
-    "kept: pass, compiled",
+    "saved: pass, compiled",
 ]
-CRASHED = "kept: fail, unless it has passed"
+CRASHED = "saved: fail, unless it has passed"
 STAYS = "The pass is kept, as `pass, not compiled`."
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 CUT_SHORT = "The check was cut short: the process ended. An explanation may be missing."
 REPORT = "Only the compiler has found this, and the check should have found it before: please report it, with "
 
-#: What happens -> what is shown and kept.
+#: What happens -> what is shown and saved.
 CHECKS = {
     "a pass": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()], PASSES),
     "a pass of what is not compiled long": (
         [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(TRACING), Ended()],
         [*PASSES[:3], *PASSES[4:]],
     ),
-    "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, KEPT, *GO_ON]),
+    "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, SAVED, *GO_ON]),
     "Ctrl-C while MAX compiles": (
         [*TO_COMPILE, LONG, Interrupted()],
         [*PASSES[:4], *GO_ON, f"Interrupted while MAX was compiling your module. {STAYS}"],
@@ -99,7 +99,7 @@ CHECKS = {
         [*PASSES[:4], *GO_ON, f"Interrupted while MAX was compiling. {STAYS}"],
     ),
     "Ctrl-C while MAX compiles what was edited meanwhile": (
-        [*TO_COMPILE, NotKept("the file has been edited since"), LONG, Interrupted()],
+        [*TO_COMPILE, NotSaved("the file has been edited since"), LONG, Interrupted()],
         [
             *[*PASSES[:4], "This step is complete. MAX now compiles your module."],
             "Interrupted while MAX was compiling your module. The pass is not kept: the file has been edited since.",
@@ -152,23 +152,23 @@ CHECKS = {
     "only the compiler finds it": (
         [*TO_COMPILE, replace(TRACED_TOO, mark=FAIL, reason="It is off."), StageEnded(COMPILED), Ended()],
         [
-            *[*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G."],
+            *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             f"{REPORT}steps/step_07.py. The pass is taken back.",
-            *["g: It is off.", "kept: fail"],
+            *["g: It is off.", "saved: fail"],
         ],
     ),
     "only the compiler could find it": (
         [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), StageEnded(COMPILED), Ended()],
-        [*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G.", "The pass is taken back.", "g: It is off.", "kept: fail"],
+        [*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off.", "saved: fail"],
     ),
     "tracing finds it": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(TRACING), Ended()],
-        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "kept: fail"],
+        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
     ),
     "Ctrl-C after the compiler has found it": (
         [*TO_COMPILE, DONE, FAILS_COMPILED, LONG, Interrupted()],
         [
-            *[*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G."],
+            *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             "Interrupted: once compiled, a claim does not hold, and the pass is taken back. Run it again; what MAX has "
             "compiled is kept.",
         ],
@@ -176,14 +176,14 @@ CHECKS = {
     "it dies after the compiler has found it": (
         [*TO_COMPILE, FAILS_COMPILED, Died()],
         [
-            *[*ROWS, MATCHES, KEPT, "kept: fail", "fail g: G."],
+            *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             *[CUT_SHORT, f"{REPORT}steps/step_07.py. The pass is taken back."],
-            *["g: It is off.", "kept: fail"],
+            *["g: It is off.", "saved: fail"],
         ],
     ),
     "it dies after a failure was told": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(TRACING), Died()],
-        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "kept: fail"],
+        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
     ),
     "the GPU's part cannot begin": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Unloadable("so.", of_file=False), Ended()],
@@ -199,7 +199,7 @@ CHECKS = {
         [
             *["fail one: One is right.", "waits other: waits until one works"],
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Nothing is divided. (line 2)", "kept: fail"],
+            *["one: Nothing is divided. (line 2)", "saved: fail"],
         ],
     ),
     "two functions are wrong": (
@@ -210,7 +210,7 @@ CHECKS = {
         ],
         [
             *["fail one: One is right.", "fail other: So is it.", "other: Second."],
-            *["one and other are each wrong. Begin with one:", "one: First.", "kept: fail"],
+            *["one and other are each wrong. Begin with one:", "one: First.", "saved: fail"],
         ],
     ),
     "drawn numbers are wrong": (
@@ -218,7 +218,7 @@ CHECKS = {
         [
             *[*ROWS, "fail one: Drawn."],
             "Every check draws new numbers; `./run s07 --seed 5` draws these again.",
-            *["one: Not with others.", "kept: fail"],
+            *["one: Not with others.", "saved: fail"],
         ],
     ),
     "a blank is left": (
@@ -243,7 +243,7 @@ CHECKS = {
             Explanation("Off.", "one", claim="test_one"),
             Ended(),
         ],
-        ["fail one: One is right.", "waits other: It waits.", "one: Off.", "kept: fail"],
+        ["fail one: One is right.", "waits other: It waits.", "one: Off.", "saved: fail"],
     ),
     "a function is not there": (
         [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
@@ -271,16 +271,16 @@ CHECKS = {
     "no file": ([Refused("The file is missing.")], ["The file is missing."]),
     "no Python": (
         [Refused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
-        ["fail : The file is Python.", "A bracket is open. (line 3)", "kept: fail"],
+        ["fail : The file is Python.", "A bracket is open. (line 3)", "saved: fail"],
     ),
-    "no text of Python": ([Refused("Null bytes.", source="\0")], ["Null bytes.", "kept: fail"]),
+    "no text of Python": ([Refused("Null bytes.", source="\0")], ["Null bytes.", "saved: fail"]),
     "it cannot be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
-        ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
+        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
     ),
     "it dies after it could not be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Died()],
-        ["fail : The file can be imported.", "NameError: F (line 2)", "kept: fail"],
+        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
     ),
     "MAX cannot": ([OPENED, Unloadable("MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
     "it dies": (
@@ -321,13 +321,13 @@ CHECKS = {
     ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
-        ["fail one: One is right.", CUT_SHORT, "one: It is off.", "kept: fail"],
+        ["fail one: One is right.", CUT_SHORT, "one: It is off.", "saved: fail"],
     ),
     "it takes too long to explain a failure": (
         [OPENED, ONE_FAILS, Late(COMPUTING, 10)],
         [
             *["fail one: One is right.", CUT_SHORT.replace("the process ended", "timed out after 10 s")],
-            *["one: It is off.", "kept: fail"],
+            *["one: It is off.", "saved: fail"],
         ],
     ),
     "it dies while it imports MAX": (
@@ -336,16 +336,16 @@ CHECKS = {
     ),
     "the check breaks while it explains a failure": (
         [OPENED, ONE_FAILS, Unloadable("the check failed.", of_file=False), Ended()],
-        ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "kept: fail"],
+        ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "saved: fail"],
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died(COMPILING)],
-        [*ROWS, MATCHES, KEPT, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
+        [*ROWS, MATCHES, SAVED, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
     ),
     "it is killed while MAX compiles": (
         [*TO_COMPILE, LONG, Died(COMPILING, "SIGKILL")],
         [
-            *[*ROWS, MATCHES, KEPT, *GO_ON],
+            *[*ROWS, MATCHES, SAVED, *GO_ON],
             "Not compiled: the process was ended by SIGKILL while MAX was compiling. "
             "Look for a kill, or for more than fits into memory.",
             STAYS,
@@ -354,7 +354,7 @@ CHECKS = {
     "MAX compiles for too long": (
         [*TO_COMPILE, LONG, Late(COMPILING, 900)],
         [
-            *[*ROWS, MATCHES, KEPT, *GO_ON],
+            *[*ROWS, MATCHES, SAVED, *GO_ON],
             "Not compiled: MAX was still compiling your module after 900 s. "
             "Check it again when the machine has less to do; `./run warm` has no limit.",
             STAYS,
@@ -362,7 +362,7 @@ CHECKS = {
     ),
     "the check breaks while MAX compiles": (
         [*TO_COMPILE, Unloadable("the check failed.", of_file=False), Ended()],
-        [*ROWS, MATCHES, KEPT, "Not compiled: the check failed.", STAYS],
+        [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
         [OPENED, Started("One is right."), CompilingBegan("an operation"), Died(COMPILING, "SIGSEGV")],
@@ -372,7 +372,7 @@ CHECKS = {
         [OPENED, ONE, Ended()],
         [
             *[ROWS[0], "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?"],
-            "kept: fail",
+            "saved: fail",
         ],
     ),
     "it prints": ([OPENED, Printed("hello")], ["| hello"]),
@@ -395,9 +395,9 @@ def in_words(effect):
     match effect:
         case Row():
             return f"{effect.mark} {effect.about}: {effect.sentence}"
-        case Kept():
+        case SaveProgress():
             unless = ", unless it has passed" * (not effect.takes_back)
-            return f"kept: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
+            return f"saved: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
         case AskInstalled():
             return ASKED
         case Explanation():
@@ -474,7 +474,7 @@ ASKED, ANOTHER, THE_SAME = "which MAX is installed?", Installed("MAX 1 is instal
 CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=FAIL, reason="AttributeError: …")
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
-#: What happens in a step whose claims run MAX, where another one may be installed -> what is shown, asked and kept.
+#: What happens in a step whose claims run MAX, where another one may be installed -> what is shown, asked and saved.
 WITH_MAX = {
     "it cannot be loaded": (
         [OPENED, Unloadable("ImportError: F", Location(2)), ANOTHER, Ended()],
@@ -482,7 +482,7 @@ WITH_MAX = {
     ),
     "it cannot be loaded, and MAX is the right one": (
         [OPENED, Unloadable("ImportError: F", Location(2)), THE_SAME, Ended()],
-        [ASKED, "fail : The file can be imported.", "ImportError: F (line 2)", "kept: fail"],
+        [ASKED, "fail : The file can be imported.", "ImportError: F (line 2)", "saved: fail"],
     ),
     "of two claims that fail, the first is enough": (
         [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=FAIL), Ended()],
@@ -493,7 +493,7 @@ WITH_MAX = {
         [
             "fail one: One is right.",
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Off.", "kept: fail"],
+            *["one: Off.", "saved: fail"],
         ],
     ),
     "an error turns out to be a wrong number": (
@@ -501,12 +501,12 @@ WITH_MAX = {
         [
             *[ASKED, "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Off.", "kept: fail"],
+            *["one: Off.", "saved: fail"],
         ],
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died(COMPILING), ANOTHER],
-        [*ROWS, MATCHES, KEPT, ASKED, ANOTHER.why_unusable, STAYS],
+        [*ROWS, MATCHES, SAVED, ASKED, ANOTHER.why_unusable, STAYS],
     ),
     "it takes too long": (
         [OPENED, Late(COMPUTING, 10), ANOTHER],
@@ -530,7 +530,7 @@ def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
     assert advance(state, end)[1][0] == CloseView()
 
 
-#: What happens once a pass is kept, and nothing has compiled yet: all of these leave it.
+#: What happens once a pass is saved, and nothing has compiled yet: all of these leave it.
 CUT_SHORT_BY = [
     Interrupted(),
     Died(COMPILING),
@@ -541,10 +541,10 @@ CUT_SHORT_BY = [
 
 
 @pytest.mark.parametrize("event", CUT_SHORT_BY, ids=repr)
-def test_a_pass_that_is_kept_is_the_verdict_and_is_not_complete(event):
+def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
     state, lines = folded([*TO_COMPILE, event, Ended()])
     assert (state.verdict.status, state.is_complete) == (PASSED, False)
-    assert [line for line in lines if line.startswith("kept")] == [KEPT]
+    assert [line for line in lines if line.startswith("saved")] == [SAVED]
     assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 
@@ -578,19 +578,19 @@ def test_which_event_leads_from_which_phase_to_which():
     }
 
 
-#: Options -> how a right file is passed with them, and what is kept of it.
+#: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {
-    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [KEPT]),
-    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [KEPT]),
+    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
+    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
     "--solution": (Options(seed=5, solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
 }
 
 
-@pytest.mark.parametrize(("options", "words", "kept"), PASS_WITH.values(), ids=PASS_WITH)
-def test_what_a_pass_leaves_out(options, words, kept):
+@pytest.mark.parametrize(("options", "words", "saved"), PASS_WITH.values(), ids=PASS_WITH)
+def test_what_a_pass_leaves_out(options, words, saved):
     _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(S07, options=options))
     assert [line for line in lines if line.startswith(words)]
-    assert [line for line in lines if line.startswith("kept")] == kept
+    assert [line for line in lines if line.startswith("saved")] == saved
 
 
 def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_around_it():
@@ -609,7 +609,7 @@ def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_aro
     ]
 
 
-def test_no_pass_of_a_solution_is_kept():
+def test_no_pass_of_a_solution_is_saved():
     context = replace(S07, options=Options(seed=5, solution=True))
     assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
     assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]

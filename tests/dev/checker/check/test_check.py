@@ -1,4 +1,4 @@
-"""The edge of a check: what it keeps, and when it asks which MAX is installed."""
+"""The edge of a check: what it saves, and how it finds out which MAX is installed."""
 
 import errno
 import os
@@ -24,7 +24,7 @@ def check_with(view):
     return check
 
 
-def test_a_pass_is_a_pass_even_if_it_cannot_be_kept(course):
+def test_a_pass_is_a_pass_even_if_it_cannot_be_saved(course):
     """As in a checkout that is read-only, which this user may write to."""
     course.write("w01")
     (course.root / ".course").write_text("in the way")
@@ -46,13 +46,13 @@ class InterruptedView(View):
                 os.kill(os.getpid(), signal.SIGINT)
 
 
-def run(monkeypatch, view, while_kept=lambda: None):
-    """Run a check of a right file; return it, and what was kept."""
-    check, kept = check_with(view), []
+def run(monkeypatch, view, while_saving=lambda: None):
+    """Run a check of a right file; return it, and what was saved."""
+    check, saved = check_with(view), []
 
     def note_pass(step, source, compiled):
-        while_kept()
-        kept.append(compiled)
+        while_saving()
+        saved.append(compiled)
         return True
 
     monkeypatch.setattr(progress, "note_pass", note_pass)
@@ -66,18 +66,18 @@ def run(monkeypatch, view, while_kept=lambda: None):
             yield event
 
     check.run(SimpleNamespace(run=say))
-    return check, kept
+    return check, saved
 
 
-def test_a_pass_is_kept_and_shown_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
-    check, kept = run(monkeypatch, InterruptedView("Pass ("))
-    assert kept == [False, True]
+def test_a_pass_is_saved_and_shown_although_ctrl_c_comes_while_it_is_shown(monkeypatch):
+    check, saved = run(monkeypatch, InterruptedView("Pass ("))
+    assert saved == [False, True]
     assert check.items[-1].text.startswith("Pass (")
 
 
 def test_ctrl_c_is_heard_when_what_follows_from_an_event_is_done(monkeypatch):
-    check, kept = run(monkeypatch, InterruptedView("Pass: the outputs match"))
-    assert kept == []
+    check, saved = run(monkeypatch, InterruptedView("Pass: the outputs match"))
+    assert saved == []
     assert check.items[-1].text.startswith("Interrupted: the outputs match so far.")
 
 
@@ -88,9 +88,9 @@ def test_a_second_ctrl_c_need_not_wait(monkeypatch):
     assert signal.getsignal(signal.SIGINT) == before
 
 
-def test_a_pass_is_kept_once_where_ctrl_c_comes_while_it_is_written_down(monkeypatch):
-    check, kept = run(monkeypatch, View(), while_kept=lambda: os.kill(os.getpid(), signal.SIGINT))
-    assert kept == [False]
+def test_a_pass_is_saved_once_where_ctrl_c_comes_while_it_is_saved(monkeypatch):
+    check, saved = run(monkeypatch, View(), while_saving=lambda: os.kill(os.getpid(), signal.SIGINT))
+    assert saved == [False]
     assert check.verdict.status == PASSED
 
 

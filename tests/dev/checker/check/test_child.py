@@ -58,7 +58,7 @@ time.sleep(60)
 
 @pytest.mark.parametrize("after", [Printed("one"), Started("G.")])
 def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
-    """The end of a stage may be among it, by which a pass is kept."""
+    """The end of a stage may be among it, by which a pass is saved."""
     monkeypatch.setattr(
         "checker.check.child.Worker",
         lambda command, printed: Worker([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),

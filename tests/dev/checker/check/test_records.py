@@ -33,7 +33,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
         record = json.loads(json.dumps(verdict_record(check)))
         jsonschema.validate(record, SCHEMA)
         assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(check.verdict.status, "interrupted")
-        assert record["complete"] == ("kept: pass, compiled" in lines)
+        assert record["complete"] == ("saved: pass, compiled" in lines)
 
 
 @pytest.mark.parametrize(("compiles", "events"), [(True, CHECKS["a pass"][0]), (False, [*NUMBERS_RIGHT, Ended()])])

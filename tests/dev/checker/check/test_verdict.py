@@ -79,10 +79,10 @@ def test_a_limit_in_words(events, begins, ends):
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_a_limit_that_a_file_reaches_is_a_failure_to_keep(name):
+def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
     events, *_ = LIMITS[name]
-    is_kept = CRASHED in folded([OPENED, *events])[1]
-    assert is_kept is (name in ("a loop", "no line of the file", "a wait"))
+    is_saved = CRASHED in folded([OPENED, *events])[1]
+    assert is_saved is (name in ("a loop", "no line of the file", "a wait"))
 
 
 @pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
