@@ -4,7 +4,7 @@ A check is a fold over events: :func:`advance` takes what is known and one event
 what follows from it, to show and to save. It reads no file, no clock and no process, so a list of events says
 everything about what a check shows (``tests/dev/checker/check/test_advance.py``).
 
-These events lead from one phase to another; any other comes in a later phase than the first, and leaves it.
+These events lead from one phase to another. Every other event comes later than UNREAD, and leaves the phase as it is.
 
 ==========================  ==================================================  =================
 in the phase                comes the event                                     leads to
@@ -12,10 +12,10 @@ in the phase                comes the event                                     
 UNREAD                      Opened: something can be tried                      TRYING
 UNREAD                      Opened: nothing can; Refused                        OVER
 TRYING                      StageEnded: traced, and the numbers are right       PASSED_UNCOMPILED
-TRYING                      StageEnded: there is nothing left to compile        AFTER
+TRYING                      StageEnded: there is nothing left to compile        AFTER_VERDICT
 PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
 … and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
-… and TAKEN_BACK            StageEnded: all is compiled                         AFTER
+… and TAKEN_BACK            StageEnded: all is compiled                         AFTER_VERDICT
 every one after UNREAD      Ended, Unloadable, Died, Late, Interrupted          OVER
 ==========================  ==================================================  =================
 
@@ -61,7 +61,7 @@ from checker.events import (
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
-Advanced = tuple[State, list[Effect]]
+Advanced = tuple[State, list[Effect]]  # what is known after an event, and what follows from it
 
 
 def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
@@ -72,7 +72,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         event: what has happened.
         seconds: how long the check has taken so far.
     """
-    state, effects = _advance(state, event, seconds)
+    state, effects = _what_follows(state, event, seconds)
     alike, shown = fold(state.alike, effects, state.context.folds)
     if state.phase is Phase.OVER:
         alike, shown = (), shown + last_of(alike)
@@ -80,8 +80,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
     return replace(state, rows=state.rows + rows, alike=alike), shown
 
 
-def _advance(state: State, event: Event, seconds: float) -> Advanced:
-    """Return the same, with every row: those that are alike are not folded yet."""
+def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
+    """Return the same as ``advance``, with every row: those that are alike are not folded yet."""
     match event:
         case events.Opened():
             return _opened(state, event, seconds)
@@ -171,7 +171,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
     state = replace(state, claims={**state.claims, claim.claim: claim}, running="")
     if claim.mark == TRACED:
         return state, []
-    if state.phase is Phase.AFTER:
+    if state.phase is Phase.AFTER_VERDICT:
         state, effects = _rows(state, [claim])
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == FAIL else [])
@@ -185,17 +185,19 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
 
 
 def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
-    """Return the rows of some claims, but for those of which a learner knows already, or need not know."""
+    """Return the rows of some claims, but none of what a learner knows already, or need not know."""
     rows: list[Effect] = []
     waiting = set(state.waiting)
     for claim in map(state.as_seen, claims):
         about = claim.about
-        is_drawn_pass = claim.mark == PASS and state.context.kind_of(claim.claim) == DRAWN
-        if about in state.to_write or is_drawn_pass or (claim.mark == WAITS and about in waiting):
-            continue  # its blank has a row; it is of interest only if it does not hold; it has a row that says so
+        if about in state.to_write:
+            continue  # its blank has a row
+        if claim.mark == PASS and state.context.kind_of(claim.claim) == DRAWN:
+            continue  # it is of interest only if it does not hold
         if claim.mark == WAITS:
-            waiting.add(about)
-            rows.append(Row(WAITS, about, claim.reason, state.line_of(about, None)))
+            if about not in waiting:  # else a row says so already
+                waiting.add(about)
+                rows.append(Row(WAITS, about, claim.reason, state.line_of(about, None)))
         else:
             group = _group_of(state, claim) if claim.mark == FAIL else ""
             rows.append(Row(claim.mark, about, claim.sentence, state.line_of(about, claim.location), group))
@@ -207,8 +209,8 @@ def _group_of(state: State, failed: Claimed) -> str:
     return next((why.mistake for why in state.explanations if why.claim == failed.claim), "") or failed.reason
 
 
-def _held(state: State) -> Advanced:
-    """Return the rows that were held."""
+def _rows_of_held(state: State) -> Advanced:
+    """Return the rows of the claims that were held."""
     return _rows(replace(state, held=()), [state.claims[claim] for claim in state.held])
 
 
@@ -220,7 +222,7 @@ def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
         return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
     is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
     if is_compiled and not state.verdict:
-        return _give_verdict(state, Phase.AFTER, seconds)
+        return _give_verdict(state, Phase.AFTER_VERDICT, seconds)
     if stage == TRACING and state.numbers_are_right and context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
@@ -271,18 +273,18 @@ def _end(state: State, event: Event, seconds: float) -> Advanced:
 
 
 def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
-    """Decide; show what was held and the last lines, and save the verdict. The check is ``then`` over, or goes on.
+    """Decide; show what was held and the last lines, and save progress. After that, the check is in the phase ``then``.
 
     If another MAX may be to blame, it is found out first whether one is installed.
     """
     if state.asks_installed:
         return replace(state, then=then), [AskInstalled()]
-    state, effects = _held(state)
+    state, effects = _rows_of_held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict, seconds)
     if verdict.progress and state.context.saves_progress:
         effects.append(verdict.progress)
-    return replace(state, phase=then, verdict=verdict), effects
+    return replace(state, phase=then, then=None, verdict=verdict), effects
 
 
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:

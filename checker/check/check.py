@@ -14,19 +14,10 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 
 from checker import events
+from checker.check import effects
 from checker.check.advance import advance
 from checker.check.child import Child
-from checker.check.effects import (
-    AskInstalled,
-    CloseView,
-    Effect,
-    EndCompiling,
-    Item,
-    Row,
-    SaveProgress,
-    ShowCompiling,
-    Words,
-)
+from checker.check.effects import Effect, Item, Row, SaveProgress, Words
 from checker.check.limits import Limits
 from checker.check.printer import View
 from checker.check.state import Context, Phase, State, Verdict
@@ -114,32 +105,32 @@ class Check:
 
     def handle(self, event: Event) -> None:
         """Take in one event, and do what follows from it: first save and find out, then show."""
-        self.state, effects = advance(self.state, event, self.seconds())
-        answers = [answer for effect in effects if (answer := self._carry_out(effect))]
-        for effect in effects:
+        self.state, following = advance(self.state, event, self.seconds())
+        answers = [answer for effect in following if (answer := self._carry_out(effect))]
+        for effect in following:
             self._show(effect)
         for answer in answers:
             self.handle(answer)
 
     def _carry_out(self, effect: Effect) -> Event | None:
-        """Save or find out something; return the event that comes of it, if one does."""
+        """Save or find out what is asked for, if something is; return the event that comes of it, if one does."""
         match effect:
             case SaveProgress():
                 return self._save(effect)
-            case AskInstalled():
+            case effects.AskInstalled():
                 from checker.course.installed import why_not_usable  # which a pass does without
 
                 return events.Installed(why_not_usable())
         return None
 
     def _show(self, effect: Effect) -> None:
-        """Show something."""
+        """Have the view show what is to be shown, if something is."""
         match effect:
-            case ShowCompiling():
+            case effects.ShowCompiling():
                 self.view.show_compiling(effect.what, time.monotonic() - effect.seconds)
-            case EndCompiling():
+            case effects.EndCompiling():
                 self.view.end_compiling(effect.what, effect.seconds)
-            case CloseView():
+            case effects.CloseView():
                 self.view.close()
             case Row() | Explanation() | Words():
                 self.view.show(effect)

@@ -39,7 +39,7 @@ class Phase(Enum):
     PASSED_UNCOMPILED = auto()  # the file has passed, which is saved, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     TAKEN_BACK = auto()  # once compiled, a claim does not hold
-    AFTER = auto()  # the verdict is out, and the claims on a GPU follow
+    AFTER_VERDICT = auto()  # the verdict is out, and the claims on a GPU follow
     OVER = auto()
 
 
@@ -169,11 +169,11 @@ class State:
         stages: those that have ended.
         not_saved: why a pass could not be saved, if it could not.
         running: the claim that is being tried, in words; nothing between two.
-        being_compiled: what is, one thing within the other.
+        being_compiled: what MAX or Mojo compiles now, one thing within the other.
         has_compiled: whether MAX has compiled something, which is kept.
         rows: all that are known, shown or not.
-        alike: the last of them, if they are alike; of those, the last ones are not shown yet.
-        held: claims whose rows are not known yet.
+        alike: the last of them, as far as they are alike; ``fold`` says which of these are shown.
+        held: the claims since the first failure, which get a row only once it is known why they fail.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         shown: what ``--show`` is to show.
