@@ -19,9 +19,9 @@ NO_CODE = (
 #: The first five and their sum have two percent more than is there, so that a mended fault may bring its test. Lower a
 #: limit when its part has become lighter for good; what needs a higher one first takes something away.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (14_360, ("checker/", "cli/")),
+    "checker and cli": (14_650, ("checker/", "cli/")),
     "play": (8_075, ("play/",)),
-    "tools": (7_590, ("tools/",)),
+    "tools": (7_500, ("tools/",)),
     "tests/dev": (14_650, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
     "together": (46_900, ()),  # all parts above; the parts below are the course itself
