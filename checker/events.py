@@ -7,18 +7,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any, ClassVar, get_args
 
 from checker.course.blanks import Reading
 from checker.course.languages import Location
 from checker.lines import Message, message_of
 
-#: What a check says of a claim. One that got as far as MAX compiles is traced; a blank that is not written is to do.
-PASS, FAIL, WAITS, TRACED, TODO = "pass", "fail", "waits", "traced", "todo"
 
-#: The stages of a check, in order. Each tries the claims of that kind, and the last three the same ones; on a GPU those
-#: that ask for a device.
-NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = "numbers", "drawn", "tracing", "compiled", "on a GPU"
+class Mark(StrEnum):
+    """What a check says of a claim, or of a blank."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    WAITS = "waits"  # until another function is written, or works
+    TRACED = "traced"  # it got as far as MAX compiles
+    TODO = "todo"  # of a blank that is not written
+
+
+class Stage(StrEnum):
+    """The stages of a check, in order: each tries the claims of that kind, and the last three the same ones."""
+
+    NUMBERS = "numbers"
+    DRAWN = "drawn"
+    TRACING = "tracing"
+    COMPILED = "compiled"
+    ON_GPU = "on a GPU"  # those that ask for a device
+    COLLECTING = "collecting"  # of no check: `./run warm` asks the compiled claims for the graphs that they need
+
+
+class Doing(StrEnum):
+    """What a child is doing."""
+
+    STARTING = "starting"
+    COMPUTING = "computing"
+    COMPILING = "compiling"
+
+
+class Limit(StrEnum):
+    """A limit that a silent child can reach; while it computes, it may wait instead."""
+
+    STARTING = "starting"
+    COMPUTING = "computing"
+    WAITING = "waiting"
+    COMPILING = "compiling"
 
 
 @dataclass(frozen=True)
@@ -78,7 +110,7 @@ class Claimed:
     claim: str
     about: str
     sentence: str
-    mark: str
+    mark: Mark
     reason: str = ""
     location: Location | None = None
     foreseen: bool = False
@@ -90,7 +122,7 @@ class Claimed:
 class StageEnded:
     """Every claim of a stage has been tried."""
 
-    stage: str
+    stage: Stage
 
 
 @dataclass(frozen=True)
@@ -109,7 +141,7 @@ class Explanation:
     has_numbers: bool = False
     line: int | None = None
     claim: str = ""
-    mark: str = FAIL
+    mark: Mark = Mark.FAIL
     mistake: str = ""
     error_key: str = ""
 
@@ -203,7 +235,7 @@ class Late:
     ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
     """
 
-    limit: str
+    limit: Limit
     seconds: float
     location: Location | None = None
     crowd: str = ""
@@ -225,10 +257,10 @@ class Tick:
 class Died:
     """The child has ended before it had said everything.
 
-    ``doing`` is what it was at (``checker.check.limits``); the ``signal`` that has ended it is nothing if it exited.
+    The ``signal`` that has ended it is nothing if it exited.
     """
 
-    doing: str = "computing"
+    doing: Doing = Doing.COMPUTING
     signal: str = ""
 
 
@@ -290,6 +322,10 @@ def decode(line: bytes) -> Event | None:
         kind = KINDS[message.pop("event")]
         if place := message.get("location"):
             message["location"] = Location(**place)
+        if "mark" in message:
+            message["mark"] = Mark(message["mark"])
+        if "stage" in message:
+            message["stage"] = Stage(message["stage"])
         return kind(**message)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         return None

@@ -12,7 +12,7 @@ from checker.check.child import Child
 from checker.check.limits import limits_of
 from checker.check.state import Phase, State
 from checker.course.steps import Step
-from checker.events import DRAWN, Event, Job, StageEnded
+from checker.events import Event, Job, Stage, StageEnded
 
 
 class ReadyChild:
@@ -130,7 +130,7 @@ class BackgroundCheck(threading.Thread):
 
     def _take_in(self, event: Event) -> None:
         self.check.handle(event)
-        if event == StageEnded(DRAWN):  # from now on this child only compiles
+        if event == StageEnded(Stage.DRAWN):  # from now on this child only compiles
             self.ready.start_spare(self.step)
         if self.goes_on and not self.has_gone_on:
             self.has_gone_on = True

@@ -24,7 +24,7 @@ from checker.course.languages import Unreadable
 from checker.course.skeletons import is_begun
 from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError
-from checker.events import FAIL, PASS, TODO
+from checker.events import Mark
 from checker.interrupts import exit_on_termination
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
@@ -51,7 +51,7 @@ class Grade:
         """The problems of its check; if there is no verdict, the reason."""
         if self.check:
             return problems_of(self.check)
-        if self.result != FAIL:
+        if self.result != Mark.FAIL:
             return []
         return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
 
@@ -85,12 +85,13 @@ def grade_checkout(
             grades.append(grade_step(step, texts, helpers, options, limit))
             print_grade(printer, grades[-1])
         counts = counted(grades)
-        printer.line(f"\n{counts[PASS]} of {len(grades)} {PASS}, {counts[FAIL]} {FAIL}, {counts[NOT_BEGUN]} not begun.")
+        passes, failures = counts[Mark.PASS], counts[Mark.FAIL]
+        printer.line(f"\n{passes} of {len(grades)} pass, {failures} fail, {counts[NOT_BEGUN]} not begun.")
     if form == "json":
         print(json.dumps(as_object(checkout, grades), indent=1))
     for line in as_lines((problem for grade in grades for problem in grade.problems), form):
         print(line)
-    failing = {FAIL, NOT_BEGUN} if steps else {FAIL}
+    failing = {Mark.FAIL, NOT_BEGUN} if steps else {Mark.FAIL}
     return int(any(grade.result in failing for grade in grades))
 
 
@@ -153,7 +154,7 @@ def grade_step(
     if text is None:
         return Grade(step, NOT_BEGUN, "The file is missing.")
     if isinstance(text, Unreadable):
-        return Grade(step, FAIL, str(text))
+        return Grade(step, Mark.FAIL, str(text))
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
         file = Path(name, STEPS, step.learner_file.name)
         file.parent.mkdir()
@@ -178,23 +179,23 @@ def run_check(step: Step, place: Path, options: Sequence[str], limit: float) -> 
     run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=place, environment=variables)
     seconds = round(time.monotonic() - started, 1)
     if run is None:
-        return Grade(step, FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
+        return Grade(step, Mark.FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
     try:
         record = json.loads(run.stdout)
     except ValueError:
         failure = f"the check ended without one, with exit status {run.returncode} ({last_line(run)})."
-        return Grade(step, FAIL, f"No verdict: {failure}", seconds)
-    return Grade(step, PASS if record["verdict"] == PASS else FAIL, why_not(record), seconds, record)
+        return Grade(step, Mark.FAIL, f"No verdict: {failure}", seconds)
+    return Grade(step, Mark.PASS if record["verdict"] == Mark.PASS else Mark.FAIL, why_not(record), seconds, record)
 
 
 def why_not(record: Record) -> str:
     """Return the first reason for a failure, and whether there are more; nothing for a pass."""
-    if record["verdict"] == PASS:
+    if record["verdict"] == Mark.PASS:
         return ""
     if problems := problems_of(record):
         more = f" (The first of {len(problems)} reasons; `./run {record['task']}` shows all.)"
         return problems[0].words + (more if len(problems) > 1 else "")
-    to_write = [row["about"] for row in record["rows"] if row["verdict"] == TODO]
+    to_write = [row["about"] for row in record["rows"] if row["verdict"] == Mark.TODO]
     return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(record["said"])
 
 
@@ -209,7 +210,7 @@ def print_grade(printer: Printer, grade: Grade) -> None:
 def counted(grades: Sequence[Grade]) -> dict[str, int]:
     """Return how many grades there are of each kind."""
     counts = Counter(grade.result for grade in grades)
-    return {result: counts[result] for result in (PASS, FAIL, NOT_BEGUN)}
+    return {result: counts[result] for result in (Mark.PASS, Mark.FAIL, NOT_BEGUN)}
 
 
 def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from checker.check.records import Record
-from checker.events import FAIL, TODO, WAITS
+from checker.events import Mark
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Problem:
 
 def problems_of(record: Record) -> list[Problem]:
     """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is none."""
-    if record["verdict"] != FAIL:
+    if record["verdict"] != Mark.FAIL:
         return []
     explained = [
         Problem(record["file"], why["line"] or 1, why["about"], why["sentence"]) for why in record["explanations"]
     ]
-    if explained or any(row["verdict"] in (TODO, WAITS) for row in record["rows"]):
+    if explained or any(row["verdict"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
         return explained
     return [Problem(record["file"], 1, "", why) for why in record["said"][:1]]  # the file cannot be read
 

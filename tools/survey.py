@@ -28,7 +28,7 @@ from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
-from checker.events import DRAWN, FAIL, NUMBERS, PASS, THE_KERNEL, Explanation, FromChild, Started
+from checker.events import THE_KERNEL, Explanation, FromChild, Mark, Stage, Started
 from checker.lines import Employer, Message, Worker, end_with_the_employer
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -42,7 +42,7 @@ class Surveyed:
 
     name: str
     happened: str = ""  # what only a habit may do: fail to load
-    marks: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
@@ -58,12 +58,12 @@ class Surveyed:
     @property
     def accepted(self) -> bool:
         """Whether every claim was made and held."""
-        return bool(self.marks) and set(self.marks.values()) == {PASS}
+        return bool(self.marks) and set(self.marks.values()) == {Mark.PASS}
 
     @property
     def refused(self) -> str:
         """Which claims fail, and why."""
-        failing = [f"{claim}: {self.reasons[claim]}" for claim, mark in self.marks.items() if mark != PASS]
+        failing = [f"{claim}: {self.reasons[claim]}" for claim, mark in self.marks.items() if mark != Mark.PASS]
         return "" if self.accepted else "; ".join(failing) or "no claim was made"
 
     def problem(self, mistakes: Collection[str]) -> str:
@@ -136,7 +136,8 @@ def as_surveyed(message: Message) -> Surveyed:
     """Return what was said of a subject, as it came from the other process."""
     places = message.pop("locations").items()
     locations = {claim: Location(**place) if place else None for claim, place in places}
-    return Surveyed(**message, locations=locations)
+    marks = {claim: Mark(mark) for claim, mark in message.pop("marks").items()}
+    return Surveyed(**message, marks=marks, locations=locations)
 
 
 @dataclass(frozen=True)
@@ -200,19 +201,19 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     sources = {name: edited(solution, subjects[name]) for name in names}
     surveyed = {name: Surveyed(name) for name in names}
     modules = {name: module for name in names if (module := load(name))}
-    graded = Observation(step, modules, NUMBERS, send=send).run()
+    graded = Observation(step, modules, Stage.NUMBERS, send=send).run()
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if work.record:
         write_answers(step, answers)
     explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + work.draws)
     right = {name: module for name, module in modules.items() if all_pass(graded[name])}
-    drawn = Observation(step, right, DRAWN, seeds, send=send).run()
+    drawn = Observation(step, right, Stage.DRAWN, seeds, send=send).run()
     for name, subject in surveyed.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
-        if FAIL in subject.marks.values():
+        if Mark.FAIL in subject.marks.values():
             begin(name)
             of_drawn = explainer_of(step, lambda: None, seeds)
             diagnosis = (of_drawn if name in right else explainer).diagnose(outcomes, sources[name], paths[name])

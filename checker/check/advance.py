@@ -44,20 +44,7 @@ from checker.check.effects import (
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
-from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    PASS,
-    THE_KERNEL,
-    TODO,
-    TRACED,
-    TRACING,
-    WAITS,
-    Claimed,
-    Event,
-    Explanation,
-)
+from checker.events import THE_KERNEL, Claimed, Event, Explanation, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -128,7 +115,8 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
     labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
     state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
     rows: list[Effect] = [
-        Row(TODO, unwritten.blank.label, what_to_do(unwritten, stop), unwritten.line) for unwritten in reading.to_write
+        Row(Mark.TODO, unwritten.blank.label, what_to_do(unwritten, stop), unwritten.line)
+        for unwritten in reading.to_write
     ]
     if reading.can_be_tried:
         return state, rows
@@ -138,7 +126,7 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
 
 def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
     """Show the claim about the file that does not hold, if there is one; that is all."""
-    rows: list[Effect] = [Row(FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
+    rows: list[Effect] = [Row(Mark.FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
     state, effects = _end(replace(state, source=event.source), event, seconds)
     return state, rows + effects
 
@@ -146,7 +134,7 @@ def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
 def _unloadable(state: State, event: events.Unloadable, seconds: float) -> Advanced:
     """Show that the file cannot be loaded, if it is to blame; that is all."""
     loads, line = state.context.language.loads, state.line_of("", event.location)
-    rows: list[Effect] = [Row(FAIL, "", loads, line)] if event.of_file else []
+    rows: list[Effect] = [Row(Mark.FAIL, "", loads, line)] if event.of_file else []
     state, effects = _end(state, event, seconds)
     return state, rows + effects
 
@@ -155,7 +143,7 @@ def _missing(state: State, event: events.Missing) -> Advanced:
     """Show the functions that the file does not have, now that it has run."""
     labels = [function.rpartition(".")[2] for function in event.functions]
     sentences = [what_to_do_about_missing(function, meant) for function, meant in event.functions.items()]
-    rows: list[Effect] = [Row(TODO, label, text) for label, text in zip(labels, sentences, strict=True)]
+    rows: list[Effect] = [Row(Mark.TODO, label, text) for label, text in zip(labels, sentences, strict=True)]
     return replace(state, to_write=(*state.to_write, *labels)), rows
 
 
@@ -169,12 +157,12 @@ def _printed(state: State, text: str) -> Advanced:
 def _claimed(state: State, claim: Claimed) -> Advanced:
     """Show a claim; from the first failure on it is held, since its explanation may say that it waits for another."""
     state = replace(state, claims={**state.claims, claim.claim: claim}, running="")
-    if claim.mark == TRACED:
+    if claim.mark == Mark.TRACED:
         return state, []
     if state.phase is Phase.AFTER_VERDICT:
         state, effects = _rows(state, [claim])
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-        return state, effects + ([remark(only)] if claim.mark == FAIL else [])
+        return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
     if state.has_failed:
         asks: list[Effect] = [AskInstalled()] if state.asks_installed else []
         state = replace(state, held=(*state.held, claim.claim))
@@ -192,14 +180,14 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
-        if claim.mark == PASS and state.context.kind_of(claim.claim) == DRAWN:
+        if claim.mark == Mark.PASS and state.context.kind_of(claim.claim) == Stage.DRAWN:
             continue  # it is of interest only if it does not hold
-        if claim.mark == WAITS:
+        if claim.mark == Mark.WAITS:
             if about not in waiting:  # else a row says so already
                 waiting.add(about)
-                rows.append(Row(WAITS, about, claim.reason, state.line_of(about, None)))
+                rows.append(Row(Mark.WAITS, about, claim.reason, state.line_of(about, None)))
         else:
-            group = _group_of(state, claim) if claim.mark == FAIL else ""
+            group = _group_of(state, claim) if claim.mark == Mark.FAIL else ""
             rows.append(Row(claim.mark, about, claim.sentence, state.line_of(about, claim.location), group))
     return replace(state, waiting=frozenset(waiting)), rows
 
@@ -214,16 +202,17 @@ def _rows_of_held(state: State) -> Advanced:
     return _rows(replace(state, held=()), [state.claims[claim] for claim in state.held])
 
 
-def _stage_ended(state: State, stage: str, seconds: float) -> Advanced:
+def _stage_ended(state: State, stage: Stage, seconds: float) -> Advanced:
     """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
     context = state.context
-    if stage == DRAWN and context.tries_compiled_claims and state.numbers_are_right:
+    if stage == Stage.DRAWN and context.tries_compiled_claims and state.numbers_are_right:
         return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
-    is_compiled = stage in (TRACING, COMPILED) and TRACED not in state.marks  # while tracing, if all was kept compiled
+    may_be_last = stage in (Stage.TRACING, Stage.COMPILED)  # tracing is, if everything was kept compiled
+    is_compiled = may_be_last and Mark.TRACED not in state.marks
     if is_compiled and not state.verdict:
         return _give_verdict(state, Phase.AFTER_VERDICT, seconds)
-    if stage == TRACING and state.numbers_are_right and context.saves_progress:
+    if stage == Stage.TRACING and state.numbers_are_right and context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
 

@@ -25,7 +25,7 @@ from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import Event, Explanation, Job, Options
+from checker.events import Event, Explanation, Job, Options, Stage
 
 MOST_SEEDS = 10_000
 
@@ -182,7 +182,7 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         file=relative_path(step.solution_file if options.solution else step.learner_file),
         solution=relative_path(step.solution_file),
         recorded_from=step.recorded_from,
-        kinds=claims_of(step),
+        kinds={claim: Stage(kind) for claim, kind in claims_of(step).items()},
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
-from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING, Limits, Spent, limits_of, reached
+from checker.check.limits import Limits, Spent, limits_of, reached
 from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
@@ -26,11 +26,13 @@ from checker.events import (
     CompilingBegan,
     CompilingEnded,
     Died,
+    Doing,
     Ended,
     Event,
     Interrupted,
     Job,
     Late,
+    Limit,
     Printed,
     Tick,
     Unloadable,
@@ -85,7 +87,7 @@ class Child:
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.worker.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.solution), is_interrupted):
-            if isinstance(event, Late) and event.limit in (COMPUTING, WAITING):
+            if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):
                 event = replace(event, location=self._running(job))
             yield event
 
@@ -156,7 +158,7 @@ class _Pace:
     """Follows what a child is at, and measures what it spends between two events."""
 
     def __init__(self, pid: int) -> None:
-        self.pid, self.doing = pid, STARTING
+        self.pid, self.doing = pid, Doing.STARTING
         self.being_compiled = 0  # how many things are being compiled, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
@@ -170,7 +172,7 @@ class _Pace:
                 self.being_compiled += 1
             case CompilingEnded():
                 self.being_compiled -= 1
-        self.doing = COMPILING if self.being_compiled else COMPUTING
+        self.doing = Doing.COMPILING if self.being_compiled else Doing.COMPUTING
         self.quiet_since, self.computed_before = time.monotonic(), None
 
     def late(self, limits: Limits) -> Late | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from checker.events import PASS, Explanation
+from checker.events import Explanation, Mark
 
 MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 
@@ -19,7 +19,7 @@ class Row:
     """
 
     kind: ClassVar = "row"
-    mark: str
+    mark: Mark
     about: str
     sentence: str
     line: int | None = None
@@ -113,7 +113,7 @@ def fold(
             alike = ()
         if row:
             alike = (*alike, row)
-        if not row or (row.mark == PASS and len(alike) < MOST_PASSES):
+        if not row or (row.mark == Mark.PASS and len(alike) < MOST_PASSES):
             shown.append(effect)
     return alike, shown
 
@@ -125,7 +125,7 @@ def _adds_lines(effect: Effect) -> bool:
 
 def last_of(alike: tuple[Row, ...]) -> list[Effect]:
     """Return what is shown last of rows that are alike: those that were left out, or one that counts them."""
-    if alike and alike[0].mark == PASS:
+    if alike and alike[0].mark == Mark.PASS:
         left = alike[MOST_PASSES - 1 :]
         return [replace(left[0], sentence=f"{len(left)} more claims about it hold.")] if len(left) > 1 else [*left]
     if len(alike) > MOST_FAILURES:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from checker.events import Doing, Limit
+
 COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
 WAIT_SECONDS = 60.0  # without an event, while that thread computes less
 START_SECONDS = 120.0  # for importing MAX from a cold disk
 FOR_A_SOLUTION = 12  # times the limits of a learner's file: a slow machine is all that can be wrong
-
-#: What a child is at, and what its limit is called.
-STARTING, COMPUTING, WAITING, COMPILING = "starting", "computing", "waiting", "compiling"
 
 
 @dataclass(frozen=True)
@@ -68,20 +67,22 @@ def limits_of(*, solution: bool = False, compiling: float | None = None) -> Limi
     )
 
 
-def reached(limits: Limits, doing: str, spent: Spent) -> tuple[str, float] | None:
+def reached(limits: Limits, doing: Doing, spent: Spent) -> tuple[Limit, float] | None:
     """Return the limit that a child has reached and its seconds, or None.
 
     Args:
         limits: the limits.
-        doing: ``starting``, ``compiling`` or ``computing``.
+        doing: what the child is doing.
         spent: what has passed since the child was last heard.
     """
-    if doing == COMPILING:
+    if doing is Doing.COMPILING:
         is_over = limits.compiling is not None and spent.seconds > limits.compiling
-        return (COMPILING, limits.compiling or 0.0) if is_over else None
-    computing = limits.starting if doing == STARTING else limits.computing
+        return (Limit.COMPILING, limits.compiling or 0.0) if is_over else None
+    is_starting = doing is Doing.STARTING
+    computing = limits.starting if is_starting else limits.computing
     if min(spent.computed, spent.seconds) > computing:
-        return doing, computing
+        return (Limit.STARTING if is_starting else Limit.COMPUTING), computing
     waiting = max(limits.waiting, computing) * max(1.0, spent.load)
-    waits = STARTING if doing == STARTING else WAITING
-    return (waits, waiting) if spent.seconds > waiting else None
+    if spent.seconds > waiting:
+        return (Limit.STARTING if is_starting else Limit.WAITING), waiting
+    return None

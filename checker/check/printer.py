@@ -13,9 +13,9 @@ from rich.text import Text
 from checker.check.effects import Item, Row, Words
 from checker.check.state import Offers
 from checker.course.machine import crowd
-from checker.events import FAIL, PASS, THE_KERNEL, TODO, WAITS, Explanation
+from checker.events import THE_KERNEL, Explanation, Mark
 
-STYLES = {PASS: "green", FAIL: "bold red", TODO: "yellow", WAITS: "dim"}
+STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
 NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
 BELOW = 4  # columns in front of it there
@@ -31,7 +31,7 @@ class View:
     """
 
     offers = Offers()
-    folds: Collection[str] = (PASS, FAIL)
+    folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
 
     def begin(self, file: str) -> None:
         """Show which file is checked."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from checker.check.effects import Item, Row, Words
 from checker.check.printer import View
 from checker.check.state import PASSED
-from checker.events import FAIL, PASS, Explanation
+from checker.events import Explanation, Mark
 from checker.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def verdict_record(check: Check) -> Record:
         "step": check.step.name,
         "task": check.step.task,
         "file": context.file,
-        "verdict": {PASSED: PASS, INTERRUPTED: "interrupted"}.get(status, FAIL),
+        "verdict": {PASSED: Mark.PASS, INTERRUPTED: "interrupted"}.get(status, Mark.FAIL),
         "complete": check.state.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": check.seed,

@@ -9,21 +9,17 @@ from enum import Enum, auto
 from checker.check.effects import Row, SaveProgress
 from checker.course.languages import Language, Location
 from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    NUMBERS,
-    PASS,
     THE_KERNEL,
-    TRACED,
     Claimed,
     Died,
     Ended,
     Event,
     Explanation,
     Late,
+    Mark,
     Options,
     Shown,
+    Stage,
     Unloadable,
 )
 
@@ -122,37 +118,37 @@ class Context:
     file: str
     solution: str
     recorded_from: str
-    kinds: Mapping[str, str]
+    kinds: Mapping[str, Stage]
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
-    folds: Collection[str] = (PASS, FAIL)
+    folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
     uses_max: bool = False
 
     @property
     def tries_compiled_claims(self) -> bool:
         """Whether the compiled claims are tried: the options ask for them, and the step has some."""
         asked = self.options.compile and not (self.options.show or self.options.hunt)
-        return asked and COMPILED in self.kinds.values()
+        return asked and Stage.COMPILED in self.kinds.values()
 
     @property
     def is_complete(self) -> bool:
         """Whether a pass would leave nothing open."""
-        return self.tries_compiled_claims or self.options.hunt or COMPILED not in self.kinds.values()
+        return self.tries_compiled_claims or self.options.hunt or Stage.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
         """The claims that a pass needs."""
-        return {claim for claim, kind in self.kinds.items() if kind != COMPILED or self.tries_compiled_claims}
+        return {claim for claim, kind in self.kinds.items() if kind != Stage.COMPILED or self.tries_compiled_claims}
 
     @property
     def saves_progress(self) -> bool:
         """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
         return not self.options.solution and self.options.device != "gpu"
 
-    def kind_of(self, claim: str) -> str:
-        """Return the kind of a claim, whatever it was tried with."""
-        return self.kinds.get(claim.partition("[")[0], "")
+    def kind_of(self, claim: str) -> Stage | None:
+        """Return the kind of a claim, whatever it was tried with; None if the check does not make it."""
+        return self.kinds.get(claim.partition("[")[0])
 
 
 @dataclass(frozen=True)
@@ -190,7 +186,7 @@ class State:
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, Claimed] = field(default_factory=dict)
     explanations: tuple[Explanation, ...] = ()
-    stages: frozenset[str] = frozenset()
+    stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
     running: str = ""
     being_compiled: tuple[BeingCompiled, ...] = ()
@@ -207,7 +203,7 @@ class State:
     verdict: Verdict | None = None
 
     @property
-    def marks(self) -> set[str]:
+    def marks(self) -> set[Mark]:
         """What was said of claims."""
         return {claim.mark for claim in self.claims.values()}
 
@@ -221,7 +217,7 @@ class State:
     @property
     def has_failed(self) -> bool:
         """Whether a claim has failed."""
-        return FAIL in self.marks
+        return Mark.FAIL in self.marks
 
     @property
     def is_complete(self) -> bool:
@@ -251,14 +247,14 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether everything is written, and every claim about numbers was made, and holds."""
-        return not self.to_write and DRAWN in self.stages and self.marks <= {PASS, TRACED}
+        return not self.to_write and Stage.DRAWN in self.stages and self.marks <= {Mark.PASS, Mark.TRACED}
 
     @property
     def is_drawn(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds.values()
-        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == NUMBERS}
-        return NUMBERS in self.stages and recorded == {PASS} and DRAWN in kinds
+        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == Stage.NUMBERS}
+        return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Stage.DRAWN in kinds
 
     @property
     def asks_installed(self) -> bool:
@@ -266,15 +262,15 @@ class State:
 
         It computes the same numbers, so wrong ones are not its fault.
         """
-        has_error = any(claim.mark == FAIL and not claim.has_numbers for claim in self.claims.values())
+        has_error = any(claim.mark == Mark.FAIL and not claim.has_numbers for claim in self.claims.values())
         may_be_its_fault = has_error or isinstance(self.end, Unloadable | Late | Died)
         return self.context.uses_max and self.unusable is None and may_be_its_fault
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
-        failed = (claim for claim in self.claims.values() if claim.mark == FAIL)
-        is_drawn = any(self.context.kind_of(claim.claim) == DRAWN for claim in failed)
+        failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
+        is_drawn = any(self.context.kind_of(claim.claim) == Stage.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
     def as_seen(self, claim: Claimed) -> Claimed:

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from checker import events
 from checker.check.effects import SaveProgress
-from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language, Location
-from checker.events import FAIL, PASS, TRACED, WAITS, Died, Explanation, Late
+from checker.events import Died, Doing, Explanation, Late, Limit, Mark
 from checker.interrupts import INTERRUPTED
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
@@ -52,10 +51,10 @@ def _tried(state: State) -> Verdict:
     explanations = tuple(why_claims_fail(state))
     if state.has_failed:
         return Verdict(FAILED, explanations, progress=FAILURE)
-    if state.to_write or WAITS in state.marks:
+    if state.to_write or Mark.WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(FAILED, explanations, (now if PASS in state.marks else "Nothing could be tried yet.",))
-    tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != TRACED}
+        return Verdict(FAILED, explanations, (now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
+    tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != Mark.TRACED}
     if missing := sorted(state.context.required - tried):
         not_tried = no_verdict(f"{', '.join(missing)} did not run. Does the file stop the check?")
         return Verdict(FAILED, (Explanation(not_tried),), progress=None if state.has_passed else FAILURE)
@@ -141,15 +140,15 @@ def _on_death(state: State, died: Died) -> Verdict:
     happened = f"the process was ended by {died.signal}" if died.signal else "the process ended"
     if state.crash:
         happened = f"{state.context.language.name} stopped ({state.crash[1]})"
-    during = f"while {state.compiler} was compiling." if died.doing == COMPILING else _during(state)
-    if died.doing == STARTING:
+    during = f"while {state.compiler} was compiling." if died.doing is Doing.COMPILING else _during(state)
+    if died.doing is Doing.STARTING:
         why = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
         why = Explanation(f"{happened} {during}", location=_line_of_file(state, state.crash[0]))
     else:
         advice = _of_a_solution(state) or _look_for(state.context.language, died)
         why = Explanation(_sentences(f"{happened} {during}", advice))
-    is_of_file = died.doing == COMPUTING and died.signal not in SENT_BY_OTHERS
+    is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
     return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
@@ -159,7 +158,7 @@ def _look_for(language: Language, died: Died) -> str:
         return "Look for a kill, or for more than fits into memory."
     if died.signal in SENT_BY_OTHERS:
         return "Look for a kill, in the file or from outside."
-    if died.doing == COMPILING:
+    if died.doing is Doing.COMPILING:
         return RUN_AGAIN
     return language.look_for_crash if died.signal else language.look_for_exit
 
@@ -168,18 +167,18 @@ def _on_late(state: State, late: Late) -> Verdict:
     """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
     why = _why_late(state, late, happened)
-    is_of_file = late.limit in (COMPUTING, WAITING) and not late.crowd
+    is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
     return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _which_limit(state: State, late: Late) -> str:
     """Return which limit was reached, as the middle of a sentence."""
     seconds = f"{late.seconds:.0f} s"
-    if late.limit == STARTING:
+    if late.limit is Limit.STARTING:
         return f"it could not begin within {seconds}"
-    if late.limit == COMPILING:
+    if late.limit is Limit.COMPILING:
         return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
-    if late.limit == WAITING:
+    if late.limit is Limit.WAITING:
         return f"after {seconds}, it still waits for something"
     return f"timed out after {seconds}"
 
@@ -188,11 +187,11 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why a file is not judged to the end, when a child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
-    if late.limit in (STARTING, COMPILING):
-        advice = offers.not_begun if late.limit == STARTING else offers.not_compiled
+    if late.limit in (Limit.STARTING, Limit.COMPILING):
+        advice = offers.not_begun if late.limit is Limit.STARTING else offers.not_compiled
         return Explanation(_sentences(f"{happened}.", crowd, advice))
     advice = ""
-    if late.limit == WAITING:
+    if late.limit is Limit.WAITING:
         advice = language.look_for_wait
     elif late.location:
         advice = language.look_for_loop
@@ -237,9 +236,9 @@ def why_claims_fail(state: State) -> list[Explanation]:
     That of a function is its first one, since claims go from the plain to the special: what a special one says of a
     mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
     """
-    failures = [explanation for explanation in state.explanations if explanation.mark == FAIL]
+    failures = [explanation for explanation in state.explanations if explanation.mark == Mark.FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
-        failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == FAIL)
+        failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == Mark.FAIL)
         failures = [
             Explanation(claim.reason, claim.about, claim.location, error_key=claim.error_key) for claim in failed
         ]

@@ -22,7 +22,7 @@ from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import place_in
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, ON_GPU, PASS, TRACED, TRACING, WAITS, FromChild
+from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import Mode, up_to_compiling
 
 if TYPE_CHECKING:  # a step without MAX does not import it
@@ -30,10 +30,8 @@ if TYPE_CHECKING:  # a step without MAX does not import it
 
 Send = Callable[[FromChild], None]
 
-COLLECTING = "collecting"  # a stage of no check: the compiled claims, for the graphs that they need
-
 #: How far the compiled claims run at the stages that try them without compiling.
-MODES = {TRACING: Mode.TRACE, COLLECTING: Mode.COLLECT}
+MODES = {Stage.TRACING: Mode.TRACE, Stage.COLLECTING: Mode.COLLECT}
 
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
 UNUSED_PLUGINS = "terminal cacheprovider logging faulthandler unraisableexception threadexception"
@@ -63,7 +61,7 @@ class Observation:
 
     step: Step
     subjects: Mapping[str, ModuleType]
-    stage: str = NUMBERS
+    stage: Stage = Stage.NUMBERS
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
@@ -101,13 +99,13 @@ class Observation:
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave only the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
-        kind = COMPILED if self.stage in (*MODES, ON_GPU) else self.stage
+        kind = Stage.COMPILED if self.stage in (*MODES, Stage.ON_GPU) else self.stage
         items[:] = [
             item
             for item in items
             if kinds[item.originalname] == kind
             and (only is None or claim_of(item) in only.get(subject_of(item), ()))
-            and (self.stage != ON_GPU or "device" in item.fixturenames)
+            and (self.stage != Stage.ON_GPU or "device" in item.fixturenames)
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -157,7 +155,7 @@ class Observation:
         outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
         self.graphs += self.left
         claimed = events.Claimed(claim, outcome.about, sentence_of(item), outcome.mark, outcome.sentence)
-        if outcome.mark == FAIL:
+        if outcome.mark == Mark.FAIL:
             numbers = outcome.compared is not None
             claimed = replace(
                 claimed,
@@ -174,15 +172,15 @@ class Observation:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
-            return Outcome(TRACED if self.left else PASS, about=about)
+            return Outcome(Mark.TRACED if self.left else Mark.PASS, about=about)
         path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
-        if outcome.mark != FAIL:
+        if outcome.mark != Mark.FAIL:
             return outcome
-        if self.stage == DRAWN:
+        if self.stage == Stage.DRAWN:
             draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
@@ -193,7 +191,7 @@ class Observation:
         self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
     ) -> pytest.ExceptionInfo[BaseException]:
         """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
-        is_computed = uses_max(self.step) and self.stage in (NUMBERS, DRAWN)
+        is_computed = uses_max(self.step) and self.stage in (Stage.NUMBERS, Stage.DRAWN)
         if not is_computed or isinstance(failure.value, Refusal | NotImplementedError):
             return failure
         if place_in(failure.value, path)[1]:
@@ -274,13 +272,13 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
 
             location = location_of(error.__cause__, path, error.wanted)
         measured, foreseen = not error.wanted, error.foreseen
-        return Outcome(FAIL, error.sentence, location, observed, about, error.compared, measured, foreseen)
+        return Outcome(Mark.FAIL, error.sentence, location, observed, about, error.compared, measured, foreseen)
     if waited_for := _waited_for(error, path, to_write):
-        return Outcome(WAITS, f"waits until {waited_for} is written", about=about)
+        return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
     from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none
 
     return Outcome(
-        FAIL,
+        Mark.FAIL,
         error_in_words(error, path),
         location_of(error, path),
         observed=raised(error),

@@ -14,8 +14,9 @@ import sys
 from max.graph import Graph
 
 from checker.claims.loading import load_source
-from checker.claims.observation import COLLECTING, Observation
+from checker.claims.observation import Observation
 from checker.course.steps import all_steps, uses_max
+from checker.events import Stage
 from checker.max_adapter import graph_store, hooks, kernel_store
 
 SET = "solutions"
@@ -32,7 +33,7 @@ def graphs() -> list[Graph]:
             continue
         source, path = step.solution_source, str(step.solution_file)
         solution = load_source(f"solutions.{step.name}", source, path)
-        observation = Observation(step, {"solution": solution}, COLLECTING, device="cpu")
+        observation = Observation(step, {"solution": solution}, Stage.COLLECTING, device="cpu")
         observation.run()
         found += observation.graphs
     return found

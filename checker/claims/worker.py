@@ -28,7 +28,7 @@ from checker.course.languages import Unreadable
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
-from checker.events import COMPILED, DRAWN, FAIL, NUMBERS, ON_GPU, PASS, TRACED, TRACING, FromChild, Job, encode
+from checker.events import FromChild, Job, Mark, Stage, encode
 from checker.lines import Employer, end_with_the_employer
 
 if TYPE_CHECKING:  # a pass needs no explanation
@@ -89,30 +89,30 @@ class Graded:
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
         seeds = [self.job.seed]
-        outcomes = self.run_stage(NUMBERS)
+        outcomes = self.run_stage(Stage.NUMBERS)
         is_drawn = all_pass(outcomes)
         if is_drawn:
-            outcomes = {**outcomes, **self.run_stage(DRAWN, seeds=seeds)}
-        if any(outcome.mark == FAIL for outcome in outcomes.values()):
+            outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
+        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
             self.explain_failures(outcomes, seeds if is_drawn else ())
-        elif self.job.compile and all_pass(outcomes) and COMPILED in claims_of(self.step).values():
+        elif self.job.compile and all_pass(outcomes) and Stage.COMPILED in claims_of(self.step).values():
             self.compile()
 
     def compile(self) -> None:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
         device = self.job.device or "cpu"
-        outcomes = self.run_stage(TRACING, device=device)
-        if any(outcome.mark == FAIL for outcome in outcomes.values()):
+        outcomes = self.run_stage(Stage.TRACING, device=device)
+        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
             return  # nobody waits for a compiler to hear that
-        if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == TRACED]:
-            outcomes = {**outcomes, **self.run_stage(COMPILED, traced, device=device)}
+        if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
+            outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced, device=device)}
         from checker.max_adapter.runtime import devices
 
         if not self.job.device and all_pass(outcomes) and "gpu" in devices():
-            self.run_stage(ON_GPU, device="gpu")
+            self.run_stage(Stage.ON_GPU, device="gpu")
 
     def run_stage(
-        self, stage: str, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
+        self, stage: Stage, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all."""
         only = None if claims is None else {SUBJECT: claims}
@@ -179,7 +179,7 @@ def explainer_of(
     ) -> Mapping[str, Outcomes]:
         tried = {name: loaded(f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
         subjects = {name: module for name, module in tried.items() if module}
-        stage = DRAWN if seeds else NUMBERS
+        stage = Stage.DRAWN if seeds else Stage.NUMBERS
         return Observation(step, subjects, stage, seeds, claims, show=show, send=lambda event: busy()).run()
 
     return Explainer(step, run_claims, KnownMistakes(step, {} if seeds else answers))
@@ -194,7 +194,7 @@ def loaded(name: str, code: CodeType) -> ModuleType | None:
 
 def all_pass(outcomes: Outcomes) -> bool:
     """Return whether there are claims, and all hold."""
-    return {outcome.mark for outcome in outcomes.values()} == {PASS}
+    return {outcome.mark for outcome in outcomes.values()} == {Mark.PASS}
 
 
 def silence() -> None:

@@ -11,7 +11,7 @@ from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import File, Graft
 from checker.diagnosis.locating import code_in
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
-from checker.events import PASS, WAITS, Explanation
+from checker.events import Explanation, Mark
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
@@ -22,7 +22,7 @@ SHARED = "It is right on its own, but not after earlier calls: something is kept
 def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
     """Return that a claim about one function waits for others."""
     works = "work" if len(labels) > 1 else "works"
-    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, mark=WAITS)
+    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, mark=Mark.WAITS)
 
 
 # ---------------------------------------------------------------- a name that is missing
@@ -101,12 +101,12 @@ def explain_changes(
         if about == first:
             explanations.append(Explanation(sentence, names, place, claim=claim))
         else:
-            explanations.append(Explanation(is_as_given, about, claim=claim, mark=WAITS))
+            explanations.append(Explanation(is_as_given, about, claim=claim, mark=Mark.WAITS))
     return explanations, restored
 
 
 def _holds(tried: Mapping[str, Outcomes], version: str, claim: str) -> bool:
-    return claim in tried.get(version, {}) and tried[version][claim].mark == PASS
+    return claim in tried.get(version, {}) and tried[version][claim].mark == Mark.PASS
 
 
 # ---------------------------------------------------------------- what is kept from one call to the next

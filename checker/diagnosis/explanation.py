@@ -21,7 +21,7 @@ from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
-from checker.events import FAIL, PASS, Explanation
+from checker.events import Explanation, Mark
 
 TOGETHER = "Each function is right alone, but together they are not."
 
@@ -126,7 +126,7 @@ class Explainer:
         for name, edits in self.known.edits.items():
             if changed and changed_lines(edited(self.solution, edits), self.solution) == changed:
                 return [
-                    replace(explanation, sentence=name, mistake=name) if explanation.mark == FAIL else explanation
+                    replace(explanation, sentence=name, mistake=name) if explanation.mark == Mark.FAIL else explanation
                     for explanation in explanations
                 ]
         return explanations
@@ -202,7 +202,7 @@ class Blamer:
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
-        failing = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != PASS}
+        failing = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != Mark.PASS}
         labels = dict.fromkeys(outcome.about for outcome in failing.values())
         return {label: _outcomes_about(label, failing) for label in labels if label not in self.to_write}
 
@@ -322,8 +322,8 @@ def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> di
     firsts = {}
     for label in labels:
         about_it = _outcomes_about(label, outcomes)
-        first = next((claim for claim, outcome in about_it.items() if outcome.mark == FAIL), None)
-        if first and next(iter(about_it.values())).mark == PASS:
+        first = next((claim for claim, outcome in about_it.items() if outcome.mark == Mark.FAIL), None)
+        if first and next(iter(about_it.values())).mark == Mark.PASS:
             firsts[label] = first
     return firsts
 

@@ -11,7 +11,7 @@ from types import CodeType
 from checker.course.languages import PYTHON, FunctionNode, function_nodes
 from checker.diagnosis.grafting import File, Graft, graft
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
-from checker.events import PASS
+from checker.events import Mark
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Isolation:
         outcomes, codes = dict[str, Outcomes](), dict[str, CodeType]()
         for label, labels in replaced.items():
             if self.is_solution_with(labels):
-                outcomes[label] = dict.fromkeys(claims[label], Outcome(PASS, about=label))
+                outcomes[label] = dict.fromkeys(claims[label], Outcome(Mark.PASS, about=label))
             elif labels:
                 codes[label] = self.file.grafted(self._grafts(labels))
         if codes:

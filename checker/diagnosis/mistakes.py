@@ -30,7 +30,7 @@ from checker.course.languages import PYTHON, Language
 from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Raised, Sketch, agrees, failed
-from checker.events import WAITS
+from checker.events import Mark
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 
@@ -132,7 +132,7 @@ class KnownMistakes:
 
     def agreeing_mistakes(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
         """Return those of some that have the same ``outcomes``, for every claim that was decided."""
-        decided = [claim for claim, outcome in outcomes.items() if outcome.mark != WAITS]
+        decided = [claim for claim, outcome in outcomes.items() if outcome.mark != Mark.WAITS]
         answers = self.answers
         return [name for name in names if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
@@ -182,7 +182,7 @@ def read_answers(step: Step) -> Answers | None:
     if record["made_of"] != made_of(step):
         return None
     return {
-        mistake: {claim: Outcome(mark, observed=_read(seen)) for claim, (mark, seen) in outcomes.items()}
+        mistake: {claim: Outcome(Mark(mark), observed=_read(seen)) for claim, (mark, seen) in outcomes.items()}
         for mistake, outcomes in record["answers"].items()
     }
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from checker.course.languages import Location
-from checker.events import FAIL
+from checker.events import Mark
 from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
 GROUPS = 64
@@ -128,7 +128,7 @@ class Outcome:
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
     """
 
-    mark: str
+    mark: Mark
     sentence: str = ""
     location: Location | None = None
     observed: Observed | None = None
@@ -170,7 +170,7 @@ Outcomes = Mapping[str, Outcome]  # claim -> outcome
 
 def failed(outcomes: Outcomes) -> dict[str, Outcome]:
     """Return the outcomes of the claims that failed."""
-    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == FAIL}
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == Mark.FAIL}
 
 
 def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from checker.check.records import Records
 from checker.check.state import Offers
-from checker.events import FAIL
+from checker.events import Mark
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
@@ -36,4 +36,4 @@ class PageRecords(Records):
     """Hands on the parts of a check in the page's words."""
 
     offers = Buttons()
-    folds: Collection[str] = (FAIL,)  # the page folds claims that pass itself
+    folds: Collection[Mark] = (Mark.FAIL,)  # the page folds claims that pass itself

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from checker.course.languages import Location
-from checker.events import PASS, Claimed, decode, encode
+from checker.events import Claimed, Mark, decode, encode
 
-CLAIMED = Claimed("test_one", "one", "One is right.", PASS, location=Location(3, "f()", more=["line 2"]))
+CLAIMED = Claimed("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
 NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "Claimed"}']
 
 

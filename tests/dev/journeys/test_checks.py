@@ -9,7 +9,7 @@ from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
-from checker.events import FAIL, PASS
+from checker.events import Mark
 from checker.max_adapter import kernel_store
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
@@ -126,8 +126,8 @@ def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Ste
     draws = 20
     for subject in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=draws).subjects:
         drawn = {claim: mark for claim, mark in subject.marks.items() if claim.endswith("]")}
-        assert {subject.marks[claim] for claim in subject.marks.keys() - drawn.keys()} == {PASS}
-        refused_by = {claim.rpartition("[")[2] for claim, mark in drawn.items() if mark == FAIL}
+        assert {subject.marks[claim] for claim in subject.marks.keys() - drawn.keys()} == {Mark.PASS}
+        refused_by = {claim.rpartition("[")[2] for claim, mark in drawn.items() if mark == Mark.FAIL}
         assert len(refused_by) == draws, f"{subject.name}: refused by {len(refused_by)} of {draws}"
 
 

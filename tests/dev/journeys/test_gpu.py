@@ -13,7 +13,7 @@ from checker.claims.loading import load_source
 from checker.claims.observation import Observation
 from checker.course.steps import ROOT, find_step
 from checker.diagnosis.mistakes import edited
-from checker.events import FAIL, ON_GPU, PASS
+from checker.events import Mark, Stage
 from checker.max_adapter import runtime
 from tools.course_copy import python
 
@@ -76,7 +76,7 @@ def gpu(monkeypatch):
 
     def outcomes(step, source):
         module = load_source(f"graded.{step.name}", source, str(step.solution_file))
-        return Observation(step, {"subject": module}, ON_GPU, device="gpu").run()["subject"]
+        return Observation(step, {"subject": module}, Stage.ON_GPU, device="gpu").run()["subject"]
 
     return outcomes
 
@@ -85,16 +85,16 @@ def gpu(monkeypatch):
 def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch):
     step = find_step(task)
     source = step.solution_source
-    assert {outcome.mark for outcome in gpu(step, source).values()} == {PASS}
+    assert {outcome.mark for outcome in gpu(step, source).values()} == {Mark.PASS}
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: False)
-    assert FAIL in {outcome.mark for outcome in gpu(step, source).values()}
+    assert Mark.FAIL in {outcome.mark for outcome in gpu(step, source).values()}
 
 
 @pytest.mark.nightly
 def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
     monkeypatch.setattr(Module, "compile", COMPILE)
     step = find_step("s15")
-    assert gpu(step, step.solution_source)["test_compiled[gpu]"].mark == PASS
+    assert gpu(step, step.solution_source)["test_compiled[gpu]"].mark == Mark.PASS
 
 
 def test_what_asks_for_no_device_is_not_compiled_again(gpu):
@@ -105,7 +105,7 @@ def test_what_asks_for_no_device_is_not_compiled_again(gpu):
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
     source = edited(step.solution_source, {" / math.sqrt(self.head_dim)": ""})
-    assert gpu(step, source)["test_compiled[gpu]"].mark == FAIL
+    assert gpu(step, source)["test_compiled[gpu]"].mark == Mark.FAIL
 
 
 @pytest.mark.nightly

@@ -6,7 +6,7 @@ import pytest
 
 from checker.check.printer import Printer
 from checker.course.steps import find_step
-from checker.events import FAIL
+from checker.events import Mark
 from cli.grading import Grade, print_grade
 from tests.dev.terminal import Terminal
 
@@ -19,9 +19,9 @@ WIDTHS = (12, 20, 30, 44, 60, 110)
 @pytest.mark.parametrize(
     "show",
     [
-        lambda printer: printer.row(FAIL, ABOUT, SENTENCE),
-        lambda printer: printer.row(FAIL, "", SENTENCE),
-        lambda printer: print_grade(printer, Grade(find_step("w01"), FAIL, SENTENCE)),
+        lambda printer: printer.row(Mark.FAIL, ABOUT, SENTENCE),
+        lambda printer: printer.row(Mark.FAIL, "", SENTENCE),
+        lambda printer: print_grade(printer, Grade(find_step("w01"), Mark.FAIL, SENTENCE)),
     ],
     ids=["a row", "a row about the file", "a grade"],
 )

@@ -2,19 +2,19 @@
 
 import pytest
 
-from checker.events import FAIL, PASS
+from checker.events import Mark
 from tools.survey import Surveyed
 
 
 @pytest.mark.parametrize(
     ("subject", "mistakes", "problem"),
     [
-        (Surveyed("it", marks={"one": PASS}), (), ""),
+        (Surveyed("it", marks={"one": Mark.PASS}), (), ""),
         (Surveyed("it"), (), "refused: no claim was made"),
-        (Surveyed("it", marks={"one": FAIL}, reasons={"one": "It is off."}), (), "refused: one: It is off."),
-        (Surveyed("it", marks={"one": PASS}), {"it"}, "a mistake was accepted"),
-        (Surveyed("it", marks={"one": FAIL}, reasons={"one": ""}, named=["it"]), {"it"}, ""),
-        (Surveyed("it", marks={"one": FAIL}, reasons={"one": ""}), {"it"}, "named as nothing"),
+        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": "It is off."}), (), "refused: one: It is off."),
+        (Surveyed("it", marks={"one": Mark.PASS}), {"it"}, "a mistake was accepted"),
+        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": ""}, named=["it"]), {"it"}, ""),
+        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": ""}), {"it"}, "named as nothing"),
     ],
 )
 def test_what_a_check_got_wrong_about_a_subject(subject, mistakes, problem):

@@ -7,29 +7,23 @@ import pytest
 
 from checker.check.advance import advance
 from checker.check.effects import AskInstalled, CloseView, EndCompiling, Row, SaveProgress, ShowCompiling
-from checker.check.limits import COMPILING, COMPUTING, STARTING
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
 from checker.course.steps import find_step
 from checker.events import (
-    COMPILED,
-    DRAWN,
-    FAIL,
-    NUMBERS,
-    PASS,
-    TRACED,
-    TRACING,
-    WAITS,
     Claimed,
     CompilingBegan,
     CompilingEnded,
     Died,
+    Doing,
     Ended,
     Explanation,
     Installed,
     Interrupted,
     Late,
+    Limit,
+    Mark,
     Missing,
     NotSaved,
     Opened,
@@ -37,6 +31,7 @@ from checker.events import (
     Printed,
     Refused,
     Shown,
+    Stage,
     StageEnded,
     Started,
     Tick,
@@ -44,23 +39,29 @@ from checker.events import (
 )
 from cli.watch import in_one_line
 
-KINDS = {"test_one": NUMBERS, "test_other": NUMBERS, "test_drawn": DRAWN, "test_compiled": COMPILED}
+KINDS = {
+    "test_one": Stage.NUMBERS,
+    "test_other": Stage.NUMBERS,
+    "test_drawn": Stage.DRAWN,
+    "test_compiled": Stage.COMPILED,
+}
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
 OPENED = Opened(Reading(SOURCE, 2, ()))
-ONE, OTHER = Claimed("test_one", "one", "One is right.", PASS), Claimed("test_other", "other", "So is it.", PASS)
+ONE = Claimed("test_one", "one", "One is right.", Mark.PASS)
+OTHER = Claimed("test_other", "other", "So is it.", Mark.PASS)
 DRAWN_TOO, TRACED_TOO = (
-    Claimed("test_drawn[5]", "one", "Drawn.", PASS),
-    Claimed("test_compiled[cpu]", "g", "G.", TRACED),
+    Claimed("test_drawn[5]", "one", "Drawn.", Mark.PASS),
+    Claimed("test_compiled[cpu]", "g", "G.", Mark.TRACED),
 )
-NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(NUMBERS), DRAWN_TOO, StageEnded(DRAWN)]
+NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, StageEnded(Stage.DRAWN)]
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
-TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(TRACING), Started("G."), BEGUN]
-COMPILED_TOO = replace(TRACED_TOO, mark=PASS)
-ONE_FAILS = replace(ONE, mark=FAIL, reason="It is off.")
-FAILS_COMPILED = replace(TRACED_TOO, mark=FAIL, reason="It is off.")
+TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), Started("G."), BEGUN]
+COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
+ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
+FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
 LONG = Tick()  # three seconds later than what came before
 
 ROWS = ["pass one: One is right.", "pass other: So is it."]
@@ -85,9 +86,9 @@ REPORT = "Only the compiler has found this, and the check should have found it b
 
 #: What happens -> what is shown and saved.
 CHECKS = {
-    "a pass": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()], PASSES),
+    "a pass": ([*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()], PASSES),
     "a pass of what is not compiled long": (
-        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(TRACING), Ended()],
+        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(Stage.TRACING), Ended()],
         [*PASSES[:3], *PASSES[4:]],
     ),
     "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, SAVED, *GO_ON]),
@@ -137,11 +138,11 @@ CHECKS = {
         [OPENED, ONE_FAILS, Interrupted()],
         ["fail one: One is right.", NOT_EXPLAINED],
     ),
-    "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Interrupted()], PASSES),
+    "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Interrupted()], PASSES),
     "the GPU disagrees, and does not end": (
         [
-            *[*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)],
-            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", FAIL, "It is off."),
+            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)],
+            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, "It is off."),
             Died(),
         ],
         [
@@ -151,7 +152,7 @@ CHECKS = {
         ],
     ),
     "only the compiler finds it": (
-        [*TO_COMPILE, replace(TRACED_TOO, mark=FAIL, reason="It is off."), StageEnded(COMPILED), Ended()],
+        [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off."), StageEnded(Stage.COMPILED), Ended()],
         [
             *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             f"{REPORT}steps/step_07.py. The pass is taken back.",
@@ -159,11 +160,11 @@ CHECKS = {
         ],
     ),
     "only the compiler could find it": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), StageEnded(COMPILED), Ended()],
+        [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), StageEnded(Stage.COMPILED), Ended()],
         [*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off.", "saved: fail"],
     ),
     "tracing finds it": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(TRACING), Ended()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Ended()],
         [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
     ),
     "Ctrl-C after the compiler has found it": (
@@ -183,18 +184,22 @@ CHECKS = {
         ],
     ),
     "it dies after a failure was told": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(TRACING), Died()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Died()],
         [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
     ),
     "the GPU's part cannot begin": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Unloadable("so.", of_file=False), Ended()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Unloadable("so.", of_file=False), Ended()],
         [*PASSES, "No verdict: so."],
     ),
     "a claim waits for a function that is wrong": (
         [
-            *[OPENED, replace(ONE, mark=FAIL, reason="It is off."), replace(OTHER, mark=FAIL, reason="It is, too.")],
+            *[
+                OPENED,
+                replace(ONE, mark=Mark.FAIL, reason="It is off."),
+                replace(OTHER, mark=Mark.FAIL, reason="It is, too."),
+            ],
             Explanation("Nothing is divided.", "one", Location(2), True, claim="test_one", mistake="Nothing."),
-            Explanation("waits until one works", "other", claim="test_other", mark=WAITS),
+            Explanation("waits until one works", "other", claim="test_other", mark=Mark.WAITS),
             Ended(),
         ],
         [
@@ -205,7 +210,7 @@ CHECKS = {
     ),
     "two functions are wrong": (
         [
-            *[OPENED, replace(ONE, mark=FAIL), replace(OTHER, mark=FAIL)],
+            *[OPENED, replace(ONE, mark=Mark.FAIL), replace(OTHER, mark=Mark.FAIL)],
             *[Explanation("First.", "one", claim="test_one"), Explanation("Second.", "other", claim="test_other")],
             Ended(),
         ],
@@ -215,7 +220,12 @@ CHECKS = {
         ],
     ),
     "drawn numbers are wrong": (
-        [*NUMBERS_RIGHT[:4], replace(DRAWN_TOO, mark=FAIL, reason="Not with others."), StageEnded(DRAWN), Ended()],
+        [
+            *NUMBERS_RIGHT[:4],
+            replace(DRAWN_TOO, mark=Mark.FAIL, reason="Not with others."),
+            StageEnded(Stage.DRAWN),
+            Ended(),
+        ],
         [
             *[*ROWS, "fail one: Drawn."],
             "Every check draws new numbers; `./run s07 --seed 5` draws these again.",
@@ -223,15 +233,15 @@ CHECKS = {
         ],
     ),
     "a blank is left": (
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=WAITS, reason="…"), Ended()],
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
     ),
     "everything waits": (
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=WAITS, reason="…"), Ended()],
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
     "a blank is left, and all holds": (  # a name may be given another function afterwards
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(COMPILED), Ended()],
+        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
         [
             *["todo other: line 6: Return it. (1 line)", ROWS[0], "pass g: G."],
             "Right so far. Still to write: other.",
@@ -239,8 +249,8 @@ CHECKS = {
     ),
     "explaining takes long": (
         [
-            *[OPENED, ONE_FAILS, replace(OTHER, mark=FAIL, reason="No."), LONG],
-            Explanation("It waits.", "other", claim="test_other", mark=WAITS),
+            *[OPENED, ONE_FAILS, replace(OTHER, mark=Mark.FAIL, reason="No."), LONG],
+            Explanation("It waits.", "other", claim="test_other", mark=Mark.WAITS),
             Explanation("Off.", "one", claim="test_one"),
             Ended(),
         ],
@@ -325,14 +335,14 @@ CHECKS = {
         ["fail one: One is right.", CUT_SHORT, "one: It is off.", "saved: fail"],
     ),
     "it takes too long to explain a failure": (
-        [OPENED, ONE_FAILS, Late(COMPUTING, 10)],
+        [OPENED, ONE_FAILS, Late(Limit.COMPUTING, 10)],
         [
             *["fail one: One is right.", CUT_SHORT.replace("the process ended", "timed out after 10 s")],
             *["one: It is off.", "saved: fail"],
         ],
     ),
     "it dies while it imports MAX": (
-        [OPENED, Died(STARTING)],
+        [OPENED, Died(Doing.STARTING)],
         ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
@@ -340,11 +350,11 @@ CHECKS = {
         ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "saved: fail"],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(COMPILING)],
+        [*TO_COMPILE, Died(Doing.COMPILING)],
         [*ROWS, MATCHES, SAVED, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
     ),
     "it is killed while MAX compiles": (
-        [*TO_COMPILE, LONG, Died(COMPILING, "SIGKILL")],
+        [*TO_COMPILE, LONG, Died(Doing.COMPILING, "SIGKILL")],
         [
             *[*ROWS, MATCHES, SAVED, *GO_ON],
             "Not compiled: the process was ended by SIGKILL while MAX was compiling. "
@@ -353,7 +363,7 @@ CHECKS = {
         ],
     ),
     "MAX compiles for too long": (
-        [*TO_COMPILE, LONG, Late(COMPILING, 900)],
+        [*TO_COMPILE, LONG, Late(Limit.COMPILING, 900)],
         [
             *[*ROWS, MATCHES, SAVED, *GO_ON],
             "Not compiled: MAX was still compiling your module after 900 s. "
@@ -366,7 +376,7 @@ CHECKS = {
         [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, Started("One is right."), CompilingBegan("an operation"), Died(COMPILING, "SIGSEGV")],
+        [OPENED, Started("One is right."), CompilingBegan("an operation"), Died(Doing.COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -412,12 +422,12 @@ def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
 
 
-def claims(count, mark=PASS, reason=""):
+def claims(count, mark=Mark.PASS, reason=""):
     """Return so many claims about one function."""
     return [Claimed(f"test_{number}", "one", f"Claim {number}.", mark, reason) for number in range(1, count + 1)]
 
 
-FIVE, FAILING = claims(5), claims(3, FAIL, "It is off.")
+FIVE, FAILING = claims(5), claims(3, Mark.FAIL, "It is off.")
 FOUR_ROWS = [f"pass one: Claim {number}." for number in range(1, 5)]
 ON_A_GPU = [replace(claim, about="g") for claim in claims(6)]
 
@@ -433,7 +443,7 @@ ALIKE = {
     "something compiles for long after it": ([OPENED, *FIVE, BEGUN, LONG], [*FOUR_ROWS, "pass one: Claim 5."], None),
     "something has compiled": ([OPENED, *FIVE, BEGUN, DONE], FOUR_ROWS, [*FOUR_ROWS, "pass one: Claim 5."]),
     "they hold on a GPU": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), *ON_A_GPU, Ended()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), *ON_A_GPU, Ended()],
         [*PASSES, *(row.replace("one", "g") for row in FOUR_ROWS), "pass g: 2 more claims about it hold."],
         [*PASSES, *(f"pass g: Claim {number}." for number in range(1, 7))],
     ),
@@ -454,13 +464,13 @@ ALIKE = {
 def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(events, lines, on_page):
     state, shown = folded(events)
     assert shown == lines
-    assert folded(events, replace(S07, folds=(FAIL,)))[1] == (on_page or lines)
+    assert folded(events, replace(S07, folds=(Mark.FAIL,)))[1] == (on_page or lines)
     claimed = [event for event in events if isinstance(event, Claimed) and event not in (DRAWN_TOO, TRACED_TOO)]
     assert len(state.rows) == len(claimed), "another program gets them all"
 
 
 ASKED, ANOTHER, THE_SAME = "which MAX is installed?", Installed("MAX 1 is installed."), Installed("")
-CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=FAIL, reason="AttributeError: …")
+CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …")
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
 #: What happens in a step whose claims run MAX, where another one may be installed -> what is shown, asked and saved.
@@ -474,7 +484,7 @@ WITH_MAX = {
         [ASKED, "fail : The file can be imported.", "ImportError: F (line 2)", "saved: fail"],
     ),
     "of two claims that fail, the first is enough": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=FAIL), Ended()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=Mark.FAIL), Ended()],
         [ASKED, "fail one: One is right.", "fail other: So is it.", ANOTHER.why_unusable],
     ),
     "a number is wrong": (
@@ -494,15 +504,15 @@ WITH_MAX = {
         ],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(COMPILING), ANOTHER],
+        [*TO_COMPILE, Died(Doing.COMPILING), ANOTHER],
         [*ROWS, MATCHES, SAVED, ASKED, ANOTHER.why_unusable, STAYS],
     ),
     "it takes too long": (
-        [OPENED, Late(COMPUTING, 10), ANOTHER],
+        [OPENED, Late(Limit.COMPUTING, 10), ANOTHER],
         [ASKED, ANOTHER.why_unusable],
     ),
     "it dies after the verdict": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Died()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Died()],
         [*PASSES, "The GPU's part did not come to its end. The pass stands."],
     ),
 }
@@ -513,7 +523,7 @@ def test_which_max_is_installed_is_asked_where_another_may_be_to_blame(events, l
     assert folded(events, replace(S07, uses_max=True))[1] == lines
 
 
-@pytest.mark.parametrize("end", [Died(COMPILING), Late(COMPILING, 900), Interrupted()], ids=repr)
+@pytest.mark.parametrize("end", [Died(Doing.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
 def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
     state, _ = folded(TO_COMPILE)
     assert advance(state, end)[1][0] == CloseView()
@@ -522,9 +532,9 @@ def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
 #: What happens once a pass is saved, and nothing has compiled yet: all of these leave it.
 CUT_SHORT_BY = [
     Interrupted(),
-    Died(COMPILING),
-    Died(COMPUTING),
-    Late(COMPILING, 900),
+    Died(Doing.COMPILING),
+    Died(Doing.COMPUTING),
+    Late(Limit.COMPILING, 900),
     Unloadable("so.", of_file=False),
 ]
 
@@ -542,8 +552,8 @@ ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable")
 
 def test_which_event_leads_from_which_phase_to_which():
     """As the table in ``advance.py`` says."""
-    compiled = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(COMPILED), Ended()]
-    taken_back = [*TO_COMPILE, LONG, FAILS_COMPILED, LONG, StageEnded(COMPILED)]
+    compiled = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()]
+    taken_back = [*TO_COMPILE, LONG, FAILS_COMPILED, LONG, StageEnded(Stage.COMPILED)]
     leads = set()
     for events in [compiled, taken_back, *(events for events, _ in CHECKS.values())]:
         state = State(S07)

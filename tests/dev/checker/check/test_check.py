@@ -13,7 +13,7 @@ from checker.check.printer import View
 from checker.check.state import PASSED, State
 from checker.course import installed, progress
 from checker.course.steps import find_step
-from checker.events import COMPILED, Died, Ended, Interrupted, StageEnded
+from checker.events import Died, Ended, Interrupted, Stage, StageEnded
 from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 
@@ -59,7 +59,7 @@ def run(monkeypatch, view, while_saving=lambda: None):
     monkeypatch.setattr(check, "open", lambda: "a job")
 
     def say(job, limits, is_interrupted):
-        for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED), Ended()]:
+        for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()]:
             if is_interrupted():
                 yield Interrupted()
                 return

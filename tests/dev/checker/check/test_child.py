@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from checker.check.child import Child, thread_seconds
-from checker.events import TRACING, Interrupted, Job, Printed, StageEnded, Started, Tick
+from checker.events import Interrupted, Job, Printed, Stage, StageEnded, Started, Tick
 from checker.lines import Worker
 from tests.dev.journeys.test_bad_input import at_import
 
@@ -69,7 +69,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
             heard.append(event)
     follows = [event for event in heard[heard.index(after) :] if not isinstance(event, Tick)]
     assert heard[-1] == Interrupted()
-    assert follows[1] == {Printed("one"): Printed("two"), Started("G."): StageEnded(TRACING)}[after]
+    assert follows[1] == {Printed("one"): Printed("two"), Started("G."): StageEnded(Stage.TRACING)}[after]
 
 
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():

@@ -7,34 +7,31 @@ import sys
 import pytest
 
 from checker.check.limits import (
-    COMPILING,
-    COMPUTING,
     FOR_A_SOLUTION,
-    STARTING,
-    WAITING,
     Limits,
     Spent,
     limits_of,
     reached,
 )
+from checker.events import Doing, Limit
 
 LIMITS = Limits(computing=10, waiting=60, starting=120, compiling=900)
 NO_COMPILER_LIMIT = Limits(10, 60, 120, compiling=None)
 
 #: What the child is doing and what it has spent (seconds, seconds computed, load of each core), and the limit reached.
 CASES = {
-    "an endless loop": (COMPUTING, Spent(11, 10.5, 1), (COMPUTING, 10)),
-    "a right file that eight programs hold up": (COMPUTING, Spent(59, 7, 8), None),
-    "an endless loop that eight programs hold up": (COMPUTING, Spent(90, 10.5, 8), (COMPUTING, 10)),
-    "a file that sleeps": (COMPUTING, Spent(61, 0.1, 1), (WAITING, 60)),
-    "a file that waits for what MAX computes on a busy machine": (COMPUTING, Spent(61, 0.1, 8), None),
-    "a file that sleeps on a busy machine": (COMPUTING, Spent(481, 0.1, 8), (WAITING, 480)),
-    "more computed than passed, as of several threads": (COMPUTING, Spent(6, 12, 1), None),
-    "MAX, imported from a cold disk": (STARTING, Spent(119, 5, 1), None),
-    "MAX, which cannot be imported": (STARTING, Spent(121, 5, 1), (STARTING, 120)),
-    "MAX, whose import never ends": (STARTING, Spent(130, 125, 1), (STARTING, 120)),
-    "MAX compiles": (COMPILING, Spent(899, 899, 1), None),
-    "MAX compiles for too long": (COMPILING, Spent(901, 1, 1), (COMPILING, 900)),
+    "an endless loop": (Doing.COMPUTING, Spent(11, 10.5, 1), (Limit.COMPUTING, 10)),
+    "a right file that eight programs hold up": (Doing.COMPUTING, Spent(59, 7, 8), None),
+    "an endless loop that eight programs hold up": (Doing.COMPUTING, Spent(90, 10.5, 8), (Limit.COMPUTING, 10)),
+    "a file that sleeps": (Doing.COMPUTING, Spent(61, 0.1, 1), (Limit.WAITING, 60)),
+    "a file that waits for what MAX computes on a busy machine": (Doing.COMPUTING, Spent(61, 0.1, 8), None),
+    "a file that sleeps on a busy machine": (Doing.COMPUTING, Spent(481, 0.1, 8), (Limit.WAITING, 480)),
+    "more computed than passed, as of several threads": (Doing.COMPUTING, Spent(6, 12, 1), None),
+    "MAX, imported from a cold disk": (Doing.STARTING, Spent(119, 5, 1), None),
+    "MAX, which cannot be imported": (Doing.STARTING, Spent(121, 5, 1), (Limit.STARTING, 120)),
+    "MAX, whose import never ends": (Doing.STARTING, Spent(130, 125, 1), (Limit.STARTING, 120)),
+    "MAX compiles": (Doing.COMPILING, Spent(899, 899, 1), None),
+    "MAX compiles for too long": (Doing.COMPILING, Spent(901, 1, 1), (Limit.COMPILING, 900)),
 }
 
 
@@ -44,7 +41,7 @@ def test_a_limit_is_reached_by_what_was_spent(doing, spent, limit):
 
 
 def test_without_a_limit_max_may_compile_for_hours():
-    assert reached(NO_COMPILER_LIMIT, COMPILING, Spent(36_000, 36_000, 1)) is None
+    assert reached(NO_COMPILER_LIMIT, Doing.COMPILING, Spent(36_000, 36_000, 1)) is None
 
 
 def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):

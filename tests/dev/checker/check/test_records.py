@@ -9,13 +9,12 @@ import pytest
 
 from checker.check import records
 from checker.check.check import Check
-from checker.check.limits import COMPUTING
 from checker.check.printer import View
 from checker.check.records import Records, verdict_record
 from checker.check.state import FAILED, PASSED, State
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
-from checker.events import NUMBERS, Died, Ended, Options, StageEnded
+from checker.events import Died, Doing, Ended, Options, Stage, StageEnded
 from tests.dev.checker.check.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_text())
@@ -48,9 +47,9 @@ def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compil
 
 
 SEEDS = {
-    "a recorded number is wrong": ([OPENED, ONE_FAILS, OTHER, StageEnded(NUMBERS)], None),
+    "a recorded number is wrong": ([OPENED, ONE_FAILS, OTHER, StageEnded(Stage.NUMBERS)], None),
     "it dies before others are drawn": ([OPENED, ONE], None),
-    "it dies at what was drawn": ([OPENED, ONE, OTHER, StageEnded(NUMBERS)], 5),
+    "it dies at what was drawn": ([OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS)], 5),
     "a pass": (NUMBERS_RIGHT, 5),
 }
 
@@ -60,7 +59,7 @@ def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
     monkeypatch.setattr(progress, "note_failure", lambda *arguments, **options: None)
     check = Check(find_step("s07"), View())
     check.state = State(S07)
-    for event in [*events, Died(COMPUTING)]:
+    for event in [*events, Died(Doing.COMPUTING)]:
         check.handle(event)
     assert verdict_record(check)["seed"] == seed
 

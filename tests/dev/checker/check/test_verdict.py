@@ -4,20 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from checker.check.limits import COMPILING, COMPUTING, STARTING, WAITING
 from checker.check.state import FAILED, PASSED, State
 from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO, Location
-from checker.events import (
-    COMPILED,
-    CompilingBegan,
-    Died,
-    Explanation,
-    Late,
-    Options,
-    Printed,
-    StageEnded,
-)
+from checker.events import CompilingBegan, Died, Doing, Explanation, Late, Limit, Options, Printed, Stage, StageEnded
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
     CRASHED,
@@ -31,7 +21,7 @@ from tests.dev.checker.check.test_advance import (
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
-    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(COMPILED)]
+    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)]
     assert folded(passing)[0].verdict.status == PASSED
     assert folded([event for event in passing if event != OTHER])[0].verdict.status == FAILED
     assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
@@ -45,26 +35,30 @@ def test_a_kernel_that_stops_says_where():
     assert lines == [sentence, CRASHED]
 
 
-IN_A_LOOP = Late(COMPUTING, 10, Location(3, "while True: pass"))
-BUSY = Late(COMPUTING, 10, crowd="load 18 on 2 cores")
+IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
+BUSY = Late(Limit.COMPUTING, 10, crowd="load 18 on 2 cores")
 
 #: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
 LIMITS = {
     "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": ([Late(COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
-    "a wait": ([Late(WAITING, 60, Location(3, "f()"))], "after 60 s, it still waits for something", "call that waits."),
+    "no line of the file": ([Late(Limit.COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
+    "a wait": (
+        [Late(Limit.WAITING, 60, Location(3, "f()"))],
+        "after 60 s, it still waits for something",
+        "call that waits.",
+    ),
     "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
     "the compiler": (
-        [CompilingBegan("your module"), Late(COMPILING, 900)],
+        [CompilingBegan("your module"), Late(Limit.COMPILING, 900)],
         "MAX was still compiling your module after 900 s.",
         "has no limit.",
     ),
     "Mojo's compiler": (
-        [CompilingBegan("your kernel"), Late(COMPILING, 900)],
+        [CompilingBegan("your kernel"), Late(Limit.COMPILING, 900)],
         "Mojo was still compiling your kernel after 900 s.",
         "has no limit.",
     ),
-    "the start": ([Late(STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
+    "the start": ([Late(Limit.STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
 }
 
 
@@ -87,7 +81,7 @@ def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
 
 @pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
 def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
-    (why,) = folded([OPENED, CompilingBegan(compiling), Died(COMPILING)])[0].verdict.explanations
+    (why,) = folded([OPENED, CompilingBegan(compiling), Died(Doing.COMPILING)])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 

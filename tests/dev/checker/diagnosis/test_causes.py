@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.steps import Step
 from checker.diagnosis.causes import what_outlives_a_call
-from checker.events import FAIL
+from checker.events import Mark
 from tools.survey import survey
 
 CONCATENATE = "    return np.concatenate([W_query, W_key, W_value], axis=-1)\n"
@@ -60,7 +60,7 @@ SAID = {
 def test_the_cause_is_told_and_what_depends_on_it_waits(step):
     edits = {name: edits for name, (edits, _) in SAID[step].items()}
     for subject in survey(Step(step), edits).subjects:
-        reasons = {subject.reasons[claim] for claim, mark in subject.marks.items() if mark == FAIL}
+        reasons = {subject.reasons[claim] for claim, mark in subject.marks.items() if mark == Mark.FAIL}
         assert len(reasons) == 1, subject.name
         assert SAID[step][subject.name][1] in reasons.pop()
 
@@ -113,7 +113,7 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
 )
 def test_the_cause_is_told_in_max_too(step, edits, said):
     (subject,) = survey(Step(step), {"it": edits}).subjects
-    reasons = [subject.reasons[claim] for claim, mark in subject.marks.items() if mark == FAIL]
+    reasons = [subject.reasons[claim] for claim, mark in subject.marks.items() if mark == Mark.FAIL]
     assert said in reasons[0]
     assert "right alone" not in " ".join(reasons)
 

@@ -14,14 +14,16 @@ from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
 from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
-from checker.events import FAIL, PASS
+from checker.events import Mark
 from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
 
 PAIRS = 5  # of a step
 
-MEASURED = Outcome(FAIL, "the output is off by 0.3.", Location(7), measured=True)
-ERROR = Outcome(FAIL, "line 7: ValueError: [2, 3] is not [2].", Location(7), Raised("ValueError", "[2, 3] is not [2]"))
+MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", Location(7), measured=True)
+ERROR = Outcome(
+    Mark.FAIL, "line 7: ValueError: [2, 3] is not [2].", Location(7), Raised("ValueError", "[2, 3] is not [2]")
+)
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
 SAID = [
@@ -44,11 +46,11 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(f
     assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
 
 
-@pytest.mark.parametrize(("other_mark", "name"), [(PASS, ""), (FAIL, "It is off.")])
+@pytest.mark.parametrize(("other_mark", "name"), [(Mark.PASS, ""), (Mark.FAIL, "It is off.")])
 def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, name):
     """In a step with one blank, what the claims have said of the file is what they say of its function alone."""
     source = "def f(x): return x\n"
-    of_mistake = {claim: Outcome(FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
+    of_mistake = {claim: Outcome(Mark.FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = File(source, "", source, "", "", {"f": "f"}, [], lambda *_, **__: {})

@@ -18,7 +18,7 @@ from checker.diagnosis.hunting import (
 )
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.outcomes import Outcome
-from checker.events import FAIL, PASS
+from checker.events import Mark
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 
@@ -46,14 +46,16 @@ def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, s
 
 
 def test_among_few_mistakes_there_are_few_sentences(monkeypatch):
-    answers = {"one": {"claim": Outcome(FAIL)}, "other": {"claim": Outcome(PASS)}}
+    answers = {"one": {"claim": Outcome(Mark.FAIL)}, "other": {"claim": Outcome(Mark.PASS)}}
     monkeypatch.setattr(KnownMistakes, "answers", answers)
     monkeypatch.setattr(KnownMistakes, "lies_in", {"one": {"f"}, "other": {"f"}})
     assert {*sentences_with(Step("step_07"), "one")} == {"one", "other"}
 
 
 def test_the_claims_that_pass_rule_out_no_sentence_if_there_are_enough(monkeypatch):
-    answers = {f"{at}": {"a": Outcome(FAIL, f"{at}"), "b": Outcome(PASS if at < 4 else FAIL)} for at in range(9)}
+    answers = {
+        f"{at}": {"a": Outcome(Mark.FAIL, f"{at}"), "b": Outcome(Mark.PASS if at < 4 else Mark.FAIL)} for at in range(9)
+    }
     monkeypatch.setattr(KnownMistakes, "answers", answers)
     monkeypatch.setattr(KnownMistakes, "lies_in", {name: {name} for name in answers})
     assert {*sentences_with(Step("step_07"), "0")} == {"0", "1", "2", "3"}

@@ -6,14 +6,14 @@ import pytest
 from checker.course.steps import find_step
 from checker.diagnosis import mistakes
 from checker.diagnosis.outcomes import Outcome, Raised, sketch
-from checker.events import FAIL, PASS, WAITS
+from checker.events import Mark
 
 
 def error(text):
-    return Outcome(FAIL, observed=Raised("ValueError", text))
+    return Outcome(Mark.FAIL, observed=Raised("ValueError", text))
 
 
-NUMBERS = Outcome(FAIL, observed=sketch(np.arange(3.0)))
+NUMBERS = Outcome(Mark.FAIL, observed=sketch(np.arange(3.0)))
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,6 @@ def test_a_mistake_is_known_by_numbers_or_by_an_error_to_the_letter(seen, answer
 
 
 def test_a_claim_that_waits_for_a_blank_rules_no_mistake_out():
-    known = mistakes.KnownMistakes(find_step("s07"), {"it": {"one": NUMBERS, "other": Outcome(PASS)}})
-    assert known.agreeing_mistakes({"one": NUMBERS, "other": Outcome(WAITS)}, ["it"]) == ["it"]
+    known = mistakes.KnownMistakes(find_step("s07"), {"it": {"one": NUMBERS, "other": Outcome(Mark.PASS)}})
+    assert known.agreeing_mistakes({"one": NUMBERS, "other": Outcome(Mark.WAITS)}, ["it"]) == ["it"]
     assert known.agreeing_mistakes({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []

@@ -9,7 +9,7 @@ from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.naming import MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
-from checker.events import FAIL, PASS
+from checker.events import Mark
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 
@@ -25,7 +25,8 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
 
 
 def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
-    number, error = Outcome(FAIL, observed=InWords("3"), about="f"), Outcome(FAIL, observed=Raised("E", "…"), about="g")
+    number = Outcome(Mark.FAIL, observed=InWords("3"), about="f")
+    error = Outcome(Mark.FAIL, observed=Raised("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
@@ -35,8 +36,8 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
 @pytest.mark.parametrize(("text", "named"), [("one", "it"), ("another", "")])
 def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
     """It lies in ``f``, whose claims hold; those of ``g``, which is not the last, tell nothing by their errors."""
-    mine, own = (Outcome(FAIL, observed=Raised("E", words), about="g") for words in (text, "one"))
-    known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(PASS)}})
+    mine, own = (Outcome(Mark.FAIL, observed=Raised("E", words), about="g") for words in (text, "one"))
+    known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(Mark.PASS)}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = File("", "", "", "", "", {}, [], lambda *_, **__: {})
-    assert MistakeFinder(file, known).find_in_file({"of g": mine, "of f": Outcome(PASS, about="f")}) == named
+    assert MistakeFinder(file, known).find_in_file({"of g": mine, "of f": Outcome(Mark.PASS, about="f")}) == named
