@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 from checker.course.blanks import Reading
 from checker.course.languages import Location
@@ -126,21 +126,19 @@ class StageEnded:
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """One or two sentences on a failure: the function to blame, and the place in the file to show.
+class Explained:
+    """Why a ``claim`` fails, in one or two sentences: the function to blame, and the place in the file to show.
 
-    The child says why a ``claim`` fails, and which known ``mistake`` it is, if it is one. ``mark`` is ``waits`` if
-    the function that the claim is about is right, and only another one is not. If it ``has_numbers``, they are
-    wrong, and ``--show`` shows them. ``error_key`` is that of the claim. The parent adds the ``line`` to look at.
+    If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
+    claim is about is right, and only another one is not. ``mistake`` is the name of the known one that it is, if it is
+    one, and ``error_key`` that of the claim.
     """
 
-    kind: ClassVar = "explanation"
+    claim: str
+    about: str
     sentence: str
-    about: str = ""
     location: Location | None = None
     has_numbers: bool = False
-    line: int | None = None
-    claim: str = ""
     mark: Mark = Mark.FAIL
     mistake: str = ""
     error_key: str = ""
@@ -295,7 +293,7 @@ FromChild = (
     Started
     | Claimed
     | StageEnded
-    | Explanation
+    | Explained
     | Shown
     | Unloadable
     | Missing

@@ -28,7 +28,7 @@ from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
-from checker.events import THE_KERNEL, Explanation, FromChild, Mark, Stage, Started
+from checker.events import THE_KERNEL, Explained, FromChild, Mark, Stage, Started
 from checker.lines import Employer, Message, Worker, end_with_the_employer
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -47,7 +47,7 @@ class Surveyed:
     locations: dict[str, Location | None] = field(default_factory=dict)
     named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
 
-    def take(self, explained: Explanation) -> None:
+    def take(self, explained: Explained) -> None:
         """Take in why a claim fails."""
         self.marks[explained.claim] = explained.mark
         self.reasons[explained.claim] = explained.sentence

@@ -44,7 +44,7 @@ from checker.check.effects import (
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
-from checker.events import THE_KERNEL, Claimed, Event, Explanation, Mark, Stage
+from checker.events import THE_KERNEL, Claimed, Event, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -76,8 +76,8 @@ def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
             return replace(state, running=event.sentence), []
         case Claimed():
             return _claimed(state, event)
-        case Explanation():
-            return replace(state, explanations=(*state.explanations, event)), []
+        case events.Explained():
+            return replace(state, explained=(*state.explained, event)), []
         case events.StageEnded():
             return _stage_ended(state, event.stage, seconds)
         case events.Missing():
@@ -194,7 +194,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
 
 def _group_of(state: State, failed: Claimed) -> str:
     """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
-    return next((why.mistake for why in state.explanations if why.claim == failed.claim), "") or failed.reason
+    return next((why.mistake for why in state.explained if why.claim == failed.claim), "") or failed.reason
 
 
 def _rows_of_held(state: State) -> Advanced:

@@ -17,7 +17,7 @@ from checker import events
 from checker.check import effects
 from checker.check.advance import advance
 from checker.check.child import Child
-from checker.check.effects import Effect, Item, Row, SaveProgress, Words
+from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
 from checker.check.limits import Limits
 from checker.check.printer import View
 from checker.check.state import Context, Phase, State, Verdict
@@ -25,7 +25,7 @@ from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import Event, Explanation, Job, Options, Stage
+from checker.events import Event, Job, Options, Stage
 
 MOST_SEEDS = 10_000
 

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from checker.events import Explanation, Mark
+from checker.course.languages import Location
+from checker.events import Mark
 
 MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 
@@ -78,6 +79,21 @@ class AskInstalled:
 @dataclass(frozen=True)
 class CloseView:
     """Nothing may go on moving in the view: what was compiled is compiled no more, and nobody will say so."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a file fails, or has no verdict, in a few sentences: the function to blame, and the place in it to show.
+
+    ``line`` is where to look. If it ``has_numbers``, they are wrong, and ``--show`` shows them.
+    """
+
+    kind: ClassVar = "explanation"
+    sentence: str
+    about: str = ""
+    location: Location | None = None
+    has_numbers: bool = False
+    line: int | None = None
 
 
 Item = Row | Explanation | Words  # what is shown

@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from checker.check.effects import Item, Row, Words
+from checker.check.effects import Explanation, Item, Row, Words
 from checker.check.state import Offers
 from checker.course.machine import crowd
-from checker.events import THE_KERNEL, Explanation, Mark
+from checker.events import THE_KERNEL, Mark
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most

@@ -10,10 +10,10 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from checker.check.effects import Item, Row, Words
+from checker.check.effects import Explanation, Item, Row, Words
 from checker.check.printer import View
 from checker.check.state import PASSED
-from checker.events import Explanation, Mark
+from checker.events import Mark
 from checker.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Row, SaveProgress
+from checker.check.effects import Explanation, Row, SaveProgress
 from checker.course.languages import Language, Location
 from checker.events import (
     THE_KERNEL,
@@ -14,7 +14,7 @@ from checker.events import (
     Died,
     Ended,
     Event,
-    Explanation,
+    Explained,
     Late,
     Mark,
     Options,
@@ -161,7 +161,7 @@ class State:
         source: the text of the file.
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
-        explanations: why claims fail.
+        explained: what the child said of why claims fail.
         stages: those that have ended.
         not_saved: why a pass could not be saved, if it could not.
         running: the claim that is being tried, in words; nothing between two.
@@ -185,7 +185,7 @@ class State:
     source: str = ""
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, Claimed] = field(default_factory=dict)
-    explanations: tuple[Explanation, ...] = ()
+    explained: tuple[Explained, ...] = ()
     stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
     running: str = ""
@@ -275,7 +275,7 @@ class State:
 
     def as_seen(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
-        for why in self.explanations:
+        for why in self.explained:
             if why.claim == claim.claim:
                 claim = replace(claim, mark=why.mark, reason=why.sentence, location=why.location)
         return claim

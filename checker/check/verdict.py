@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import SaveProgress
+from checker.check.effects import Explanation, SaveProgress
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language, Location
-from checker.events import Died, Doing, Explanation, Late, Limit, Mark
+from checker.events import Died, Doing, Explained, Late, Limit, Mark
 from checker.interrupts import INTERRUPTED
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
@@ -236,25 +236,26 @@ def why_claims_fail(state: State) -> list[Explanation]:
     That of a function is its first one, since claims go from the plain to the special: what a special one says of a
     mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
     """
-    failures = [explanation for explanation in state.explanations if explanation.mark == Mark.FAIL]
+    failures = [explained for explained in state.explained if explained.mark == Mark.FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
         failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == Mark.FAIL)
         failures = [
-            Explanation(claim.reason, claim.about, claim.location, error_key=claim.error_key) for claim in failed
+            Explained(claim.claim, claim.about, claim.reason, claim.location, error_key=claim.error_key)
+            for claim in failed
         ]
-    by_mistake: dict[tuple[str, str], list[Explanation]] = {}
-    for explanation in failures:
-        by_mistake.setdefault((explanation.about, explanation.mistake), []).append(explanation)
+    by_mistake: dict[tuple[str, str], list[Explained]] = {}
+    for failure in failures:
+        by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)
     return [_first_with_count(alike) for alike in by_mistake.values()]
 
 
-def _first_with_count(explanations: Sequence[Explanation]) -> Explanation:
-    """Return the first explanation of a function, with how many claims fail by the same error with other sizes."""
-    first = explanations[0]
-    if first.mistake or not first.error_key:
-        return first
-    more = len({explanation.sentence for explanation in explanations if explanation.error_key == first.error_key}) - 1
-    if not more:
-        return first
-    count = "another input" if more == 1 else f"{more} other inputs"
-    return replace(first, sentence=f"{first.sentence} (The same happens with {count} of the check.)")
+def _first_with_count(failures: Sequence[Explained]) -> Explanation:
+    """Return why the first claim fails, with how many others fail by the same error with other sizes."""
+    first = failures[0]
+    sentence, more = first.sentence, 0
+    if first.error_key and not first.mistake:
+        more = len({failure.sentence for failure in failures if failure.error_key == first.error_key}) - 1
+    if more:
+        count = "another input" if more == 1 else f"{more} other inputs"
+        sentence += f" (The same happens with {count} of the check.)"
+    return Explanation(sentence, first.about, first.location, first.has_numbers)

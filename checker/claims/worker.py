@@ -139,8 +139,8 @@ class Graded:
             self.step, lambda: self.send(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
         )
         diagnosis = explainer.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
-        for explanation in diagnosis.explanations:
-            self.send(explanation)
+        for explained in diagnosis.explanations:
+            self.send(explained)
         if self.job.show:
             self.show(diagnosis)
 

@@ -11,7 +11,7 @@ from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import File, Graft
 from checker.diagnosis.locating import code_in
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
-from checker.events import Explanation, Mark
+from checker.events import Explained, Mark
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
@@ -19,16 +19,16 @@ OUTLIVES = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp
 SHARED = "It is right on its own, but not after earlier calls: something is kept from one call to the next."
 
 
-def waits(claim: str, about: str, labels: Collection[str]) -> Explanation:
+def waits(claim: str, about: str, labels: Collection[str]) -> Explained:
     """Return that a claim about one function waits for others."""
     works = "work" if len(labels) > 1 else "works"
-    return Explanation(f"waits until {' and '.join(labels)} {works}", about, claim=claim, mark=Mark.WAITS)
+    return Explained(claim, about, f"waits until {' and '.join(labels)} {works}", mark=Mark.WAITS)
 
 
 # ---------------------------------------------------------------- a name that is missing
 
 
-def explain_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explanation]:
+def explain_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explained]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
     Args:
@@ -38,7 +38,7 @@ def explain_missing_names(failing: Outcomes, source: str, solution: str, labels:
         labels: of the functions with a blank.
     """
     known, given = imports_of(solution), PYTHON.functions(solution)
-    explanations: list[Explanation] = []
+    explanations: list[Explained] = []
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, outcome in failing.items():
         error = outcome.observed
@@ -55,7 +55,7 @@ def explain_missing_names(failing: Outcomes, source: str, solution: str, labels:
             sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:
             sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        explanations.append(Explanation(sentence, about, outcome.location, claim=claim, error_key=outcome.error_key))
+        explanations.append(Explained(claim, about, sentence, outcome.location, error_key=outcome.error_key))
     return explanations
 
 
@@ -71,9 +71,7 @@ def _function_at(source: str, location: Location | None, labels: Collection[str]
 # ---------------------------------------------------------------- something given that was changed
 
 
-def explain_changes(
-    failing: Outcomes, file: File, named: Collection[str] = ()
-) -> tuple[list[Explanation], list[Graft]]:
+def explain_changes(failing: Outcomes, file: File, named: Collection[str] = ()) -> tuple[list[Explained], list[Graft]]:
     """Return what is said of the claims that hold once something given is as it was, and what that is.
 
     Args:
@@ -95,13 +93,13 @@ def explain_changes(
     place = changes[0].location(file.path)
     is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
     first = failing[mended[0]].about
-    explanations = list[Explanation]()
+    explanations = list[Explained]()
     for claim in mended:
         about = failing[claim].about
         if about == first:
-            explanations.append(Explanation(sentence, names, place, claim=claim))
+            explanations.append(Explained(claim, names, sentence, place))
         else:
-            explanations.append(Explanation(is_as_given, about, claim=claim, mark=Mark.WAITS))
+            explanations.append(Explained(claim, about, is_as_given, mark=Mark.WAITS))
     return explanations, restored
 
 

@@ -21,7 +21,7 @@ from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
-from checker.events import Explanation, Mark
+from checker.events import Explained, Mark
 
 TOGETHER = "Each function is right alone, but together they are not."
 
@@ -42,10 +42,10 @@ class Blame:
     found: FoundMistake = NO_MISTAKE
     shared: SharedState | None = None
 
-    def explanations(self) -> list[Explanation]:
+    def explanations(self) -> list[Explained]:
         """Return why its claims fail."""
         if shared := self.shared:
-            return [Explanation(shared.sentence, self.label, shared.location, claim=claim) for claim in self.outcomes]
+            return [Explained(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
         return [explain_claim(claim, self.label, self.found, outcome) for claim, outcome in self.outcomes.items()]
 
 
@@ -53,11 +53,11 @@ class Blame:
 class Diagnosis:
     """Why a file fails: what is said of each claim, with the function to fix first at the front, and what is blamed."""
 
-    explanations: list[Explanation]
+    explanations: list[Explained]
     blamed: tuple[Blame, ...] = ()
 
 
-def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Explanation:
+def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Explained:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
@@ -66,13 +66,13 @@ def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome)
     if found.mistake and not found.is_guess:
         figures = outcome.figures if outcome.measured else ""
         sentence = f"{found.mistake} {figures}".rstrip()
-        return Explanation(sentence, about, location, has_numbers, claim=claim, mistake=found.mistake)
+        return Explained(claim, about, sentence, location, has_numbers, mistake=found.mistake)
     sentence = outcome.sentence
     if found.is_guess:
         sentence += f" Perhaps: {found.mistake}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
-    return Explanation(sentence, about, location, has_numbers, claim=claim, error_key=outcome.error_key)
+    return Explained(claim, about, sentence, location, has_numbers, error_key=outcome.error_key)
 
 
 class Explainer:
@@ -120,7 +120,7 @@ class Explainer:
         of_functions = Blamer(file, finder, restored).diagnose(left, mistake)
         return replace(of_functions, explanations=settled + of_functions.explanations)
 
-    def _by_their_names(self, explanations: list[Explanation], source: str) -> list[Explanation]:
+    def _by_their_names(self, explanations: list[Explained], source: str) -> list[Explained]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
         changed = changed_lines(source, self.solution)
         for name, edits in self.known.edits.items():
@@ -291,7 +291,7 @@ class Blamer:
         }
         return tuple(replace(blame, found=copied.get(blame.label, blame.found)) for blame in blamed)
 
-    def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explanation]:
+    def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explained]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
         explanations = [explanation for blame in blamed for explanation in blame.explanations()]
         labels = [blame.label for blame in blamed]
@@ -311,7 +311,7 @@ def _outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
-def _unexplained(explanations: Iterable[Explanation], outcomes: Outcomes) -> Outcomes:
+def _unexplained(explanations: Iterable[Explained], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims that are not explained."""
     explained = {explanation.claim for explanation in explanations}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in explained}
@@ -328,7 +328,7 @@ def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> di
     return firsts
 
 
-def _explain_all_by(failing: Outcomes, sentence: str) -> list[Explanation]:
+def _explain_all_by(failing: Outcomes, sentence: str) -> list[Explained]:
     """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = failing.items()
     return [

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
-from checker.check.effects import AskInstalled, CloseView, EndCompiling, Row, SaveProgress, ShowCompiling
+from checker.check.effects import AskInstalled, CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
@@ -18,7 +18,7 @@ from checker.events import (
     Died,
     Doing,
     Ended,
-    Explanation,
+    Explained,
     Installed,
     Interrupted,
     Late,
@@ -198,8 +198,8 @@ CHECKS = {
                 replace(ONE, mark=Mark.FAIL, reason="It is off."),
                 replace(OTHER, mark=Mark.FAIL, reason="It is, too."),
             ],
-            Explanation("Nothing is divided.", "one", Location(2), True, claim="test_one", mistake="Nothing."),
-            Explanation("waits until one works", "other", claim="test_other", mark=Mark.WAITS),
+            Explained("test_one", "one", "Nothing is divided.", Location(2), True, mistake="Nothing."),
+            Explained("test_other", "other", "waits until one works", mark=Mark.WAITS),
             Ended(),
         ],
         [
@@ -211,7 +211,7 @@ CHECKS = {
     "two functions are wrong": (
         [
             *[OPENED, replace(ONE, mark=Mark.FAIL), replace(OTHER, mark=Mark.FAIL)],
-            *[Explanation("First.", "one", claim="test_one"), Explanation("Second.", "other", claim="test_other")],
+            *[Explained("test_one", "one", "First."), Explained("test_other", "other", "Second.")],
             Ended(),
         ],
         [
@@ -250,8 +250,8 @@ CHECKS = {
     "explaining takes long": (
         [
             *[OPENED, ONE_FAILS, replace(OTHER, mark=Mark.FAIL, reason="No."), LONG],
-            Explanation("It waits.", "other", claim="test_other", mark=Mark.WAITS),
-            Explanation("Off.", "one", claim="test_one"),
+            Explained("test_other", "other", "It waits.", mark=Mark.WAITS),
+            Explained("test_one", "one", "Off."),
             Ended(),
         ],
         ["fail one: One is right.", "waits other: It waits.", "one: Off.", "saved: fail"],
@@ -488,7 +488,7 @@ WITH_MAX = {
         [ASKED, "fail one: One is right.", "fail other: So is it.", ANOTHER.why_unusable],
     ),
     "a number is wrong": (
-        [OPENED, NUMBERS_ARE_OFF, Explanation("Off.", "one", None, True), Ended()],
+        [OPENED, NUMBERS_ARE_OFF, Explained("test_one", "one", "Off.", None, True), Ended()],
         [
             "fail one: One is right.",
             "`./run s07 --show one` shows the numbers side by side.",
@@ -496,7 +496,7 @@ WITH_MAX = {
         ],
     ),
     "an error turns out to be a wrong number": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, Explanation("Off.", "one", None, True), Ended()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, Explained("test_one", "one", "Off.", None, True), Ended()],
         [
             *[ASKED, "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
@@ -624,6 +624,6 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(seed=5, show="one"))
-    wrong = [OPENED, ONE_FAILS, Explanation("Off.", "one", claim="test_one", has_numbers=True)]
+    wrong = [OPENED, ONE_FAILS, Explained("test_one", "one", "Off.", has_numbers=True)]
     assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][1:3] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]

@@ -7,7 +7,7 @@ import pytest
 from checker.check.state import FAILED, PASSED, State
 from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO, Location
-from checker.events import CompilingBegan, Died, Doing, Explanation, Late, Limit, Options, Printed, Stage, StageEnded
+from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Options, Printed, Stage, StageEnded
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
     CRASHED,
@@ -87,19 +87,20 @@ def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    alike = [Explanation(each, "f", Location(3), claim=each, error_key="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in why_claims_fail(State(S07, explanations=(*alike,)))] == [
+    alike = [Explained(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
+    assert [each.sentence for each in why_claims_fail(State(S07, explained=(*alike,)))] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
 
 
 def test_of_what_a_function_does_wrong_the_plainest_is_told():
     """Claims go from the plain to the special, and what a special one says is often false of another mistake."""
-    plain, special = (Explanation(sentence, "f") for sentence in ("Yours is 3.", "The default is not used."))
-    known, other = (Explanation("Off by one.", "f", mistake="Off by one."), Explanation("Yours is 4.", "g"))
+    plain, special = (Explained("a claim", "f", sentence) for sentence in ("Yours is 3.", "The default is not used."))
+    known = Explained("a claim", "f", "Off by one.", mistake="Off by one.")
+    other = Explained("a claim", "g", "Yours is 4.")
 
-    def told(*explanations):
-        return [why.sentence for why in why_claims_fail(State(S07, explanations=explanations))]
+    def told(*explained):
+        return [why.sentence for why in why_claims_fail(State(S07, explained=explained))]
 
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]
