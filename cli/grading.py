@@ -195,7 +195,7 @@ def why_not(record: Record) -> str:
     if problems := problems_of(record):
         more = f" (The first of {len(problems)} reasons; `./run {record['task']}` shows all.)"
         return problems[0].words + (more if len(problems) > 1 else "")
-    to_write = [row["about"] for row in record["rows"] if row["verdict"] == Mark.TODO]
+    to_write = [row["about"] for row in record["rows"] if row["mark"] == Mark.TODO]
     return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(record["said"])
 
 

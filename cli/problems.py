@@ -45,7 +45,7 @@ def problems_of(record: Record) -> list[Problem]:
     explained = [
         Problem(record["file"], why["line"] or 1, why["about"], why["sentence"]) for why in record["explanations"]
     ]
-    if explained or any(row["verdict"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
+    if explained or any(row["mark"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
         return explained
     return [Problem(record["file"], 1, "", why) for why in record["said"][:1]]  # the file cannot be read
 

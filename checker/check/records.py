@@ -19,7 +19,7 @@ from checker.interrupts import INTERRUPTED
 if TYPE_CHECKING:
     from checker.check.check import Check
 
-VERSION = 2  # of the object; another one where a program that reads it would have to be changed
+VERSION = 3  # of the object; another one where a program that reads it would have to be changed
 SECOND = 1.0  # between two records of what is being compiled
 
 Record = dict[str, Any]
@@ -53,7 +53,7 @@ def as_record(item: Item) -> Record:
     """Return a part of a check as a record."""
     match item:
         case Row():
-            return {"verdict": item.mark, "about": item.about, "sentence": item.sentence, "line": item.line}
+            return {"mark": item.mark, "about": item.about, "sentence": item.sentence, "line": item.line}
         case Explanation():
             return {
                 "about": item.about,

@@ -11,7 +11,7 @@ from checker.check.printer import STYLES
 from play.reading.chapters import Fence
 
 #: ``  pass      _attn  Given query, …``: what `Printer.row` prints.
-ROW = re.compile(rf"  (?P<verdict>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")
+ROW = re.compile(rf"  (?P<mark>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
 ENTRY = re.compile(r"(?P<about> *\S+(?: \S+)*  +)(?P<sentence>[A-Z].*)")
 #: An option, which browsers would break after its hyphens.
@@ -29,8 +29,8 @@ def _line(line: str) -> str:
     if line.startswith("$ "):
         return _said(2, f'<span class="prompt">$ </span><span class="command">{_text(line[2:])}</span>\n')
     if row := ROW.match(line):
-        classes = " ".join(f"terminal-{part}" for part in STYLES[row["verdict"]].split())
-        head = f'  <span class="{classes}">{row["verdict"]}</span>{_text(row["about"])}'
+        classes = " ".join(f"terminal-{part}" for part in STYLES[row["mark"]].split())
+        head = f'  <span class="{classes}">{row["mark"]}</span>{_text(row["about"])}'
         return _said(row.start("sentence"), f'{head}<span class="sentence">{_text(row["sentence"])}\n</span>')
     gaps = len(re.findall(r"\S {2,}(?=\S)", line))
     if gaps == 1 and (entry := ENTRY.fullmatch(line)):

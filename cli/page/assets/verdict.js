@@ -41,13 +41,13 @@ export class Verdict {
         this[event]?.(record);
     }
 
-    row({ verdict, about, sentence, line }) {
-        if (verdict == 'fail') this.mark(line, sentence);
-        const list = verdict == 'pass' ? this.passes : this.rows;
+    row({ mark, about, sentence, line }) {
+        if (mark == 'fail') this.mark(line, sentence);
+        const list = mark == 'pass' ? this.passes : this.rows;
         const isTold = sentence.startsWith(`line ${line}`); // else the line comes after the sentence
-        const link = verdict == 'fail' || verdict == 'todo' ? this.link(line) : '';
-        list.append(make('li', { 'data-verdict': verdict },
-            make('span', { class: 'word' }, verdict), ' ',
+        const link = mark == 'fail' || mark == 'todo' ? this.link(line) : '';
+        list.append(make('li', { 'data-mark': mark },
+            make('span', { class: 'word' }, mark), ' ',
             about ? make('code', {}, about) : '', ' ',
             ...(isTold ? [link, ...coded(sentence.slice(`line ${line}`.length))] : [...coded(sentence), ' ', link])));
         const passed = this.passes.children.length;

@@ -49,7 +49,7 @@ def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytes
     jsonschema.validate(json.loads(in_json), SCHEMA)
     names = load_attempts(step).mistakes
     assert [name for name in names for said in (begun, json.loads(in_json)) if name in str(said)] == []
-    assert {row["verdict"] for row in json.loads(in_json)["rows"]} <= {"pass", "fail", "waits"}
+    assert {row["mark"] for row in json.loads(in_json)["rows"]} <= {"pass", "fail", "waits"}
     assert states(course)[step.task] == "done"
     file.write_text(step.solution_source)
     found = run(course, *hunt)

@@ -48,7 +48,7 @@ def test_a_mistake_is_at_its_line_in_an_editor_and_on_github_which_obeys_nothing
 
 
 def test_what_is_still_to_write_is_no_problem_and_a_file_that_cannot_be_read_is():
-    row = {"verdict": "todo", "about": "f", "sentence": "write", "line": 3}
+    row = {"mark": "todo", "about": "f", "sentence": "write", "line": 3}
     why = {"about": "f", "sentence": "wrong", "where": [], "line": None, "numbers": False}
     for parts, problems in (
         ({"rows": [row], "said": ["One blank is left."]}, []),

@@ -35,7 +35,7 @@ def test_a_learner_takes_step_07(course):
     assert (verdict["verdict"], why["about"], why["numbers"]) == ("fail", "_attention_weights", True)
     assert why["sentence"].startswith(MISTAKE)
     assert why["line"] == course.line_of("s07", "def _attention_weights(")
-    assert all(f"{row['verdict']} {row['about']} {row['sentence']}" in shown for row in verdict["rows"])
+    assert all(f"{row['mark']} {row['about']} {row['sentence']}" in shown for row in verdict["rows"])
     assert f"steps/step_07.py:{why['line']}: error: " in run("step", "step_07", "--problems", status=1)
     assert record("s07", "--show", "_attention_weights", status=1)["shown"]
     run("compare", "07", status=1)

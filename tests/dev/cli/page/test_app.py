@@ -119,10 +119,10 @@ def test_the_check_of_the_page_says_what_the_terminal_says(site, file):
     jsonschema.validate(verdict, SCHEMA)
     rows = [record for record in records if record["event"] == "row"]
     whole = [{"event": "row", **row} for row in verdict["rows"]]
-    assert [row for row in rows if row["verdict"] != "fail"] == [row for row in whole if row["verdict"] != "fail"]
-    folded = [row["sentence"] for row in rows if row["verdict"] == "fail"]
+    assert [row for row in rows if row["mark"] != "fail"] == [row for row in whole if row["mark"] != "fail"]
+    folded = [row["sentence"] for row in rows if row["mark"] == "fail"]
     assert "(2 more claims fail for the same reason.)" in " ".join(folded)
-    assert len(folded) + 2 == sum(row["verdict"] == "fail" for row in whole)
+    assert len(folded) + 2 == sum(row["mark"] == "fail" for row in whole)
     assert MISTAKE in verdict["explanations"][0]["sentence"]
     in_json = json.loads(site.course.check("w05", "--json").stdout)  # nothing was drawn
     assert {**in_json, "seconds": 0, "said": 0} == {**verdict, "seconds": 0, "said": 0}
