@@ -205,7 +205,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if work.record:
         write_answers(step, answers)
-    explainer = explainer_of(step, lambda: None, answers=None if read_answers(step) else answers)
+    explainer = explainer_of(step, answers=None if read_answers(step) else answers)
     seeds = range(seed, seed + work.draws)
     right = {name: module for name, module in modules.items() if all_pass(graded[name])}
     drawn = Observation(step, right, Stage.DRAWN, seeds, send=send).run()
@@ -215,7 +215,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if Mark.FAIL in subject.marks.values():
             begin(name)
-            of_drawn = explainer_of(step, lambda: None, seeds)
+            of_drawn = explainer_of(step, seeds)
             diagnosis = (of_drawn if name in right else explainer).diagnose(outcomes, sources[name], paths[name])
             for explained in diagnosis.explanations:
                 subject.take(explained)

@@ -30,6 +30,11 @@ if TYPE_CHECKING:  # a step without MAX does not import it
 
 Send = Callable[[FromChild], None]
 
+
+def unheard(event: FromChild) -> None:
+    """Send an event to nobody."""
+
+
 #: How far the compiled claims run at the stages that try them without compiling.
 MODES = {Stage.TRACING: Mode.TRACE, Stage.COLLECTING: Mode.COLLECT}
 
@@ -67,7 +72,7 @@ class Observation:
     device: str | None = None
     show: bool = False
     to_write: Collection[str] = ()
-    send: Send = lambda event: None
+    send: Send = unheard
     outcomes: dict[str, dict[str, Outcome]] = field(init=False)
     graphs: list[Graph] = field(default_factory=list, init=False)
 

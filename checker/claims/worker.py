@@ -15,18 +15,19 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import compiling, events
 from checker.claims.loading import load_code, load_step
-from checker.claims.observation import Observation, Send, fault_of_check, import_claims
+from checker.claims.observation import Observation, Send, fault_of_check, import_claims, unheard
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
-from checker.diagnosis.outcomes import Outcomes
+from checker.diagnosis.outcomes import Outcomes, failed
 from checker.errors import UserError
 from checker.events import FromChild, Job, Mark, Stage, encode
 from checker.lines import Employer, end_with_the_employer
@@ -61,10 +62,12 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
     """Report the functions with a blank that a file lacks, although it has run; return their labels."""
-    blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
-    if not step.language.is_run or {*blanks} <= step.language.functions(job.source).keys():
+    if not step.language.is_run:
         return []
-    from checker.claims.missing import missing_from  # most files define all of them by def
+    blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
+    if set(blanks) <= step.language.functions(job.source).keys():
+        return []  # as in most files
+    from checker.claims.missing import missing_from
 
     missing = missing_from(module, job.source, blanks)
     if missing:
@@ -93,7 +96,7 @@ class Graded:
         is_drawn = all_pass(outcomes)
         if is_drawn:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
-        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
+        if failed(outcomes):
             self.explain_failures(outcomes, seeds if is_drawn else ())
         elif self.job.compile and all_pass(outcomes) and Stage.COMPILED in claims_of(self.step).values():
             self.compile()
@@ -102,7 +105,7 @@ class Graded:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
         device = self.job.device or "cpu"
         outcomes = self.run_stage(Stage.TRACING, device=device)
-        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
+        if failed(outcomes):
             return  # nobody waits for a compiler to hear that
         if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced, device=device)}
@@ -134,55 +137,76 @@ class Graded:
     def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
-        answers: Answers | None = {} if self.job.hunt else None
-        explainer = explainer_of(
-            self.step, lambda: self.send(events.Busy()), seeds, answers=answers, show=bool(self.job.show)
-        )
+        answers: Answers | None = None  # those that were recorded
+        if self.job.hunt:
+            answers = {}  # no mistake can be named: the learner is to find it
+        explainer = explainer_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
         diagnosis = explainer.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for explained in diagnosis.explanations:
             self.send(explained)
         if self.job.show:
             self.show(diagnosis)
 
+    def send_busy(self, event: FromChild) -> None:
+        """Report that this process is at work: what claims say while a failure is explained is no outcome."""
+        self.send(events.Busy())
+
     def show(self, diagnosis: Diagnosis) -> None:
         """Report the numbers of the function that was asked for beside the right ones."""
         from checker.numeric.showing import shown
 
         label = self.job.show
-        failed = (outcome for blame in diagnosis.blamed if blame.label == label for outcome in blame.outcomes.values())
-        compared = [outcome.compared for outcome in failed if outcome.compared]
+        blamed = [blame for blame in diagnosis.blamed if blame.label == label]
+        compared = [outcome.compared for blame in blamed for outcome in blame.outcomes.values() if outcome.compared]
         self.send(events.Shown(label, shown(compared[0]) if compared else ()))
 
 
 def explainer_of(
     step: Step,
-    busy: Callable[[], None],
     seeds: Sequence[int] = (),
+    send: Send = unheard,
     *,
     answers: Answers | None = None,
     show: bool = False,
 ) -> Explainer:
-    """Return what explains failures; ``busy`` is called after every claim that it tries.
+    """Return what explains failures.
 
     Args:
         step: whose claims.
-        busy: is called.
         seeds: of the configurations on which the claims failed, if they were drawn: no mistake was recorded on them.
+        send: is given every event of the claims that it tries.
         answers: of the known mistakes, if they are not those that were recorded.
         show: whether what is compared is recorded, with what the functions were given.
     """
     from checker.diagnosis.explanation import Explainer
     from checker.diagnosis.mistakes import KnownMistakes
 
-    def run_claims(
-        codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = show
-    ) -> Mapping[str, Outcomes]:
-        tried = {name: loaded(f"graded.tried_{at}", code) for at, (name, code) in enumerate(codes.items())}
-        subjects = {name: module for name, module in tried.items() if module}
-        stage = Stage.DRAWN if seeds else Stage.NUMBERS
-        return Observation(step, subjects, stage, seeds, claims, show=show, send=lambda event: busy()).run()
+    known = KnownMistakes(step, {} if seeds else answers)
+    return Explainer(step, Trials(step, seeds, send, show), known)
 
-    return Explainer(step, run_claims, KnownMistakes(step, {} if seeds else answers))
+
+@dataclass(frozen=True)
+class Trials:
+    """Runs claims of a step on code that was put together, to explain failures; :func:`explainer_of` says with what."""
+
+    step: Step
+    seeds: Sequence[int]
+    send: Send
+    show: bool
+
+    def __call__(
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = False
+    ) -> Mapping[str, Outcomes]:
+        """Return the outcomes by the names of the codes, of those that can be run as a module."""
+        subjects = dict[str, ModuleType]()
+        for number, (name, code) in enumerate(codes.items()):
+            if module := loaded(f"graded.tried_{number}", code):
+                subjects[name] = module
+        stage = Stage.DRAWN if self.seeds else Stage.NUMBERS
+        observation = Observation(
+            self.step, subjects, stage, self.seeds, claims, show=show or self.show, send=self.send
+        )
+        return observation.run()
 
 
 def loaded(name: str, code: CodeType) -> ModuleType | None:
@@ -232,6 +256,27 @@ def prepare_ahead(step: Step) -> None:
         start_threads()
 
 
+def receive_job(parent: Employer) -> Job | None:
+    """Wait for the job and return it; None if the parent has started this process ahead, and does not need it."""
+    message = next(parent.messages(), None)
+    if message is None:
+        return None
+    end_with_the_employer(sys.stdin.fileno())
+    sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
+    return Job(**message)
+
+
+def grade_file(step: Step, job: Job, send: Send) -> None:
+    """Run the learner's file, and grade what it makes."""
+    try:
+        module = load_file(step, job, send)
+        if module:
+            to_write = [*job.to_write, *find_missing(step, job, module, send)]
+            Graded(step, job, module, to_write, send).grade()
+    except Exception as error:  # a learner's code raises none this far up
+        send(events.Unloadable(fault_of_check(error), of_file=False))
+
+
 def main() -> None:
     """Do one job and end."""
     parent = Employer()
@@ -246,12 +291,9 @@ def main() -> None:
     try:
         for name in sys.argv[1:]:
             prepare_ahead(Step(name))
-        message = next(parent.messages(), None)
-        if message is None:
-            return  # started ahead, and not needed
-        end_with_the_employer(sys.stdin.fileno())
-        sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
-        job = Job(**message)
+        job = receive_job(parent)
+        if job is None:
+            return
         sys.argv[:] = [job.path]
         step = Step(job.step)
         import_max(step)
@@ -265,12 +307,7 @@ def main() -> None:
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     send(events.Busy())
-    try:
-        if module := load_file(step, job, send):
-            to_write = [*job.to_write, *find_missing(step, job, module, send)]
-            Graded(step, job, module, to_write, send).grade()
-    except Exception as error:  # a learner's code raises none this far up
-        send(events.Unloadable(fault_of_check(error), of_file=False))
+    grade_file(step, job, send)
     send(events.Ended())
 
 
