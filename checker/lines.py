@@ -88,12 +88,12 @@ class Worker:
         deadline = time.monotonic() + seconds
         while self.is_alive and time.monotonic() < deadline:
             time.sleep(0.01)
-        number = -(self.status or 0)
-        if number <= 0:
+        status = self.status
+        if status is None or status >= 0:
             return ""
         with contextlib.suppress(ValueError):
-            return signal.Signals(number).name
-        return f"signal {number}"  # one of those that have no name
+            return signal.Signals(-status).name
+        return f"signal {-status}"  # one of those that have no name
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send it a message; whether it is there to receive it will show in what it sends."""
@@ -148,7 +148,8 @@ class Employer:
         line = json.dumps(message).encode() + b"\n"
         with self.turn:
             while line:
-                line = line[os.write(self.descriptor, line) :]
+                written = os.write(self.descriptor, line)
+                line = line[written:]
 
     def messages(self) -> Iterator[Message]:
         """Yield its messages, until it sends no more."""

@@ -20,7 +20,7 @@ import pytest
 from checker import events
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.locating import place_in
+from checker.diagnosis.locating import passed, place_in
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import Mode, up_to_compiling
@@ -39,7 +39,7 @@ def unheard(event: FromChild) -> None:
 MODES = {Stage.TRACING: Mode.TRACE, Stage.COLLECTING: Mode.COLLECT}
 
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
-UNUSED_PLUGINS = "terminal cacheprovider logging faulthandler unraisableexception threadexception"
+UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
@@ -83,7 +83,9 @@ class Observation:
 
     def run(self) -> dict[str, dict[str, Outcome]]:
         """Run the claims; return the outcomes."""
-        options = ["--capture=no", *(option for plugin in UNUSED_PLUGINS.split() for option in ("-p", f"no:{plugin}"))]
+        options = ["--capture=no"]
+        for plugin in UNUSED_PLUGINS:
+            options += ["-p", f"no:{plugin}"]
         tests = str(self.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
         options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
         options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
@@ -140,7 +142,7 @@ class Observation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
-        if call.when == "setup" and call.excinfo and place_in(call.excinfo.value, FIXTURES)[1]:
+        if call.when == "setup" and call.excinfo and passed_through(FIXTURES, call.excinfo.value):
             self.send(events.Unloadable(fault_of_check(call.excinfo.value), of_file=False))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.record(item, call.excinfo)
@@ -157,18 +159,20 @@ class Observation:
     def record(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
         """Record the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
-        outcome = self.outcomes[name][claim] = self.outcome(item, failure, name)
+        outcome = self.outcome(item, failure, name)
+        self.outcomes[name][claim] = outcome
         self.graphs += self.left
-        claimed = events.Claimed(claim, outcome.about, sentence_of(item), outcome.mark, outcome.sentence)
-        if outcome.mark == Mark.FAIL:
-            numbers = outcome.compared is not None
-            claimed = replace(
-                claimed,
-                location=outcome.location,
-                foreseen=outcome.foreseen,
-                error_key=outcome.error_key,
-                has_numbers=numbers,
-            )
+        claimed = events.Claimed(
+            claim,
+            outcome.about,
+            sentence_of(item),
+            outcome.mark,
+            outcome.sentence,
+            outcome.location,
+            foreseen=outcome.foreseen,
+            error_key=outcome.error_key,
+            has_numbers=outcome.compared is not None,
+        )
         self.send(claimed)
 
     def outcome(
@@ -183,9 +187,7 @@ class Observation:
         outcome = outcome_of(found_again.value, path, about, self.to_write)
         if found_again is not failure:  # naming compares what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
-        if outcome.mark != Mark.FAIL:
-            return outcome
-        if self.stage == Stage.DRAWN:
+        if outcome.mark == Mark.FAIL and self.stage == Stage.DRAWN:
             draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
@@ -199,7 +201,7 @@ class Observation:
         is_computed = uses_max(self.step) and self.stage in (Stage.NUMBERS, Stage.DRAWN)
         if not is_computed or isinstance(failure.value, Refusal | NotImplementedError):
             return failure
-        if place_in(failure.value, path)[1]:
+        if passed_through(path, failure.value):
             return failure
         from checker.max_adapter.runtime import eagerly
 
@@ -211,7 +213,7 @@ class Observation:
                 given.cache_clear()
         with eagerly():
             again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
-        if again and place_in(again.value, path)[1] and NO_GRAPH not in str(again.value):
+        if again and passed_through(path, again.value) and NO_GRAPH not in str(again.value):
             return again
         return failure
 
@@ -228,6 +230,11 @@ def fault_of_check(error: BaseException) -> str:
     """Return why there is no verdict, if the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"the check itself failed ({words}). It isn't your file; please report it."
+
+
+def passed_through(path: str, error: BaseException) -> bool:
+    """Return whether an error came through a line of the file ``path``."""
+    return any(passed(error, path))
 
 
 def subject_of(item: pytest.Function) -> str:
@@ -282,13 +289,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
     from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none
 
-    return Outcome(
-        Mark.FAIL,
-        error_in_words(error, path),
-        location_of(error, path),
-        observed=raised(error),
-        about=about,
-    )
+    return Outcome(Mark.FAIL, error_in_words(error, path), location_of(error, path), raised(error), about)
 
 
 def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:
@@ -297,8 +298,9 @@ def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> s
     It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
     """
     if isinstance(error, NotImplementedError):
-        innermost = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)][-1:]
-        for name in (place_in(error, path)[0], *innermost):
+        function, _ = place_in(error, path)
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        for name in (function, frames[-1].f_code.co_name if frames else ""):
             if name in to_write:
                 return name
     if isinstance(error, NameError | AttributeError) and error.name in to_write:

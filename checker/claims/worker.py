@@ -162,12 +162,7 @@ class Graded:
 
 
 def explainer_of(
-    step: Step,
-    seeds: Sequence[int] = (),
-    send: Send = unheard,
-    *,
-    answers: Answers | None = None,
-    show: bool = False,
+    step: Step, seeds: Sequence[int] = (), send: Send = unheard, *, answers: Answers | None = None, show: bool = False
 ) -> Explainer:
     """Return what explains failures.
 
@@ -202,11 +197,8 @@ class Trials:
         for number, (name, code) in enumerate(codes.items()):
             if module := loaded(f"graded.tried_{number}", code):
                 subjects[name] = module
-        stage = Stage.DRAWN if self.seeds else Stage.NUMBERS
-        observation = Observation(
-            self.step, subjects, stage, self.seeds, claims, show=show or self.show, send=self.send
-        )
-        return observation.run()
+        stage, show = Stage.DRAWN if self.seeds else Stage.NUMBERS, show or self.show
+        return Observation(self.step, subjects, stage, self.seeds, claims, show=show, send=self.send).run()
 
 
 def loaded(name: str, code: CodeType) -> ModuleType | None:
