@@ -79,21 +79,27 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collecti
         owner = _part(owner, part)
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
-        there = [name for name, _ in module.parameters]
+        hint = _what_it_has(module, name, known)
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
-        elif other := next((weight for weight in there if weight not in known and _renamed(weight, name)), ""):
-            hint = " It has {}: rename {} to {}.".format(other, *_renamed(other, name))
-        else:
-            ends_alike = [weight for weight in there if weight.split(".")[-2:] == name.split(".")[-2:]]
-            listed = ", ".join(there)
-            listed = listed if len(listed) < LONGEST_LIST else ", ".join(ends_alike[:1])
-            hint = f" It has {listed}." if listed else ""
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
     shape = tuple(int(size) for size in old.shape)
     if shape != array.shape:
         raise Refusal(f"{name} has the shape {list(shape)}, and must have {list(array.shape)}.")
     setattr(owner, leaf, tensor(array))
+
+
+def _what_it_has(module: Module[..., Any], wanted: str, known: Collection[str]) -> str:
+    """Return which weights a module has in place of the one ``wanted``, as a sentence; nothing if it has none."""
+    there = [name for name, _ in module.parameters]
+    for name in there:
+        if name not in known and (renamed := _renamed(name, wanted)):
+            return f" It has {name}: rename {renamed[0]} to {renamed[1]}."
+    listed = ", ".join(there)
+    if len(listed) >= LONGEST_LIST:
+        ends_alike = (name for name in there if name.split(".")[-2:] == wanted.split(".")[-2:])
+        listed = next(ends_alike, "")
+    return f" It has {listed}." if listed else ""
 
 
 def _part(owner: Any, name: str) -> Any:

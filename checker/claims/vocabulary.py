@@ -96,14 +96,15 @@ def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
         what = refusal.compared.what.rstrip(",") if refusal.compared else ""
         if what not in refusal.sentence:
             refusal.sentence = f"{refusal.sentence.removesuffix('.')} ({what})."
-    first_of([*refusals.values()], observed)
+    first_of(list(refusals.values()), observed)
 
 
 def _seen_by(refusals: Mapping[int, Refusal]) -> object:
     """Return what refusals saw, by their numbers: all arrays as one, or else their sentences."""
     arrays = [refusal.observed for refusal in refusals.values() if isinstance(refusal.observed, np.ndarray)]
     if len(arrays) == len(refusals) and all(array.dtype.kind in "biuf" for array in arrays):
-        return np.concatenate([[*refusals], *(array.ravel() for array in arrays)])
+        numbers = np.array(list(refusals))
+        return np.concatenate([numbers, *(array.ravel() for array in arrays)])
     return {number: refusal.sentence for number, refusal in refusals.items()}
 
 

@@ -45,12 +45,11 @@ def main() -> None:
         case ["planning"]:
             with contextlib.suppress(ModuleNotFoundError):  # another MAX may have no such functions
                 importlib.import_module(hooks.PLANNING)
-            return
-    hooks.install_hooks()
-    match sys.argv[1:]:
         case ["kernels", group]:
+            hooks.install_hooks()
             kernel_store.load_kernels(kernel_store.kernel_groups()[group])
         case ["graphs"]:
+            hooks.install_hooks()
             graph_store.compile_set(SET, graphs())
 
 
