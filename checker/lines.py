@@ -41,7 +41,8 @@ class Lines:
         self.is_open = bool(data)
         *lines, self.line = (self.line + data).split(b"\n")
         if not self.is_open and self.line:
-            lines, self.line = [*lines, self.line], b""
+            lines.append(self.line)
+            self.line = b""
         return lines
 
 

@@ -75,8 +75,8 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     return [function.rpartition(".")[2] for function in missing]
 
 
-class Graded:
-    """The learner's module, graded stage after stage.
+class Grader:
+    """Grades the learner's module, stage after stage.
 
     Args:
         step: whose claims.
@@ -124,8 +124,8 @@ class Graded:
             {SUBJECT: self.module},
             stage,
             seeds,
-            only,
-            device,
+            claims=only,
+            device=device,
             show=bool(self.job.show),
             to_write=self.to_write,
             send=self.send,
@@ -145,13 +145,13 @@ class Graded:
         for explained in diagnosis.explanations:
             self.send(explained)
         if self.job.show:
-            self.show(diagnosis)
+            self.report_numbers(diagnosis)
 
     def send_busy(self, event: FromChild) -> None:
         """Report that this process is at work: what claims say while a failure is explained is no outcome."""
         self.send(events.Busy())
 
-    def show(self, diagnosis: Diagnosis) -> None:
+    def report_numbers(self, diagnosis: Diagnosis) -> None:
         """Report the numbers of the function that was asked for beside the right ones."""
         from checker.numeric.showing import shown
 
@@ -195,13 +195,13 @@ class Trials:
         """Return the outcomes by the names of the codes, of those that can be run as a module."""
         subjects = dict[str, ModuleType]()
         for number, (name, code) in enumerate(codes.items()):
-            if module := loaded(f"graded.tried_{number}", code):
+            if module := try_to_load(f"graded.tried_{number}", code):
                 subjects[name] = module
         stage, show = Stage.DRAWN if self.seeds else Stage.NUMBERS, show or self.show
         return Observation(self.step, subjects, stage, self.seeds, claims, show=show, send=self.send).run()
 
 
-def loaded(name: str, code: CodeType) -> ModuleType | None:
+def try_to_load(name: str, code: CodeType) -> ModuleType | None:
     """Run code as a module; None if that raises an error."""
     with contextlib.suppress(Exception, SystemExit):
         return load_code(name, code)
@@ -264,7 +264,7 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
         module = load_file(step, job, send)
         if module:
             to_write = [*job.to_write, *find_missing(step, job, module, send)]
-            Graded(step, job, module, to_write, send).grade()
+            Grader(step, job, module, to_write, send).grade()
     except Exception as error:  # a learner's code raises none this far up
         send(events.Unloadable(fault_of_check(error), of_file=False))
 
