@@ -21,7 +21,7 @@ from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_w
 from checker.errors import UserError
 from checker.events import Event, HuntEnded, Options
 from cli.compare import rows_of
-from cli.parts import refuse_to_show
+from cli.parts import require_label
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
 
@@ -80,7 +80,7 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
         OSError: a file cannot be written.
     """
     labels = [blank.label for blank in blanks_of(step)]
-    refuse_to_show(how["show"], labels)
+    require_label(how["show"], labels)
     hunted, printer = Hunted(step.name), Printer(labels, quiet=as_json)
     printer.offers = InHunt(hunted.task)
     if give_up or number is not None:

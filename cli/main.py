@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
-from cli.parts import DEVICE, FORM, SEED, Commands, refuse_to_show, refusing, step_argument
+from cli.parts import DEVICE, FORM, SEED, Commands, refusing, require_label, step_argument
 
 if TYPE_CHECKING:
     from checker.check.check import Check
@@ -116,7 +116,7 @@ def run_in(child: Child, step: Step, options: Options, form: str | None) -> Chec
     from checker.course.blanks import blanks_of
 
     labels = [blank.label for blank in blanks_of(step)]
-    refuse_to_show(options.show, labels)
+    require_label(options.show, labels)
     checked = Check(step, View() if form == "json" else Printer(labels), options)
     if form == "github":
         from cli.problems import not_obeyed

@@ -62,7 +62,7 @@ def writing() -> Iterator[None]:
         raise UserError(f"{error}. Is the folder of the course writable?") from error
 
 
-def refuse_to_show(function: str, labels: Sequence[str]) -> None:
+def require_label(function: str, labels: Sequence[str]) -> None:
     """Raise UserError if the function whose numbers are asked for, if any, has no blank."""
     if function not in ("", *labels):
         raise UserError(f"there is no function {function} to show; choose from {', '.join(labels)}")
