@@ -114,9 +114,9 @@ def tables(result: Result) -> dict[str, str]:
 
 
 def shared(result: Result, model: str) -> str:
-    """Return the rows of a table: of this course's server, clients, their tokens per second together, and of each."""
+    """Return the rows of a table: of this course's server, clients, their tokens per second, and ms between two."""
     rates = result["tokens a second"][model][OURS]
-    return "\n".join(f"| {count} | {_digits(rate)} | {rate / int(count):.1f} |" for count, rate in rates.items())
+    return "\n".join(f"| {count} | {_digits(rate)} | {1000 * int(count) / rate:.0f} |" for count, rate in rates.items())
 
 
 def _digits(rate: float) -> str:
