@@ -178,9 +178,3 @@ def _span(ratios: list[float]) -> str:
 def ladder(processor: str) -> dict[str, float]:
     """Return the milliseconds of each row of the kernels' ladder: attention over 1024 tokens, in one layer."""
     return {name: float(cells[3]) for name, *cells in kernels[processor]["recorded"]["tables"]["ladder"]["rows"]}
-
-
-def rungs(slower: str, faster: str) -> str:
-    """Return how many times as fast one row of the ladder is as another: least and most."""
-    ratios = [ladder(processor)[slower] / ladder(processor)[faster] for processor in kernels]
-    return f"{min(ratios):.1f} to {max(ratios):.1f}"
