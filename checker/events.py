@@ -154,14 +154,17 @@ class Shown:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported; or, if it is not ``of_file``, why there is no verdict: MAX cannot, say.
-
-    What the child says after it is not heard.
-    """
+    """The learner's file cannot be imported. What the child says after it is not heard."""
 
     sentence: str
     location: Location | None = None
-    of_file: bool = True
+
+
+@dataclass(frozen=True)
+class CheckFailed:
+    """The check itself cannot go on, since MAX cannot be imported, say. What the child says after it is not heard."""
+
+    why: str
 
 
 @dataclass(frozen=True)
@@ -296,6 +299,7 @@ FromChild = (
     | Explained
     | Shown
     | Unloadable
+    | CheckFailed
     | Missing
     | Ended
     | CompilingBegan

@@ -16,7 +16,8 @@ TRYING                      StageEnded: there is nothing left to compile        
 PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
 … and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
 … and TAKEN_BACK            StageEnded: all is compiled                         AFTER_VERDICT
-every one after UNREAD      Ended, Unloadable, Died, Late, Interrupted          OVER
+every one after UNREAD      Ended, Unloadable, CheckFailed, Died, Late,         OVER
+                            Interrupted
 ==========================  ==================================================  =================
 
 A verdict that another MAX may be to blame for waits for ``Installed``, and with it the phase that it leads to.
@@ -104,7 +105,7 @@ def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
             return _unloadable(state, event, seconds)
         case events.Refused():
             return _refused(state, event, seconds)
-        case events.Ended() | events.Late() | events.Died() | events.Interrupted():
+        case events.Ended() | events.CheckFailed() | events.Late() | events.Died() | events.Interrupted():
             return _end(state, event, seconds)
     return state, []
 
@@ -134,9 +135,8 @@ def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
 def _unloadable(state: State, event: events.Unloadable, seconds: float) -> Advanced:
     """Show that the file cannot be loaded, if it is to blame; that is all."""
     loads, line = state.context.language.loads, state.line_of("", event.location)
-    rows: list[Effect] = [Row(Mark.FAIL, "", loads, line)] if event.of_file else []
     state, effects = _end(state, event, seconds)
-    return state, rows + effects
+    return state, [Row(Mark.FAIL, "", loads, line), *effects]
 
 
 def _missing(state: State, event: events.Missing) -> Advanced:
@@ -254,8 +254,8 @@ def _end(state: State, event: Event, seconds: float) -> Advanced:
     if not state.verdict:
         state, following = _give_verdict(replace(state, end=event), Phase.OVER, seconds)
         return state, effects + following
-    if isinstance(event, events.Unloadable):
-        effects.append(remark(no_verdict(event.sentence)))
+    if isinstance(event, events.CheckFailed):
+        effects.append(remark(no_verdict(event.why)))
     elif state.has_passed and isinstance(event, events.Late | events.Died):
         effects.append(remark("The GPU's part did not come to its end. The pass stands."))
     return replace(state, phase=Phase.OVER), effects

@@ -23,6 +23,7 @@ from checker.course.languages import Location
 from checker.course.machine import crowd, load
 from checker.course.steps import Step
 from checker.events import (
+    CheckFailed,
     CompilingBegan,
     CompilingEnded,
     Died,
@@ -77,7 +78,7 @@ class Child:
     ) -> Generator[Event]:
         """Carry out ``job`` and yield its events.
 
-        The last is ``Ended``, ``Unloadable``, ``Died``, ``Late`` at one of the limits, or ``Interrupted``.
+        The last is ``Ended``, ``Unloadable``, ``CheckFailed``, ``Died``, ``Late`` or ``Interrupted``.
 
         Args:
             job: the work.
@@ -110,7 +111,7 @@ class Child:
                 for key, _ in ready:
                     for event in key.data.events():
                         pace.note(event)
-                        if isinstance(event, Ended | Unloadable):
+                        if isinstance(event, Ended | Unloadable | CheckFailed):
                             yield from output.rest()  # what was printed before it
                             yield event
                             return

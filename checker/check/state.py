@@ -10,6 +10,7 @@ from checker.check.effects import Explanation, Row, SaveProgress
 from checker.course.languages import Language, Location
 from checker.events import (
     THE_KERNEL,
+    CheckFailed,
     Claimed,
     Died,
     Ended,
@@ -263,7 +264,7 @@ class State:
         It computes the same numbers, so wrong ones are not its fault.
         """
         has_error = any(claim.mark == Mark.FAIL and not claim.has_numbers for claim in self.claims.values())
-        may_be_its_fault = has_error or isinstance(self.end, Unloadable | Late | Died)
+        may_be_its_fault = has_error or isinstance(self.end, Unloadable | CheckFailed | Late | Died)
         return self.context.uses_max and self.unusable is None and may_be_its_fault
 
     @property

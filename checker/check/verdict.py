@@ -36,7 +36,9 @@ def _by_its_end(state: State) -> Verdict:
         case events.Refused():
             return _on_refusal(state.end)
         case events.Unloadable():
-            return _on_unloadable(state, state.end)
+            return _on_unloadable(state.end)
+        case events.CheckFailed():
+            return _on_failed_check(state, state.end)
         case Died():
             return _on_death(state, state.end)
         case Late():
@@ -109,11 +111,14 @@ def no_verdict(why: str) -> str:
     return f"No verdict: {why}"
 
 
-def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
-    """Return the verdict on a file that cannot be loaded, or on one that the check itself cannot judge."""
-    if event.of_file:
-        return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
-    return _cut_short(state, Explanation(event.sentence), no_verdict(event.sentence), None)
+def _on_unloadable(event: events.Unloadable) -> Verdict:
+    """Return the verdict on a file that cannot be loaded."""
+    return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
+
+
+def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
+    """Return the verdict where the check itself cannot go on."""
+    return _cut_short(state, Explanation(event.why), no_verdict(event.why), None)
 
 
 def _on_interrupt(state: State) -> Verdict:

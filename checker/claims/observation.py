@@ -143,7 +143,7 @@ class Observation:
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
         if call.when == "setup" and call.excinfo and passed_through(FIXTURES, call.excinfo.value):
-            self.send(events.Unloadable(fault_of_check(call.excinfo.value), of_file=False))
+            self.send(events.CheckFailed(fault_of_check(call.excinfo.value)))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.record(item, call.excinfo)
         assert call.when != "collect"

@@ -48,7 +48,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
     except UserError as error:  # where Mojo cannot compile
-        send(events.Unloadable(str(error), of_file=False))
+        send(events.CheckFailed(str(error)))
     except BaseException as error:
         from checker.course.forms import changed_since
         from checker.diagnosis.exceptions import error_in_words, location_of
@@ -266,7 +266,7 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
             to_write = [*job.to_write, *find_missing(step, job, module, send)]
             Grader(step, job, module, to_write, send).grade()
     except Exception as error:  # a learner's code raises none this far up
-        send(events.Unloadable(fault_of_check(error), of_file=False))
+        send(events.CheckFailed(fault_of_check(error)))
 
 
 def main() -> None:
@@ -294,7 +294,7 @@ def main() -> None:
         from checker.course.installed import in_words
 
         why = in_words(error) if isinstance(error, ImportError) else fault_of_check(error)
-        send(events.Unloadable(why, of_file=False))
+        send(events.CheckFailed(why))
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)

@@ -12,6 +12,7 @@ from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
 from checker.course.steps import find_step
 from checker.events import (
+    CheckFailed,
     Claimed,
     CompilingBegan,
     CompilingEnded,
@@ -188,7 +189,7 @@ CHECKS = {
         [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
     ),
     "the GPU's part cannot begin": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Unloadable("so.", of_file=False), Ended()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), CheckFailed("so."), Ended()],
         [*PASSES, "No verdict: so."],
     ),
     "a claim waits for a function that is wrong": (
@@ -293,7 +294,7 @@ CHECKS = {
         [OPENED, Unloadable("NameError: F", Location(2)), Died()],
         ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
     ),
-    "MAX cannot": ([OPENED, Unloadable("MAX.", of_file=False), Ended()], ["No verdict: MAX."]),
+    "MAX cannot": ([OPENED, CheckFailed("MAX."), Ended()], ["No verdict: MAX."]),
     "it dies": (
         [OPENED, Started("One is right."), Died()],
         [
@@ -346,7 +347,7 @@ CHECKS = {
         ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
-        [OPENED, ONE_FAILS, Unloadable("the check failed.", of_file=False), Ended()],
+        [OPENED, ONE_FAILS, CheckFailed("the check failed."), Ended()],
         ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "saved: fail"],
     ),
     "it dies while MAX compiles": (
@@ -372,7 +373,7 @@ CHECKS = {
         ],
     ),
     "the check breaks while MAX compiles": (
-        [*TO_COMPILE, Unloadable("the check failed.", of_file=False), Ended()],
+        [*TO_COMPILE, CheckFailed("the check failed."), Ended()],
         [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
@@ -535,7 +536,7 @@ CUT_SHORT_BY = [
     Died(Doing.COMPILING),
     Died(Doing.COMPUTING),
     Late(Limit.COMPILING, 900),
-    Unloadable("so.", of_file=False),
+    CheckFailed("so."),
 ]
 
 
@@ -547,7 +548,7 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
     assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 
-ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable")
+ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable", "CheckFailed")
 
 
 def test_which_event_leads_from_which_phase_to_which():
