@@ -19,6 +19,7 @@ import pytest
 
 from checker import events
 from checker.claims.vocabulary import Refusal
+from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.locating import passed, place_in
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
@@ -199,7 +200,7 @@ class Observation:
     ) -> pytest.ExceptionInfo[BaseException]:
         """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
         is_computed = uses_max(self.step) and self.stage in (Stage.NUMBERS, Stage.DRAWN)
-        if not is_computed or isinstance(failure.value, Refusal | NotImplementedError):
+        if not is_computed or isinstance(failure.value, Refusal | NotWritten):
             return failure
         if passed_through(path, failure.value):
             return failure
@@ -297,7 +298,7 @@ def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> s
 
     It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
     """
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotWritten):
         function, _ = place_in(error, path)
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
         for name in (function, frames[-1].f_code.co_name if frames else ""):

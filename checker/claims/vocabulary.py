@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from checker.course.languages import NotWritten
 from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
 from checker.numeric.tolerance import TOLERANCE
 
@@ -141,7 +142,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
         call()
     except kind as error:
         return str(error)
-    except (NotImplementedError, NameError, AttributeError):  # not written yet, or a typo
+    except (NotWritten, NameError, AttributeError):  # not written yet, or a typo
         raise
     except Exception as error:
         sentence = f"{what} raises {type(error).__name__}, and must raise {kind.__name__}."

@@ -109,15 +109,15 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
     """
     language.refuse(learner, "")
     present, untouched = language.functions(learner), language.functions(skeleton(solution, language))
-    missing = []
+    to_write = []
     for blank in find_blanks(solution, language):
         function = present.get(blank.function)
         if function is None:
             if not language.is_run:
-                missing.append(Unwritten(blank, None))
+                to_write.append(Unwritten(blank, None))
         elif function.stop:
-            missing.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
-    return missing
+            to_write.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
+    return to_write
 
 
 # ---------------------------------------------------------------- reading a file without running it
@@ -227,13 +227,13 @@ def refuse_imported_solution(step: Step, source: str) -> None:
             )
 
 
-def what_to_do(missing: Unwritten, stop: str) -> str:
+def what_to_do(unwritten: Unwritten, stop: str) -> str:
     """Return what to do about a blank that is still to write, if a skeleton stops at the statement ``stop``."""
-    if missing.line is None:
-        return what_to_do_about_missing(missing.blank.function)
-    if missing.started:
-        return f"line {missing.line} still says {stop}: delete that line"
-    return f"line {missing.line}: {missing.blank.words}"
+    if unwritten.line is None:
+        return what_to_do_about_missing(unwritten.blank.function)
+    if unwritten.started:
+        return f"line {unwritten.line} still says {stop}: delete that line"
+    return f"line {unwritten.line}: {unwritten.blank.words}"
 
 
 def what_to_do_about_missing(function: str, meant: str = "") -> str:

@@ -152,6 +152,10 @@ NEWER = (
 )
 
 
+#: What a blank raises when it is called. A blank that raised nothing could not be told from a wrong answer.
+NotWritten = NotImplementedError
+
+
 class Python:
     """Reads Python.
 
@@ -168,7 +172,7 @@ class Python:
     name = "Python"
     is_run = True
     suffix = ".py"
-    stop = "raise NotImplementedError"
+    stop = f"raise {NotWritten.__name__}"
     loads = "The file can be imported."
     look_for_loop = "Look for a loop that never ends."
     look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 from typing import cast
 
-from checker.course.languages import Location
+from checker.course.languages import Location, NotWritten
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
 from checker.diagnosis.locating import code_in, passed
@@ -51,7 +51,7 @@ def error_in_words(error: BaseException, path: str = "") -> str:
     """
     if isinstance(error, SystemExit):
         return "Your code ends the program (sys.exit or exit). Remove that: what comes after must run, too."
-    if isinstance(error, NotImplementedError) and (words := _not_written(error)):
+    if isinstance(error, NotWritten) and (words := _not_written(error)):
         return words
     message = shortened(what_was_said(error)) or "without a message"
     sentence, library = f"{type(error).__name__}: {message}", _library_of(error, message)
@@ -143,7 +143,7 @@ def _meant(error: BaseException, imports: Mapping[str, str]) -> str:
     return f"Did you mean {alike[0]}?" if alike else ""
 
 
-def _not_written(error: NotImplementedError) -> str:
+def _not_written(error: NotWritten) -> str:
     """Return in words what is not written yet: a method that MAX calls, or a function of a step that was imported."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     innermost = frames[-1]

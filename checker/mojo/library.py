@@ -17,7 +17,7 @@ from mojo.run import subprocess_run_mojo
 
 from checker.compiling import compiling
 from checker.course.installed import installed_version
-from checker.course.languages import Unreadable
+from checker.course.languages import NotWritten, Unreadable
 from checker.course.machine import instructions, why_mojo_cannot_link
 from checker.course.progress import digest
 from checker.course.steps import ROOT, Step
@@ -79,7 +79,7 @@ def build(main: Path, made: Path, what: str) -> None:
         raise CompilationError(output)
 
 
-class StillToWrite(NotImplementedError):
+class StillToWrite(NotWritten):
     """A function was called that is still to write, or that calls one which is."""
 
     def __init__(self, blank: str) -> None:
