@@ -16,6 +16,7 @@ from pathlib import Path
 
 from checker.errors import UserError
 from checker.interrupts import INTERRUPTED
+from checker.spelling import closest_name
 from cli import setup
 
 ROOT = setup.ROOT  # the steps have it too, and take longer to import than all of this
@@ -41,9 +42,7 @@ def meant(name: str, known: Collection[str]) -> str:
     if step := re.fullmatch(r"(s|step_?|w|warmup_?)?(\d{1,2})(\.\w+)?", name.lower()):
         task = f"{(step[1] or 's')[0]}{int(step[2]):02}"
         return task if task in known else ""
-    import difflib  # which no task needs
-
-    return next(iter(difflib.get_close_matches(name, known, n=1)), "")
+    return closest_name(name, known)
 
 
 def refuse_damage() -> None:

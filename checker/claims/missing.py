@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable
-from difflib import get_close_matches
 from types import ModuleType
 
 from checker.course.forms import RENAMED
 from checker.course.languages import function_nodes, parse
+from checker.spelling import closest_name
 
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
 
@@ -61,4 +61,4 @@ def _meant(blank: str, written: Iterable[str]) -> str:
         return CALLED_INSTEAD
     if former := [other for other in beside if RENAMED.get(other) == name]:
         return former[0]
-    return next(iter(get_close_matches(name, beside, 1)), "")
+    return closest_name(name, beside)

@@ -10,7 +10,6 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
 from typing import cast
@@ -22,10 +21,10 @@ from checker.diagnosis.locating import code_in, passed
 from checker.diagnosis.rewriting import Place, finished, rewritten, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import shortened, what_was_said
+from checker.spelling import MUCH_ALIKE, closest_name
 
 MOST_CALLS = 2  # that are shown
 LONGEST_VALUE = 20  # characters of a value that is shown
-MUCH_ALIKE = 0.75  # of two names, as difflib compares them
 LETTERS = "abcdefgh"  # for the arguments in a rule
 NUMPYS = re.compile(
     r"numpy|tokenizers|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum"
@@ -139,8 +138,8 @@ def _meant(error: BaseException, imports: Mapping[str, str]) -> str:
         names = [*inside, *(other for other in around if not other.startswith("__")), *dir(builtins)]
     else:
         return ""
-    alike = get_close_matches(name, names, n=1, cutoff=MUCH_ALIKE)
-    return f"Did you mean {alike[0]}?" if alike else ""
+    alike = closest_name(name, names, MUCH_ALIKE)
+    return f"Did you mean {alike}?" if alike else ""
 
 
 def _not_written(error: NotWritten) -> str:
@@ -150,8 +149,8 @@ def _not_written(error: NotWritten) -> str:
     name, file = innermost.f_code.co_name, Path(innermost.f_code.co_filename)
     if name == "forward" and innermost.f_globals.get("__name__", "").startswith("max."):
         kind = type(innermost.f_locals["self"])
-        alike = get_close_matches(name, [method for method in vars(kind) if method != name], 1)
-        meant = f" You have {alike[0]}; call it forward." if alike else ""
+        alike = closest_name(name, [method for method in vars(kind) if method != name])
+        meant = f" You have {alike}; call it forward." if alike else ""
         return f"{kind.__name__} has no forward, the method that MAX calls.{meant}"
     if str(error) or file.parent != STEPS:
         return ""
