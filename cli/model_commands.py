@@ -137,7 +137,8 @@ def naming_steps() -> Iterator[None]:
 
 def blaming(file: str | None, error: BaseException) -> str:
     """Return what is wrong in a learner's file, or in all of them together, and what to do."""
-    from checker.diagnosis.exceptions import error_in_words, location_of
+    from checker.diagnosis.corrections import location_of
+    from checker.diagnosis.exceptions import error_in_words
     from checker.diagnosis.locating import code_in
 
     words = error_in_words(error)

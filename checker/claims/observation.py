@@ -281,16 +281,18 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
             observed = sketch(seen)
         location = None
         if error.__cause__:
-            from checker.diagnosis.exceptions import location_of
+            from checker.diagnosis.corrections import location_of
 
             location = location_of(error.__cause__, path, error.wanted)
         measured, foreseen = not error.wanted, error.foreseen
         return Outcome(Mark.FAIL, error.sentence, location, observed, about, error.compared, measured, foreseen)
     if waited_for := _waited_for(error, path, to_write):
         return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
-    from checker.diagnosis.exceptions import error_in_words, location_of  # most claims raise none
+    from checker.diagnosis.corrections import location_of  # most claims raise no error
+    from checker.diagnosis.exceptions import describe
 
-    return Outcome(Mark.FAIL, error_in_words(error, path), location_of(error, path), raised(error), about)
+    said, location = describe(error, path), location_of(error, path)
+    return Outcome(Mark.FAIL, said.sentence(), location, raised(error), about, advice=said.advice)
 
 
 def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:

@@ -51,7 +51,8 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
         send(events.CheckFailed(str(error)))
     except BaseException as error:
         from checker.course.forms import changed_since
-        from checker.diagnosis.exceptions import error_in_words, location_of
+        from checker.diagnosis.corrections import location_of
+        from checker.diagnosis.exceptions import error_in_words
 
         words = error_in_words(error)
         if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):

@@ -50,7 +50,7 @@ def explain_missing_names(failing: Outcomes, source: str, solution: str, labels:
         if about != outcome.about:
             explanations.append(waits(claim, outcome.about, [about]))
             continue
-        sentence = outcome.sentence if outcome.sentence.endswith("?") else f"{outcome.sentence.rstrip('.')}."
+        sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
         if name in known:
             sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:

@@ -126,6 +126,7 @@ class Outcome:
     ``observed`` is what naming compares: what did not fit, what was refused, or the error.
     ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
+    ``advice`` is what to do about an error, with which the sentence ends.
     """
 
     mark: Mark
@@ -136,6 +137,7 @@ class Outcome:
     compared: Comparison | None = None
     measured: bool = False
     foreseen: bool = False
+    advice: str = ""
 
     @property
     def is_error(self) -> bool:
