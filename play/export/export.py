@@ -16,7 +16,11 @@ from checker.files import require_writable, write
 from play.chosen import IMPORTED, Chosen, mine
 from play.export.merging import Source, merge
 
-PROGRAM = Path(__file__).with_name("program.py")
+#: What the file has behind the steps, by the names under which they are imported.
+PROGRAM = {
+    "play.generation.streaming": Path(__file__).parents[1] / "generation" / "streaming.py",
+    "play.export.program": Path(__file__).with_name("program.py"),
+}
 
 #: The sections of the file: the module that each begins with, and its heading.
 SECTIONS = {
@@ -25,7 +29,7 @@ SECTIONS = {
     "solution_12": "Generation",
     "checkpoint": "Checkpoints",
     "caching": "The KV cache",
-    "program": "The program",
+    "play.generation.streaming": "The program",
 }
 #: Constants and methods that the course needs and the file does not, by their module.
 UNUSED = {"solution_01": ("PUBLISHED", "published")}
@@ -86,5 +90,7 @@ def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
 
     for step in sorted(steps):
         add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
-    program = read_text(PROGRAM).replace("pip install max ", f"pip install max=={needed_version()} ")
-    return [*found.values(), Source(relative_path(PROGRAM), ("program",), program, SECTIONS["program"])]
+    for name, file in PROGRAM.items():
+        text = read_text(file).replace("pip install max ", f"pip install max=={needed_version()} ")
+        found[name] = Source(relative_path(file), (name,), text, SECTIONS.get(name, ""))
+    return [*found.values()]

@@ -1,4 +1,4 @@
-"""What the exported file ends with: a text ends where the tokenizer says, and nowhere else."""
+"""A text ends where the tokenizer says, and nowhere else."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from numpy.random import default_rng
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from play.export.program import stream_text
+from play.generation.streaming import stream_text
 from solutions.solution_12 import Sampling
 
 
