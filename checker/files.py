@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[1]  # of the repository
 UNFINISHED = ".unfinished"  # ends the name of what is being written
 UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
 

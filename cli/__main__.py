@@ -5,7 +5,7 @@ import sys
 try:
     import click  # noqa: F401
 except Exception as error:
-    from checker.course.installed import INSTALL_AGAIN
+    from checker.packages import INSTALL_AGAIN
     from cli.doctor import describe_machine
 
     if sys.argv[1:] == ["doctor"]:

@@ -13,9 +13,9 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 
-from checker.course.installed import INSTALL_AGAIN, installed_version, why_not_usable
-from checker.course.machine import printed, why_mojo_cannot_link, why_not_here
 from checker.course.steps import ROOT
+from checker.machine import printed, why_mojo_cannot_link, why_not_here
+from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
 from cli.programs import Completed, last_line, run_module
 from cli.setup import ROOM_GB
 
@@ -74,7 +74,7 @@ def max_version() -> str:
 @cache
 def packages() -> str:
     """Return whether the other packages can be imported, from a process that imports them."""
-    answer = run_module("checker.course.installed", seconds=CONTRACT_SECONDS)
+    answer = run_module("checker.packages", seconds=CONTRACT_SECONDS)
     if answer is None:
         return f"no: they could not be imported within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
     broken = answer.stdout.strip() or (last_line(answer) if answer.returncode else "")

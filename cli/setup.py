@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.course.installed import needed
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.interrupts import INTERRUPTED, exit_on_termination
+from checker.packages import needed
 
-ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = ROOT / ".course" / "setup.lock"
@@ -209,7 +209,7 @@ def set_up() -> None:
     Raises:
         UserError: MAX cannot run on this machine, or something cannot be made or installed.
     """
-    from checker.course.machine import why_not_here
+    from checker.machine import why_not_here
 
     if why := why_not_here():
         raise UserError(why)

@@ -15,11 +15,11 @@ from collections.abc import Collection
 from pathlib import Path
 
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.interrupts import INTERRUPTED
 from checker.spelling import closest_name
 from cli import setup
 
-ROOT = setup.ROOT  # the steps have it too, and take longer to import than all of this
 OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
 
 Task = dict[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from checker.course import machine
+from checker import machine
 
 #: Words for the flags that a system gives, the widest first.
 INSTRUCTION_SETS = {

@@ -16,9 +16,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from checker.course.installed import needed_version
 from checker.course.steps import ROOT, Step, all_steps
 from checker.errors import UserError
+from checker.packages import needed_version
 from tools.course_copy import Course
 
 NEXT = "next"

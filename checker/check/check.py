@@ -118,7 +118,7 @@ class Check:
             case SaveProgress():
                 return self._save(effect)
             case effects.AskInstalled():
-                from checker.course.installed import why_not_usable  # which a pass does without
+                from checker.packages import why_not_usable  # which a pass does without
 
                 return events.Installed(why_not_usable())
         return None

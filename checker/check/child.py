@@ -20,7 +20,6 @@ from dataclasses import asdict, replace
 
 from checker.check.limits import Limits, Spent, limits_of, reached
 from checker.course.languages import Location
-from checker.course.machine import crowd, load
 from checker.course.steps import Step
 from checker.events import (
     CheckFailed,
@@ -40,6 +39,7 @@ from checker.events import (
     decode,
 )
 from checker.lines import Lines, Worker
+from checker.machine import crowd, load
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from checker.check.effects import Explanation, Item, Row, Words
 from checker.check.state import Offers
-from checker.course.machine import crowd
 from checker.events import THE_KERNEL, Mark
+from checker.machine import crowd
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most

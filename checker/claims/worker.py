@@ -292,7 +292,7 @@ def main() -> None:
         import_max(step)
         import_claims(step)
     except Exception as error:
-        from checker.course.installed import in_words
+        from checker.packages import in_words
 
         why = in_words(error) if isinstance(error, ImportError) else fault_of_check(error)
         send(events.CheckFailed(why))

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.machine import printed
 from checker.course.steps import ROOT, Step, all_steps, relative_path
+from checker.machine import printed
 
 
 def expected(step: Step) -> str:

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from checker.course.languages import MOJO, PYTHON, Language
+from checker.files import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 STEPS = ROOT / "steps"
 SOLUTIONS = ROOT / "solutions"
 TESTS = ROOT / "tests"

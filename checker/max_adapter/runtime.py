@@ -14,7 +14,7 @@ from max.driver import CPU, Accelerator, Device, accelerator_count
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
-from checker.course.machine import instructions
+from checker.machine import instructions
 
 ALL_KEPT = "gpt2-in-max-*.mef"  # what is kept compiled, also for another MAX or by an older version of the course
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from checker.course.installed import in_words
+from checker.packages import in_words
 
 
 def try_hooks() -> int:

@@ -16,15 +16,15 @@ import numpy as np
 from mojo.run import subprocess_run_mojo
 
 from checker.compiling import compiling
-from checker.course.installed import installed_version
 from checker.course.languages import NotWritten, Unreadable
-from checker.course.machine import instructions, why_mojo_cannot_link
 from checker.course.progress import digest
 from checker.course.steps import ROOT, Step
 from checker.errors import UserError
 from checker.events import THE_KERNEL
 from checker.files import remove_unused, replacing, use_if_kept
+from checker.machine import instructions, why_mojo_cannot_link
 from checker.mojo.mojo_errors import in_words, of_the_machine
+from checker.packages import installed_version
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 KEPT = ROOT / ".course" / "mojo"  # 70 kilobytes for each text that was compiled

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from checker.course.languages import Location
-from checker.course.machine import INSTALL_CC
+from checker.machine import INSTALL_CC
 from checker.max_adapter.max_errors import shortened
 
 ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<message>.*)$", re.MULTILINE)

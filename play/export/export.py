@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from checker.course.blanks import read_text
-from checker.course.installed import needed_version
 from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from checker.files import require_writable, write
+from checker.packages import needed_version
 from play.chosen import IMPORTED, Chosen, mine
 from play.export.merging import Source, merge
 

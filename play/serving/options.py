@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from checker.course.installed import why_not_usable
 from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
 from checker.errors import UserError
+from checker.packages import why_not_usable
 from play import chosen
 from play.chosen import Chosen
 from play.smollm2 import is_llama

@@ -7,8 +7,8 @@ from subprocess import CompletedProcess
 import psutil
 import pytest
 
-from checker.course import installed
-from checker.course.machine import why_not_here
+from checker import packages
+from checker.machine import why_not_here
 from cli import doctor
 
 PROGRAMS = {"nvidia-smi": "535.104.05", "clang": "Apple clang version 15.0.0 (clang-1500.3.9.4)"}
@@ -50,7 +50,7 @@ def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(mo
     assert doctor.commit() == "unknown: the program git is not installed"
 
 
-NEEDED = installed.needed_version()
+NEEDED = packages.needed_version()
 
 MISSING = "libMSupport.so: cannot open shared object file"
 

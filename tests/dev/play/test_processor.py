@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course import machine
+from checker import machine
 from play import processor
 
 CORE = "vendor_id\t: {}\ncpu family\t: {}\nmodel\t\t: 17\nmodel name\t: AMD EPYC\nflags\t\t: fpu {}\n"

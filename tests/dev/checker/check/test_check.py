@@ -8,10 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from checker import packages
 from checker.check.check import Check
 from checker.check.printer import View
 from checker.check.state import PASSED, State
-from checker.course import installed, progress
+from checker.course import progress
 from checker.course.steps import find_step
 from checker.events import Died, Ended, Interrupted, Stage, StageEnded
 from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
@@ -125,7 +126,7 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
 
 
 def test_it_is_found_out_which_max_is_installed(monkeypatch):
-    monkeypatch.setattr(installed, "why_not_usable", lambda: "MAX 1 is installed.")
+    monkeypatch.setattr(packages, "why_not_usable", lambda: "MAX 1 is installed.")
     check = check_with(View())
     check.state = State(replace(S07, uses_max=True))
     for event in (OPENED, Died()):

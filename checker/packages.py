@@ -1,16 +1,17 @@
-"""Compare what is installed with what the course is written for: MAX without importing it, packages by importing them.
+"""Which packages are installed, and in which versions the course needs them: MAX without importing it, others with.
 
-``pyproject.toml`` is the one place that says which versions these are. ``python -m checker.course.installed`` prints
-which packages cannot be imported.
+``pyproject.toml`` is the one place that says which versions these are. ``python -m checker.packages`` prints which
+packages cannot be imported.
 """
 
 from __future__ import annotations
 
 import importlib
 import tomllib
-from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+from checker.files import ROOT
+
+PROJECT = ROOT / "pyproject.toml"
 INSTALL_AGAIN = "Delete the folder .venv and run this again, which installs it (with pixi: `pixi install`)."
 
 

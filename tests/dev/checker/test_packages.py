@@ -2,13 +2,13 @@
 
 import importlib.metadata
 
-from checker.course import installed
+from checker import packages
 
-NEEDED = installed.needed_version()
+NEEDED = packages.needed_version()
 
 
 def test_another_version_is_named_and_what_to_do(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "26.6.0")
-    why = installed.why_not_usable()
+    why = packages.why_not_usable()
     assert why.startswith(f"MAX 26.6.0 is installed, and {NEEDED} is needed. Delete the folder .venv")
-    assert installed.in_words(ImportError("no such module")) == why
+    assert packages.in_words(ImportError("no such module")) == why

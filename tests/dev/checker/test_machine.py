@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.machine import why_max_cannot_run
+from checker.machine import why_max_cannot_run
 
 V3 = "flags\t\t: fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma movbe"
 
