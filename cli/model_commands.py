@@ -18,11 +18,11 @@ from checker.course.languages import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
-from play import stand_ins
-from play.beginning import in_utf8, tell_stopped
-from play.ending import ending_soon
+from play.mine import stand_ins
 from play.serving.options import ServerOptions, Tell
+from play.signals import ending_soon
 from play.smollm2 import CONTEXT
+from play.startup import in_utf8, tell_stopped
 from play.training import plan
 
 
@@ -249,7 +249,7 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
-    from play.processes import end_at_once
+    from play.signals import end_at_once
 
     end_at_once()
     from play.serve import serve

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from checker.course.steps import LLAMA, MODEL
 from checker.files import require_writable, write
-from play.beginning import ready_to_run
 from play.smollm2 import is_llama, llama_file
+from play.startup import ready_to_run
 
 
 def show_attention(
@@ -28,7 +28,7 @@ def show_attention(
     Raises:
         OSError: the file cannot be written.
         ValueError: the model cannot be fetched or read, the text is too long, or there is no such head or device; or
-            the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which ``own_steps`` are for.
+            the learner's steps cannot run: see :func:`play.startup.ready_to_run`, which ``own_steps`` are for.
     """
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
@@ -36,7 +36,7 @@ def show_attention(
     with ready_to_run(tell, LLAMA if llama else [MODEL], **own_steps):
         from play import pictures
         from play.attention_weights import read_attention, read_attention_of_llama
-        from play.usable import usable_checkpoint, usable_llama
+        from play.checkpoints import usable_checkpoint, usable_llama
         from play.widgets.packing import attention_on
         from play.widgets.page import as_html
         from solutions.checkpoint import read_config

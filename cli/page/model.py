@@ -20,7 +20,7 @@ from checker.course.steps import ROOT, Step
 from checker.errors import UserError
 from checker.files import saved_at
 from checker.lines import Worker
-from play.chosen import passed
+from play.mine.choice import passed
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from checker.course.steps import MODEL
 from checker.files import require_writable, write
-from play.beginning import ready_to_run
+from play.startup import ready_to_run
 
 DIGITS = 6  # of the figures in the file
 
@@ -19,7 +19,7 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
     Raises:
         OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
-            :func:`play.beginning.ready_to_run`, which ``own_steps`` are for.
+            :func:`play.startup.ready_to_run`, which ``own_steps`` are for.
     """
     require_writable(out)
     with ready_to_run(tell, [MODEL], **own_steps):

@@ -13,8 +13,8 @@ from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from checker.files import require_writable, write
 from checker.packages import needed_version
-from play.chosen import IMPORTED, Chosen, mine
 from play.export.merging import Source, merge
+from play.mine.choice import IMPORTED, Chosen, mine
 
 #: What the file has behind the steps, by the names under which they are imported.
 PROGRAM = {

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
-from play.beginning import in_utf8, ready_to_run, usable_kernels
-from play.ending import stopping
+from play.mine.stand_ins import is_refusal
+from play.signals import stopping
 from play.smollm2 import SMOLLM2, is_llama, llama_file
-from play.stand_ins import is_refusal
+from play.startup import in_utf8, ready_to_run, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
     from numpy.random import Generator
@@ -46,7 +46,7 @@ def chat(
 
     Raises:
         ValueError: the model cannot be fetched or read, does not answer, a setting makes no sense, or there is no input
-            to read questions from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`, which
+            to read questions from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`, which
             ``own_steps`` are for.
     """
     if question is None and sys.stdin is None:

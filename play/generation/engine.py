@@ -16,9 +16,9 @@ from tokenizers import Tokenizer
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import open_device
-from play.beginning import check_bfloat16
 from play.generation.streaming import stream_text
 from play.kernels.modules import compile_with_kernels
+from play.startup import check_bfloat16
 from play.tokens import encode, load_tokenizer
 from solutions.arrays import LogitsFunction
 from solutions.checkpoint import checkpoint_folder, read_checkpoint, read_config

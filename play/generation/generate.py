@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
-from play.beginning import in_utf8, ready_to_run, usable_kernels
-from play.chosen import is_complete
+from play.mine.choice import is_complete
+from play.mine.stand_ins import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
-from play.stand_ins import is_refusal
+from play.startup import in_utf8, ready_to_run, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.generation.engine import Settings, Writer
@@ -43,7 +43,7 @@ def generate(
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
-            input to read prompts from; or the learner's steps cannot run: see :func:`play.beginning.ready_to_run`,
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`,
             which ``own_steps`` are for.
     """
     if prompt is None and sys.stdin is None:
@@ -88,7 +88,7 @@ def gpt2_writer(
     else:
         needed.append(CACHED_MODEL)
     with ready_to_run(tell, needed, **own_steps):
-        from play.usable import usable_checkpoint
+        from play.checkpoints import usable_checkpoint
 
         folder = usable_checkpoint(model)
         if lacks_cache:

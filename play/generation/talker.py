@@ -34,7 +34,7 @@ class LlamaWriter:
         device: ``cpu`` or ``gpu``.
         context: the most tokens that a text may have; a file that says less has the last word.
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where
-            :func:`play.beginning.usable_kernels` says that they run; the text is the same.
+            :func:`play.startup.usable_kernels` says that they run; the text is the same.
 
     Raises:
         ValueError: the file cannot be read, or there is no such device.

@@ -18,7 +18,7 @@ from max.graph import DeviceRef, default_custom_extensions_scope
 
 from checker.compiling import compiling
 from checker.max_adapter.runtime import cache_path
-from play.processes import ended_by_exceptions
+from play.signals import ended_by_exceptions
 
 FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import cache
 
 from checker.course.steps import ROOT
-from play import chosen
-from play.beginning import ready_to_run
+from play.mine import choice
+from play.startup import ready_to_run
 
 NAMES = """\
 import numpy as np
@@ -53,7 +53,7 @@ def open_prompt(tell: Callable[[str], None], command: str = "") -> None:
 @cache
 def prepare_notebook() -> None:
     """Prepare MAX in the kernel of a notebook, once, and run the reader's steps that have passed."""
-    own = chosen.passed()
+    own = choice.passed()
     own.install()
     print("Your own steps that run here:", ", ".join(step.task for step in own.steps) or "none has passed yet")
     warnings.filterwarnings("ignore", 'install "ipywidgets"')  # rich's, which then shows no moving line

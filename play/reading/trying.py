@@ -14,9 +14,9 @@ from checker.check.printer import Printer
 from checker.course.languages import PYTHON
 from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
-from play import chosen
-from play.beginning import ready_to_run
+from play.mine import choice
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
+from play.startup import ready_to_run
 
 
 def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> int:
@@ -36,7 +36,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
         raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
         if step.chapter == chapter and step.language is PYTHON and not solution:
-            own = chosen.only(step)
+            own = choice.only(step)
             own.install()
             tell(*own.sentences)
     os.chdir(ROOT)  # the paths in a chapter begin there

@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
-from collections.abc import Awaitable, Coroutine
+import tempfile
+from collections.abc import Awaitable, Coroutine, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
 
-from play.ending import not_ignored
 from play.serving.connections import Connection
 from play.serving.options import LARGEST_HEAD, Tell
 from play.serving.service import ModelEnded, Service
+from play.signals import not_ignored
 
+LONGEST_ADDRESS = 107  # characters of a socket's path
 LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended
 IDLE_SECONDS = 60  # that a connection is kept between two requests
 GIVEN_UP = 1  # the exit status if the model could not go on
@@ -83,3 +86,23 @@ def received_signals() -> asyncio.Queue[int]:
     for number in not_ignored():
         loop.add_signal_handler(number, queue.put_nowait, int(number))
     return queue
+
+
+@contextlib.contextmanager
+def temporary_folder(room: int) -> Iterator[str]:
+    """While this is open, keep temporary files, also those of new processes, in a folder that is removed at the end.
+
+    Args:
+        room: characters that the path of a socket in it needs behind that of the folder.
+    """
+    variable, default = os.environ.get("TMPDIR"), tempfile.gettempdir()
+    place = default if len(f"{default}/gpt2-12345678") + room <= LONGEST_ADDRESS else "/tmp"
+    with tempfile.TemporaryDirectory(prefix="gpt2-", dir=place, ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = tempfile.tempdir = folder
+        try:
+            yield folder
+        finally:
+            tempfile.tempdir = default
+            os.environ.pop("TMPDIR")
+            if variable is not None:
+                os.environ["TMPDIR"] = variable

@@ -14,8 +14,8 @@ from typing import Any
 from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
 from checker.errors import UserError
 from checker.packages import why_not_usable
-from play import chosen
-from play.chosen import Chosen
+from play.mine import choice
+from play.mine.choice import Chosen
 from play.smollm2 import is_llama
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
@@ -99,4 +99,4 @@ def choose_steps(options: ServerOptions) -> Chosen:
         needed = [MODEL, QUANTIZATION]
     else:
         needed = [MODEL]
-    return chosen.mine([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()
+    return choice.mine([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()

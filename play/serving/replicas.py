@@ -34,11 +34,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
-from play.chosen import HANDED_ON, handed_on
-from play.processes import temporary_folder
+from play.mine.choice import HANDED_ON, handed_on
 from play.serving import request_log
 from play.serving.keys import Keys
-from play.serving.life import GIVEN_UP, finish, received_signals
+from play.serving.life import GIVEN_UP, finish, received_signals, temporary_folder
 from play.serving.options import OF_THE_MODEL, ServerOptions, Tell
 from play.serving.service import MODEL_ENDED, refusal
 

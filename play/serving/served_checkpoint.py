@@ -12,10 +12,10 @@ from tokenizers import Tokenizer
 
 from checker.files import replacing
 from checker.max_adapter.runtime import digest
+from play.checkpoints import usable_checkpoint, usable_llama
 from play.serving.options import ServerOptions, Tell
 from play.smollm2 import SMOLLM2, cache_folder, is_llama, llama_file
 from play.tokens import ForThreads, load_tokenizer
-from play.usable import usable_checkpoint, usable_llama
 from solutions.checkpoint import checkpoint_files, read_config
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.solution_27 import END, START, Message, chat_ids

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checker.max_adapter.runtime import tensor
-from play.ending import put_off
 from play.generation.engine import Settings, continue_text
+from play.signals import put_off
 from play.tokens import encode
 from play.training.folder import Folder, TrainingState
 from play.training.graphs import Trainer

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
-from play.beginning import ready_to_run, tell_stopped
-from play.ending import ending_soon, put_off
 from play.processor import processor_name
+from play.signals import ending_soon, put_off
+from play.startup import ready_to_run, tell_stopped
 from play.training.places import BEST, new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, in_words
 
@@ -44,7 +44,7 @@ def train(
 
     Raises:
         ValueError: an option, a text or a folder cannot be used, the loss is not a number, or a save failed; or the
-            learner's steps cannot run: see :func:`play.beginning.ready_to_run`.
+            learner's steps cannot run: see :func:`play.startup.ready_to_run`.
     """
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)

@@ -10,14 +10,14 @@ import sys
 from typing import Any
 
 from checker.lines import Employer, end_with_the_employer
-from play import chosen
+from play.mine import choice
 
 
 def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
     page = Employer()
     end_with_the_employer(page.descriptor)
-    chosen.named(names).install()
+    choice.named(names).install()
     from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader
 

@@ -15,8 +15,8 @@ from multiprocessing import reduction
 from multiprocessing.context import SpawnProcess
 from typing import Any
 
-from play.processes import signals_blocked, start_tracker
-from play.stand_ins import line_that_failed
+from play.mine.stand_ins import line_that_failed
+from play.signals import signals_blocked, start_tracker
 
 
 class ModelProcess(SpawnProcess):

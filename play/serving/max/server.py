@@ -30,11 +30,10 @@ from starlette.types import ASGIApp
 
 from checker.course.steps import ROOT
 from checker.errors import UserError
-from play import stand_ins
-from play.processes import temporary_folder
+from play.mine import stand_ins
 from play.serving.front import Front
 from play.serving.keys import Keys
-from play.serving.life import GIVEN_UP, live
+from play.serving.life import GIVEN_UP, live, temporary_folder
 from play.serving.max.process import ModelProcess
 from play.serving.options import ServerOptions, Tell
 from play.serving.request_log import write_as_json

@@ -8,7 +8,7 @@ import pytest
 
 from checker import files
 from checker.course.steps import ROOT, SMALL_MODEL
-from play import attention, beginning, serve
+from play import attention, serve, startup
 from play.generation import generate
 from tests.dev.terminal import started
 from tools.course_copy import python
@@ -39,7 +39,7 @@ def test_text_that_is_not_utf_8_is_refused_in_any_locale(command):
 
 
 def test_what_a_locale_could_not_read_is_read_as_utf_8():
-    assert beginning.in_utf8("Call ü".encode().decode("ascii", "surrogateescape")) == "Call ü"
+    assert startup.in_utf8("Call ü".encode().decode("ascii", "surrogateescape")) == "Call ü"
 
 
 def test_generate_needs_an_input(monkeypatch):
@@ -130,7 +130,7 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
 
 
 def test_a_checkpoint_that_fits_is_found_without_reading_its_weights(monkeypatch):
-    from play.usable import usable_checkpoint
+    from play.checkpoints import usable_checkpoint
     from solutions import checkpoint
 
     monkeypatch.setattr(checkpoint, "deserialize", None)

@@ -13,8 +13,8 @@ import pytest
 from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from cli.warm import KERNELS, WRITING
-from play.beginning import usable_kernels
 from play.processor import instruction_sets
+from play.startup import usable_kernels
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
@@ -122,7 +122,7 @@ def test_in_bfloat16_logits_move_a_little(engine):
 
 
 def test_a_processor_without_bfloat16_is_said(engine, monkeypatch):
-    monkeypatch.setattr("play.beginning.instruction_sets", list)
+    monkeypatch.setattr("play.startup.instruction_sets", list)
     with pytest.raises(ValueError, match="needs a processor with AVX-512"):
         engine.Writer(kernels=True, dtype="bfloat16")
 

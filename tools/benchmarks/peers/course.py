@@ -15,11 +15,11 @@ from max.experimental.tensor import TensorType
 
 from checker.max_adapter import runtime
 from checker.max_adapter.hooks import install_hooks
-from play.beginning import check_bfloat16
 from play.generation.engine import Writer, load_quantized
 from play.generation.talker import LlamaWriter
 from play.kernels.modules import compile_with_kernels
 from play.smollm2 import CONTEXT, is_llama
+from play.startup import check_bfloat16
 from solutions.checkpoint import read_config
 from solutions.solution_12 import Sampling, generate_tokens
 from solutions.solution_13 import load_pretrained

@@ -13,7 +13,7 @@ from checker.course.steps import find_step
 from checker.errors import UserError
 from cli.page import model
 from cli.page.model import PageModel
-from play.chosen import Chosen
+from play.mine.choice import Chosen
 
 pytestmark = pytest.mark.slow  # needs Starlette
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from checker.course.steps import ROOT
-from play import ending
+from play import signals
 from play.generation import chat
 from play.smollm2 import CONTEXT
 from tests.test_step_27 import FIELDS, TOKENS
@@ -115,7 +115,7 @@ def test_a_question_without_room_is_refused_and_the_conversation_goes_on(convers
 
 
 def test_ctrl_c_ends_an_answer_and_not_the_program(conversation, capsys):
-    with ending.ending_soon(print):
+    with signals.ending_soon(print):
         conversation.talker.model.during = lambda: os.kill(os.getpid(), signal.SIGINT)
         conversation.ask("Long?", print, stoppable=True)
         conversation.talker.model.during = lambda: None

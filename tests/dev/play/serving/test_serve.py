@@ -23,9 +23,9 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT, SMALL_MODEL
-from play.ending import ENDINGS
 from play.processor import instruction_sets
 from play.serving.options import LARGEST_BODY, ServerOptions
+from play.signals import ENDINGS
 from tools.course_copy import python
 
 openai = pytest.importorskip("openai")

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from checker.course.steps import ROOT, TRAINING, steps_up_to
-from play.ending import ENDINGS
+from play.signals import ENDINGS
 from play.training import places
 from play.training.folder import Folder
 from play.training.places import STATE

@@ -8,8 +8,8 @@ from checker.course.blanks import Reading
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
-from play import chosen, stand_ins
-from play.chosen import Chosen
+from play.mine import choice, stand_ins
+from play.mine.choice import Chosen
 
 
 def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
@@ -18,10 +18,10 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     def standing_of(step):
         return Standing(step, states.get(step.task, "done"), "", by_its_check=step.task == "s09")
 
-    monkeypatch.setattr(chosen, "standing_of", standing_of)
-    monkeypatch.setattr(chosen, "is_complete", lambda step: step.task != "s13")
-    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {"causal_mask": "()"} if step.task == "s02" else {})
-    own = chosen.mine([MODEL], fill_in=True, anyway=False)
+    monkeypatch.setattr(choice, "standing_of", standing_of)
+    monkeypatch.setattr(choice, "is_complete", lambda step: step.task != "s13")
+    monkeypatch.setattr(choice, "other_forms", lambda step, source: {"causal_mask": "()"} if step.task == "s02" else {})
+    own = choice.mine([MODEL], fill_in=True, anyway=False)
     unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert " ".join(step.task for step in own.steps) == "s01 s03 s04 s05 s06 s07 s08 s09 s10 s11"
     assert [*own.sentences] == [
@@ -31,26 +31,26 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
         unchecked.format("s09", "done, but its check has changed since", "s09"),
     ]
     states |= {"s08": "changed"}
-    of_both = chosen.mine([MODEL], fill_in=True, anyway=False).sentences[2]
+    of_both = choice.mine([MODEL], fill_in=True, anyway=False).sentences[2]
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
     assert of_both.endswith("`./run s07` checks the first")
     failed = lambda step: Standing(step, "in progress", "", failed=step.task == "s07")  # noqa: E731
-    monkeypatch.setattr(chosen, "standing_of", failed)
+    monkeypatch.setattr(choice, "standing_of", failed)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
-        chosen.mine([MODEL], fill_in=True, anyway=False)
-    sentences = chosen.mine([MODEL], fill_in=True, anyway=True).sentences
+        choice.mine([MODEL], fill_in=True, anyway=False)
+    sentences = choice.mine([MODEL], fill_in=True, anyway=True).sentences
     assert sentences[1] == "with s07 in spite of a failed check, so expect wrong results"
     assert "s07" not in sentences[2]
-    training = {step.task for step in chosen.needed_by(TRAINING, SAMPLING)}
+    training = {step.task for step in choice.needed_by(TRAINING, SAMPLING)}
     assert training & {f"s{number}" for number in range(12, 21)} == {"s12", "s16", "s17", "s18", "s19", "s20"}
 
 
 def test_a_process_that_is_started_runs_the_same_steps(monkeypatch):
-    monkeypatch.setenv(chosen.HANDED_ON, "")
-    assert chosen.handed_on() == Chosen()
+    monkeypatch.setenv(choice.HANDED_ON, "")
+    assert choice.handed_on() == Chosen()
     own = Chosen((find_step("03"), find_step("07")))
     own.hand_on()
-    assert chosen.handed_on() == own
+    assert choice.handed_on() == own
 
 
 def test_steps_stand_in_before_a_solution_is_imported_and_not_twice(monkeypatch):
@@ -73,12 +73,12 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
             raise Unreadable("The file is not Python: line 3: '(' was never closed.", "not Python")
         return Reading("", 1, ())
 
-    monkeypatch.setattr(chosen, "read_statically", read)
-    monkeypatch.setattr(chosen, "other_forms", lambda step, source: {})
-    monkeypatch.setattr(chosen, "standing_of", lambda step: Standing(step, "done", "done"))
+    monkeypatch.setattr(choice, "read_statically", read)
+    monkeypatch.setattr(choice, "other_forms", lambda step, source: {})
+    monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, "done", "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
-        chosen.mine([MODEL], fill_in=False, anyway=False)
+        choice.mine([MODEL], fill_in=False, anyway=False)
     assert str(refused.value) == broken + "`./run s07` shows the place, and --fill-in lets the solution stand in"
-    assert chosen.mine([MODEL], fill_in=True, anyway=False).sentences == ("the solutions stand in for s07",)
-    assert chosen.only(find_step("07")) == Chosen((), (broken + "The solution stands in",))
+    assert choice.mine([MODEL], fill_in=True, anyway=False).sentences == ("the solutions stand in for s07",)
+    assert choice.only(find_step("07")) == Chosen((), (broken + "The solution stands in",))

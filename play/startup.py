@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from play import chosen
+from play.mine import choice
 from play.processor import instruction_sets
 
 CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has hidden
@@ -59,12 +59,12 @@ def ready_to_run(
     """Choose whose steps run, and hook into MAX; while this is open, say what MAX compiles, and then any notice of it.
 
     Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
-    :func:`play.chosen.mine`.
+    :func:`play.mine.choice.mine`.
 
     Raises:
         ValueError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    own = chosen.mine(needed, fill_in=fill_in, anyway=anyway) if mine else chosen.Chosen()
+    own = choice.mine(needed, fill_in=fill_in, anyway=anyway) if mine else choice.Chosen()
     own.install()
     for sentence in own.sentences:
         tell(sentence)

@@ -1,4 +1,4 @@
-"""How a command of the finished model ends early: by a signal, even in the middle of a call into C++."""
+"""What signals do: end a command, even in the middle of a call into C++, or the processes of a server, in time."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 
 PATIENCE = 1.2  # seconds that the exception of a signal has to close what is open
@@ -114,3 +115,53 @@ def stopping() -> Iterator[threading.Event]:
     finally:
         signal.signal(signal.SIGINT, before)
         signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+
+
+# ---------------------------------------------------------------- processes
+
+
+def end_at_once() -> None:
+    """Let a signal end this process wherever it is, which is right as long as it has nothing to finish.
+
+    Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.
+    """
+    start_tracker()
+    for number in not_ignored():
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def ended_by_exceptions() -> Iterator[None]:
+    """While this is open, let a signal raise an exception, at which ``subprocess`` ends what it runs."""
+    if threading.current_thread() is not threading.main_thread():  # which alone has handlers
+        yield
+        return
+    before = {number: signal.signal(number, _raise) for number in not_ignored()}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, frame: object) -> None:
+    raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
+
+
+def start_tracker() -> None:
+    """Start the process that removes our semaphores, out of reach of a signal to the group.
+
+    Python starts it when it is needed, and then lets through what :func:`signals_blocked` blocks.
+    """
+    with signals_blocked():
+        resource_tracker.ensure_running()
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """While this is open, let signals wait, and start processes that no signal but SIGKILL will ever reach."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,84 +1,14 @@
-"""Ctrl-C ends whatever the program does, also in a call of C; and an error in a learner's step names it."""
+"""An error in a learner's step names that step."""
 
-import io
 import re
-import signal
-import time
 from types import ModuleType
 
 import pytest
 
 from checker.course.progress import Standing
-from checker.course.steps import ROOT, find_step
-from checker.interrupts import INTERRUPTED
-from checker.max_adapter.kernel_store import kernel_groups
+from checker.course.steps import find_step
 from cli.model_commands import blaming
-from play import stand_ins
-from play.ending import ENDINGS
-from tests.dev.terminal import Terminal, started
-
-KERNELS = f"{len(kernel_groups()['model'])} kernels"  # of the steps that build the model
-
-DOING = {
-    "a call of C": ('hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)', ""),  # which no signal interrupts
-    "Python": ("while True: time.time()", "closed\n"),
-    "waiting": ("sys.stdin.readline()", "closed\n"),
-    "an import": ("sys.path.append(sys.argv[1]); import endless", ""),  # of an extension, which an exception crashes
-    "what is put off": ("with ending.put_off(): time.sleep(99)", ""),
-    "closing": ("try: time.sleep(99)\n        finally: time.sleep(99)", ""),
-}
-PROGRAM = """
-import hashlib, sys, time
-from play import ending
-with ending.ending_soon(lambda by: print("stopped by", by)):
-    try:
-        print("begun", flush=True)
-        {doing}
-    finally:
-        print("closed")
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", ENDINGS)
-@pytest.mark.parametrize("what", DOING)
-def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, number, tmp_path):
-    doing, closed = DOING[what]
-    (tmp_path / "endless.py").write_text("while True: pass")
-    with started(ROOT, "-c", PROGRAM.format(doing=doing), str(tmp_path)) as process:
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(1)  # it is in the middle of it
-        process.send_signal(number)
-        shown, errors = process.communicate(timeout=60)
-    assert (shown, errors, process.returncode) == (f"{closed}stopped by {ENDINGS[number]}\n", "", 128 + number)
-
-
-@pytest.mark.slow
-def test_what_a_caller_lets_a_program_ignore_stays_ignored():
-    with started(ROOT, "-c", PROGRAM.format(doing="sys.stdin.readline()"), by=("nohup",)) as process:
-        assert process.stdout.readline() == "begun\n"
-        process.send_signal(signal.SIGHUP)
-        assert process.communicate("\n", timeout=60)[0] == "closed\n"
-    assert process.returncode == 0
-
-
-@pytest.mark.slow
-def test_ctrl_c_while_max_compiles_leaves_a_terminal_that_prints_and_no_file(course, monkeypatch, tmp_path):
-    monkeypatch.setenv("MODULAR_CACHE_DIR", str(tmp_path / "empty"))
-    with Terminal(course.root, "-m", "cli", "attention", "Call me") as terminal:
-        terminal.logfile_read = raw = io.StringIO()
-        terminal.expect(f"compiling {KERNELS}")
-        pressed = time.monotonic()
-        terminal.send("\x03")
-        terminal.expect(f"attention: stopped by Ctrl-C while MAX compiled {KERNELS}", seconds=30)
-        rest = terminal.rest()
-    assert rest.rstrip().endswith("; the next run starts that over")
-    assert "compiling" not in rest
-    assert time.monotonic() - pressed < 10  # MAX compiles for a minute
-    assert terminal.exitstatus == INTERRUPTED
-    assert raw.getvalue().rfind("\x1b[?25h") > raw.getvalue().rfind("\x1b[?25l")
-    assert not (course.root / "attention.html").exists()
-
+from play.mine import stand_ins
 
 #: What a step of the learner's does when it is called → which step is blamed, or None where the error says it all.
 CALLS = {

@@ -1,4 +1,4 @@
-"""How processes end, without a model: started without a wait, out of reach of signals, and with nothing left behind."""
+"""The process of a model: started without a wait, out of reach of signals, and with nothing left behind."""
 
 import multiprocessing
 import os
@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT
-from play.ending import ENDINGS
-from play.processes import LONGEST_ADDRESS, temporary_folder
+from play.serving.life import LONGEST_ADDRESS, temporary_folder
 from play.serving.max.process import ModelProcess
+from play.signals import ENDINGS
 from tests.dev.terminal import started
 
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def test_a_model_that_is_killed_while_it_starts_holds_nobody_up(model):
 
 SERVER = """
 import time
-from play.processes import end_at_once
+from play.signals import end_at_once
 from play.serving.max.process import ModelProcess
 if __name__ == "__main__":
     end_at_once()
@@ -93,34 +93,6 @@ def test_a_model_ends_with_the_server_whatever_ends_that(number, tmp_path):
         os.killpg(server.pid, number)
         assert server.wait(SOON) == -number
         model.wait(SOON)
-
-
-@pytest.mark.parametrize("ignored", [False, True])
-def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignored):
-    code = "import time; from play.processes import end_at_once; end_at_once(); print(flush=True); time.sleep(999)"
-    with started(ROOT, "-c", code, by=("nohup",) if ignored else ()) as server:
-        server.stdout.readline()
-        for number in (signal.SIGHUP, signal.SIGTERM):
-            os.kill(server.pid, number)
-        assert server.wait(SOON) == -(signal.SIGTERM if ignored else signal.SIGHUP)
-
-
-COMPILING = """
-import subprocess, sys
-from play.processes import end_at_once, ended_by_exceptions
-end_at_once()
-with ended_by_exceptions():
-    subprocess.run([sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(999)"])
-"""
-
-
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, -signal.SIGINT), (signal.SIGHUP, 129)])
-def test_a_program_that_a_command_runs_ends_with_it(number, status):
-    with started(ROOT, "-c", COMPILING) as command:
-        program = psutil.Process(int(command.stdout.readline()))
-        command.send_signal(number)
-        assert command.wait(SOON) == status
-        program.wait(SOON)
 
 
 def test_temporary_files_are_in_a_folder_that_goes(tmp_path, monkeypatch):

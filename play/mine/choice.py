@@ -13,7 +13,7 @@ from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing, standing_of
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
-from play.stand_ins import stand_in
+from play.mine.stand_ins import stand_in
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
 HANDED_ON = "COURSE_STEPS"  # the environment variable that names the chosen steps to processes which are started
