@@ -14,7 +14,7 @@ from checker.check.printer import Printer, View
 from checker.check.records import Record, verdict_record
 from checker.check.state import FAILED, PASSED, Offers
 from checker.course.blanks import blanks_of
-from checker.course.hunts import Hunted
+from checker.course.hunts import Hunt
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
@@ -37,33 +37,33 @@ class InHunt(Offers):
         return f"Pass ({seconds:.1f} s)."
 
 
-class Hunt(Check):
+class CopyCheck(Check):
     """A check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
 
-    def __init__(self, hunted: Hunted, view: View, options: Options) -> None:
-        super().__init__(hunted, view, replace(options, hunt=True))
-        self.hunted = hunted
+    def __init__(self, hunt: Hunt, view: View, options: Options) -> None:
+        super().__init__(hunt.copy, view, replace(options, hunt=True))
+        self.hunt = hunt
 
     def save_progress(self, made: SaveProgress) -> Event | None:
         """End the hunt at a pass."""
-        if made.passed and self.hunted.hunts.mistake:
-            return HuntEnded(self.hunted.end(self.state.source))
+        if made.passed and self.hunt.read().mistake:
+            return HuntEnded(self.hunt.end(self.state.source))
         return None
 
 
-def begin(hunted: Hunted, seed: int | None = None) -> Path | None:
+def begin(hunt: Hunt, seed: int | None = None) -> Path | None:
     """Begin another hunt; return where the copy of a learner's last file is.
 
     Raises:
         UserError: the step has not passed, and the copy would show its solution; or there is nothing to draw.
         OSError: a file cannot be written.
     """
-    step = Step(hunted.name)
+    step = hunt.step
     if standing_of(step).state != "done":
         file, check = relative_path(step.learner_file), f"`./run {step.task}` checks it"
         raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):
-        return hunted.begin(copies, seed)
+        return hunt.begin(copies, seed)
     raise UserError(f"no mistake can be drawn: {why_none_is_known(step)}")
 
 
@@ -81,34 +81,34 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
     """
     labels = [blank.label for blank in blanks_of(step)]
     require_label(how["show"], labels)
-    hunted, printer = Hunted(step.name), Printer(labels, quiet=as_json)
-    printer.offers = InHunt(hunted.task)
+    hunt, printer = Hunt(step.name), Printer(labels, quiet=as_json)
+    printer.offers = InHunt(hunt.copy.task)
     if give_up or number is not None:
-        status, record = give_up_or_guess(hunted, printer, None if give_up else number)
+        status, record = give_up_or_guess(hunt, printer, None if give_up else number)
     else:
-        if new or not hunted.hunts.mistake:
-            begin_and_say_so(hunted, printer, how["seed"])
-        status, record = check_copy(hunted, printer, Options(**how))
-    if status == PASSED and not hunted.hunts.mistake:
-        printer.line(f"\n`./run {hunted.task}` begins another hunt.")
+        if new or not hunt.read().mistake:
+            begin_and_say_so(hunt, printer, how["seed"])
+        status, record = check_copy(hunt, printer, Options(**how))
+    if status == PASSED and not hunt.read().mistake:
+        printer.line(f"\n`./run {hunt.copy.task}` begins another hunt.")
     if as_json:
         print(json.dumps(record, indent=1))
     return status
 
 
-def begin_and_say_so(hunted: Hunted, printer: Printer, seed: int | None) -> None:
+def begin_and_say_so(hunt: Hunt, printer: Printer, seed: int | None) -> None:
     """Begin another hunt; raise what ``begin`` does."""
-    if hunted.is_gone:
-        printer.line(f"{relative_path(hunted.learner_file)} is gone, so another hunt begins.")
-    if copy := begin(hunted, seed):
+    if hunt.is_gone():
+        printer.line(f"{relative_path(hunt.copy.learner_file)} is gone, so another hunt begins.")
+    if copy := begin(hunt, seed):
         printer.line(f"What you had is kept as {relative_path(copy)}.")
-    printer.line(f"{BEGUN} `./run {hunted.task}` checks it again.")
+    printer.line(f"{BEGUN} `./run {hunt.copy.task}` checks it again.")
     printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
 
 
-def check_copy(hunted: Hunted, printer: Printer, options: Options) -> tuple[int, Record]:
+def check_copy(hunt: Hunt, printer: Printer, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
-    check = Hunt(hunted, printer, options)
+    check = CopyCheck(hunt, printer, options)
     with Child() as child:
         status = check.run(child).status
     if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried
@@ -116,40 +116,39 @@ def check_copy(hunted: Hunted, printer: Printer, options: Options) -> tuple[int,
     return status, verdict_record(check)
 
 
-def give_up_or_guess(hunted: Hunted, printer: Printer, number: int | None) -> tuple[int, Record]:
+def give_up_or_guess(hunt: Hunt, printer: Printer, number: int | None) -> tuple[int, Record]:
     """Tell the mistake or, given a number, say whether that sentence names it; return the exit status and a record.
 
     Raises:
         UserError: no hunt is on, or there is no such sentence.
     """
-    if not hunted.hunts.mistake:
-        raise UserError(f"there is none; `./run {hunted.task}` begins one")
-    status, lines = reveal(hunted) if number is None else take_guess(hunted, number)
+    if not hunt.read().mistake:
+        raise UserError(f"there is none; `./run {hunt.copy.task}` begins one")
+    status, lines = reveal(hunt) if number is None else take_guess(hunt, number)
     for line in lines:
         printer.line(line)
-    return status, {"task": hunted.task, "file": relative_path(hunted.learner_file), "said": lines}
+    return status, {"task": hunt.copy.task, "file": relative_path(hunt.copy.learner_file), "said": lines}
 
 
-def take_guess(hunted: Hunted, number: int) -> tuple[int, list[str]]:
+def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
-    mistake = hunted.hunts.mistake
-    sentences = sentences_with(Step(hunted.name), mistake)
+    kept, task = hunt.read(), hunt.copy.task
+    sentences = sentences_with(hunt.step, kept.mistake)
     if len(sentences) == 1:
-        raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunted)}")
+        raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunt.step)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
-    if not (number or hunted.hunts.is_named):
-        question = f"\nWhich one is it? `./run {hunted.task} --name 2` answers: the second."
+    if not (number or kept.is_named):
+        question = f"\nWhich one is it? `./run {task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), question]
-    said_of_it = hunted.guess(sentences[number - 1])
-    if not hunted.hunts.is_named:
+    said_of_it = hunt.guess(sentences[number - 1])
+    if not hunt.read().is_named:
         return FAILED, [said_of_it]
-    return PASSED, [said_of_it, f"Now repair it: `./run {hunted.task}` checks the file, and --new begins another hunt."]
+    return PASSED, [said_of_it, f"Now repair it: `./run {task}` checks the file, and --new begins another hunt."]
 
 
-def reveal(hunted: Hunted) -> tuple[int, list[str]]:
+def reveal(hunt: Hunt) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
-    step = Step(hunted.name)
-    mistaken, right = copy_of(step, hunted.hunts.mistake), copy_with(step, {})
+    mistaken, right = copy_of(hunt.step, hunt.read().mistake), copy_with(hunt.step, {})
     rows = ["", *rows_of(mistaken.splitlines(), right.splitlines())] if mistaken else []
-    return PASSED, [hunted.end(), *rows]
+    return PASSED, [hunt.end(), *rows]

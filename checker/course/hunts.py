@@ -1,4 +1,4 @@
-"""The hunts of a step: for a mistake in a copy of its solution. No mistake comes twice until all have come."""
+"""Hunts for a known mistake in a copy of a step's solution. No mistake comes twice until all have come."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from checker.course import progress
 from checker.course.skeletons import back_up
-from checker.course.steps import STEPS, Step
+from checker.course.steps import Step
 
 
 @dataclass(frozen=True)
@@ -28,36 +28,31 @@ class Hunts:
     named: int = 0
     given_up: int = 0
 
+    def after(self) -> str:
+        """Return how long the hunt has been on, in words."""
+        minutes, seconds = divmod(round(time.time() - self.began), 60)
+        return f"after {minutes} min {seconds} s" if minutes else f"after {seconds} s"
 
-class Hunted(Step):
-    """A step whose file is the copy with the mistake: ``steps/hunt_07.py``, or ``hunt_w01.py`` of a warm-up."""
 
-    @property
-    def task(self) -> str:
-        """What checks the copy: ``hunt 07``, or ``hunt w01``."""
-        return f"hunt {super().task.removeprefix('s')}"
+class Hunt:
+    """The hunt for a mistake in a step's solution: ``copy`` is the step with the mistaken copy as its file."""
 
-    @property
-    def learner_file(self) -> Path:
-        """The copy."""
-        return STEPS / f"{self.task.replace(' ', '_')}{self.language.suffix}"
+    def __init__(self, name: str) -> None:
+        self.step, self.copy = Step(name), Step(name, hunted=True)
 
-    @property
-    def hunts(self) -> Hunts:
-        """What is saved; no hunt is on where the copy is gone."""
-        return replace(self.saved, mistake="") if self.is_gone else self.saved
+    def read(self) -> Hunts:
+        """Return what is saved; no hunt is on where the copy is gone."""
+        saved = self._saved()
+        return saved if self.copy.learner_file.exists() else replace(saved, mistake="")
 
-    @property
-    def saved(self) -> Hunts:
-        """What is saved, whether or not the copy is there."""
-        with suppress(TypeError):  # another version has saved it
-            return Hunts(**progress.read()["hunts"].get(self.name, {}))
-        return Hunts()
-
-    @property
     def is_gone(self) -> bool:
-        """Whether the copy in which a mistake was hunted for is gone."""
-        return bool(self.saved.mistake) and not self.learner_file.exists()
+        """Return whether the copy in which a mistake was hunted for is gone."""
+        return bool(self._saved().mistake) and not self.copy.learner_file.exists()
+
+    def _saved(self) -> Hunts:
+        with suppress(TypeError):  # another version has saved it
+            return Hunts(**progress.read()["hunts"].get(self.step.name, {}))
+        return Hunts()
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake; return where the copy of a learner's last one is.
@@ -67,10 +62,11 @@ class Hunted(Step):
         Raises:
             OSError: a file cannot be written.
         """
-        hunts, path = self.hunts, self.learner_file
+        hunts, path = self.read(), self.copy.learner_file
         left = [name for name in copies if name not in hunts.seen]
         mistake = random.Random(seed).choice([*copies] if seed is not None else left or [*copies])
-        copy = back_up(path) if self.is_edited else None
+        is_edited = path.is_file() and progress.digest(path.read_bytes()) != hunts.left_as
+        copy = back_up(path) if is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
         seen = [*(name for name in hunts.seen if left and name != mistake), mistake]
         as_drawn = progress.digest(copies[mistake])
@@ -78,19 +74,13 @@ class Hunted(Step):
         self.note(replace(ended, mistake=mistake, began=time.time(), seen=seen, left_as=as_drawn))
         return copy
 
-    @property
-    def is_edited(self) -> bool:
-        """Whether there is a file that is neither the copy that was drawn nor what has passed."""
-        path = self.learner_file
-        return path.is_file() and progress.digest(path.read_bytes()) != self.hunts.left_as
-
     def end(self, passed: str | None = None) -> str:
         """End the hunt that is on, at a text that has ``passed`` or else unsolved; return after how long, and its name.
 
         Raises:
             OSError: a file cannot be written.
         """
-        hunts = self.hunts
+        hunts = self.read()
         new = 0 if hunts.is_named else 1  # one that was named is counted already
         if passed is None:
             how, ended = "Given up", replace(hunts, given_up=hunts.given_up + new)
@@ -98,7 +88,7 @@ class Hunted(Step):
             how = "Repaired" if hunts.is_named else "Found"
             ended = replace(hunts, found=hunts.found + new, left_as=progress.digest(passed))
         self.note(replace(ended, mistake=""))
-        return f"{how} {self.after()}: {hunts.mistake}"
+        return f"{how} {hunts.after()}: {hunts.mistake}"
 
     def guess(self, mistake: str) -> str:
         """Guess the name of the mistake that is hunted for; return how that went, unless it was named before.
@@ -106,22 +96,17 @@ class Hunted(Step):
         Raises:
             OSError: a file cannot be written.
         """
-        hunts = self.hunts
+        hunts = self.read()
         if not hunts.is_named:
             hunts = replace(hunts, guesses=hunts.guesses + 1)
             if mistake == hunts.mistake:
                 hunts = replace(hunts, is_named=True, named=hunts.named + 1)
             self.note(hunts)
         if hunts.is_named:
-            return f"Named at guess {hunts.guesses}, {self.after()}: {hunts.mistake}"
+            return f"Named at guess {hunts.guesses}, {hunts.after()}: {hunts.mistake}"
         return f"It is another one; that was guess {hunts.guesses}."
-
-    def after(self) -> str:
-        """Return how long the hunt has been on, in words."""
-        minutes, seconds = divmod(round(time.time() - self.hunts.began), 60)
-        return f"after {minutes} min {seconds} s" if minutes else f"after {seconds} s"
 
     def note(self, hunts: Hunts) -> None:
         """Save how the hunts are now; it raises OSError if that is impossible."""
         with progress.changing() as saved:
-            saved["hunts"][self.name] = asdict(hunts)
+            saved["hunts"][self.step.name] = asdict(hunts)

@@ -47,9 +47,13 @@ WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """One step of the tutorial, or one warm-up: ``name`` is ``step_07`` or ``warmup_01``."""
+    """One step of the tutorial, or one warm-up: ``name`` is ``step_07`` or ``warmup_01``.
+
+    If it is ``hunted``, its file is a copy of the solution with a mistake in it (``hunts.py``), not the learner's own.
+    """
 
     name: str
+    hunted: bool = False
 
     @property
     def number(self) -> str:
@@ -66,8 +70,9 @@ class Step:
 
     @property
     def task(self) -> str:
-        """The task that grades it: ``s07`` or ``w01``."""
-        return self.name[0] + self.number
+        """The task that checks its file: ``s07`` or ``w01``; of a copy ``hunt 07`` or ``hunt w01``."""
+        task = self.name[0] + self.number
+        return f"hunt {task.removeprefix('s')}" if self.hunted else task
 
     @property
     def language(self) -> Language:
@@ -83,7 +88,8 @@ class Step:
     @property
     def learner_file(self) -> Path:
         """The only file of this step that a learner edits."""
-        return STEPS / f"{self.name}{self.language.suffix}"
+        name = self.task.replace(" ", "_") if self.hunted else self.name
+        return STEPS / f"{name}{self.language.suffix}"
 
     @property
     def solution_file(self) -> Path:

@@ -33,7 +33,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from checker.check.check import Check
 from checker.check.records import Record, verdict_record
 from checker.course.blanks import blanks_of
-from checker.course.hunts import Hunted
+from checker.course.hunts import Hunt
 from checker.course.languages import Unreadable
 from checker.course.progress import next_to_do, note_hints, standing_of
 from checker.course.steps import Step, all_steps, relative_path
@@ -210,7 +210,7 @@ class CheckAnswer:
     def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
         view = PageRecords(self.send)
-        check = hunt.Hunt(step, view, options) if isinstance(step, Hunted) else Check(step, view, options)
+        check = hunt.CopyCheck(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
         begun = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
         begun.start()
         return begun
@@ -294,16 +294,17 @@ def differences(step: Step, body: Json) -> Json:
 
 def replace_file(step: Step, body: Json) -> Json:
     """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
-    copy = hunt.begin(step) if isinstance(step, Hunted) else reset.write_skeleton(step)
+    copy = hunt.begin(Hunt(step.name)) if step.hunted else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
 def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
-    hunted = Hunted(step.name)
-    if not hunted.hunts.mistake:
-        hunt.begin(hunted)
-    return {"name": hunted.learner_file.stem, "file": relative_path(hunted.learner_file), "words": hunt.BEGUN}
+    begun = Hunt(step.name)
+    if not begun.read().mistake:
+        hunt.begin(begun)
+    file = begun.copy.learner_file
+    return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}
 
 
 # ---------------------------------------------------------------- requests
@@ -318,7 +319,7 @@ async def _step(request: Request) -> Step:
 
 def _called(name: str) -> Step | None:
     """Return the step, or its copy to hunt in, whose file has a name."""
-    steps_and_hunts = (checked for step in all_steps() for checked in (step, Hunted(step.name)))
+    steps_and_hunts = (checked for step in all_steps() for checked in (step, Step(step.name, hunted=True)))
     return next((checked for checked in steps_and_hunts if checked.learner_file.stem == name), None)
 
 
