@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-ALIKE = 0.6  # two names, as difflib compares them: 1 if they are the same
-MUCH_ALIKE = 0.75
+MUCH_ALIKE = 0.75  # as difflib compares two names: 1 if they are the same
 
 
-def closest_name(name: str, known: Iterable[str], similarity: float = ALIKE) -> str:
+def closest_name(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
     """Return the known name that is spelled most like one that is not known; nothing if none is that similar."""
     import difflib  # which most programs never need
 

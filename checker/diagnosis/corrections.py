@@ -29,10 +29,7 @@ RAISING = (
 def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
     """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
 
-    Args:
-        error: what was raised.
-        path: the learner's file.
-        wanted: the exception that should have been raised, if any.
+    If another one should have been raised, it is ``wanted``.
     """
     caught = CaughtError(error, path)
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []

@@ -52,12 +52,7 @@ def error_in_words(error: BaseException, path: str = "") -> str:
 
 
 def describe(error: BaseException, path: str = "") -> Description:
-    """Return what happened, and what to do about it.
-
-    Args:
-        error: what was raised.
-        path: the learner's file; what is advised depends on the statement that failed there.
-    """
+    """Return what happened, and what to do about it, which depends on the statement of the file that failed."""
     if isinstance(error, SystemExit):
         return Description(ENDS_THE_PROGRAM)
     caught = CaughtError(error, path)

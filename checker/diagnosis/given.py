@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
@@ -54,9 +53,9 @@ def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
     for name, node in mine.items():
         other = theirs.get(name, node)
         if name not in blanks:
-            changes.append(_change(name, node, other, lines) if _differ(node, other) else None)
+            changes.append(_changed_definition(name, node, other, lines) if _differ(node, other) else None)
         elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-            changes.append(_other_beginning(name, node, other, blanks[name], lines))
+            changes.append(_changed_beginning(name, node, other, blanks[name], lines))
     return [change for change in changes if change]
 
 
@@ -129,16 +128,16 @@ def _meaning(node: ast.stmt) -> str:
     return ast.dump(bare)
 
 
-def _change(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change:
+def _changed_definition(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change:
     values = [ast.unparse(value) for node in (mine, theirs) if (value := getattr(node, "value", None))]
     if len(values) == 2 and max(map(len, values)) <= LONGEST:
         sentence = f"Outside the blanks, {name} is {values[0]}; the step gives {values[1]}."
     else:
         sentence = f"Outside the blanks, {name} is not as the step gives it."
-    return Change(name, sentence, *_place(*next(_unlike(mine, theirs)), lines))
+    return Change(name, sentence, *_place(*_innermost_difference(mine, theirs), lines))
 
 
-def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines) -> Change | None:
+def _changed_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines) -> Change | None:
     """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
     count = sum((node.end_lineno or 0) < blank for node in statements(theirs))
     if in_other_order(mine, theirs):
@@ -147,7 +146,7 @@ def _other_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank:
         return Change(name, order, *_place(mine, theirs, lines), count)
     for node, other in zip(statements(mine)[:count], statements(theirs)[:count], strict=False):
         if _differ(node, other):
-            return Change(name, ABOVE, *_place(*next(_unlike(node, other)), lines), count)
+            return Change(name, ABOVE, *_place(*_innermost_difference(node, other), lines), count)
     return None
 
 
@@ -177,11 +176,11 @@ def _parameters(node: FunctionNode) -> list[str]:
     return [parameter.arg for parameter in node.args.args]
 
 
-def _unlike(mine: ast.stmt, theirs: ast.stmt) -> Iterator[tuple[ast.stmt, ast.stmt]]:
-    """Yield the innermost statements of two that differ, the first one first."""
-    bodies = [statements(node) for node in (mine, theirs)]
-    if type(mine) is type(theirs) and bodies[0] and len(bodies[0]) == len(bodies[1]):
-        for pair in zip(*bodies, strict=True):
+def _innermost_difference(mine: ast.stmt, theirs: ast.stmt) -> tuple[ast.stmt, ast.stmt]:
+    """Return the first two statements that differ inside of two, or these two if they are not built alike."""
+    inside, inside_theirs = statements(mine), statements(theirs)
+    if type(mine) is type(theirs) and len(inside) == len(inside_theirs):
+        for pair in zip(inside, inside_theirs, strict=True):
             if _differ(*pair):
-                yield from _unlike(*pair)
-    yield mine, theirs
+                return _innermost_difference(*pair)
+    return mine, theirs
