@@ -17,7 +17,7 @@ from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
-from checker.diagnosis.hunting import copies_of, copy_of, copy_with, sentences_with
+from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
 from checker.events import Event, HuntEnded, Options
 from cli.compare import rows_of

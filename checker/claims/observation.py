@@ -186,7 +186,7 @@ class Observation:
         path = self.subjects[subject].__file__ or ""
         found_again = self.from_its_line(item, failure, path)
         outcome = outcome_of(found_again.value, path, about, self.to_write)
-        if found_again is not failure:  # naming compares what either way of running says
+        if found_again is not failure:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
         if outcome.mark == Mark.FAIL and self.stage == Stage.DRAWN:
             draw: Any = item.funcargs.get("draw")

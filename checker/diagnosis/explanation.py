@@ -18,8 +18,8 @@ from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.grafting import File, Graft, RunClaims
 from checker.diagnosis.isolation import Isolation, Judgment
+from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
-from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import Outcome, Outcomes, failed
 from checker.events import Explained, Mark
 

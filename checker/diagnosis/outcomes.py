@@ -123,7 +123,7 @@ class Outcome:
     """What one claim said of one subject.
 
     ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-    ``observed`` is what naming compares: what did not fit, what was refused, or the error.
+    ``observed`` is what is compared to find a mistake: what did not fit, what was refused, or the error.
     ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
     ``advice`` is what to do about an error, with which the sentence ends.

@@ -9,7 +9,7 @@ import pytest
 
 from checker.course import progress
 from checker.course.steps import ROOT, Step, all_steps, find_step
-from checker.diagnosis.hunting import copies_of, sentences_with
+from checker.diagnosis.hunt_copies import copies_of, sentences_with
 from checker.diagnosis.mistakes import load_attempts
 from tests.dev.commands import run, states
 

@@ -11,8 +11,8 @@ from checker.course.languages import Location
 from checker.course.steps import Step, find_step
 from checker.diagnosis.explanation import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import File
+from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
-from checker.diagnosis.naming import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import Mark
 from tests.dev.journeys.test_checks import with_several_blanks

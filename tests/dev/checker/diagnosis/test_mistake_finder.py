@@ -6,8 +6,8 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.diagnosis.grafting import File
+from checker.diagnosis.mistake_finder import MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.diagnosis.naming import MistakeFinder
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import Mark
 

@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import ROOT, Step, all_steps
-from checker.diagnosis.hunting import (
+from checker.diagnosis.hunt_copies import (
     SENTENCES,
     copies_of,
     copy_with,
