@@ -47,12 +47,9 @@ WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """One step of the tutorial, or one warm-up: ``name`` is ``step_07`` or ``warmup_01``.
+    """One step of the tutorial, or one warm-up. If it is ``hunted``, its file is a copy with a mistake (``hunts``)."""
 
-    If it is ``hunted``, its file is a copy of the solution with a mistake in it (``hunts.py``), not the learner's own.
-    """
-
-    name: str
+    name: str  # ``step_07`` or ``warmup_01``
     hunted: bool = False
 
     @property

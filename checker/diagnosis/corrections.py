@@ -55,12 +55,9 @@ def _rules_from_signature(caught: CaughtError) -> Iterator[str]:
     call = caught.wrong_call
     if call is None:
         return
-    positional, by_keyword = [], []
-    for parameter in call.signature.parameters.values():
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.VAR_POSITIONAL):
-            positional.append(parameter.name)
-        elif parameter.kind == parameter.KEYWORD_ONLY:
-            by_keyword.append(parameter.name)
+    parameters = call.signature.parameters.values()
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)]
+    by_keyword = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
     if word := call.unknown_keyword:
         alike = [known for known in call.signature.parameters if len(known) > 2 and (known in word or word in known)]
         yield from (f"f(*a, {word}=n, **k) => f(*a, {known}=n, **k)" for known in alike)

@@ -80,9 +80,6 @@ def _not_written(caught: CaughtError) -> str:
     return words if graded == file else f"{words} Write it first, or import from {solution} here."
 
 
-# ---------------------------------------------------------------- what is known of an error
-
-
 class WrongCall(NamedTuple):
     """A call of a function that takes other arguments; there may be a keyword that it does not take."""
 
@@ -148,9 +145,6 @@ def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | No
             keyword = UNKNOWN_KEYWORD.search(str(error))
             return WrongCall(called[1], signature, keyword[1] if keyword else "")
     return None
-
-
-# ---------------------------------------------------------------- advice
 
 
 def advise_on_unknown_keyword(caught: CaughtError) -> str:
