@@ -176,13 +176,16 @@ def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
 def context_of(step: Step, options: Options, view: View) -> Context:
     """Return what is known of a check before it begins; without a seed, one is drawn."""
     seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
+    kinds = {claim: Stage(kind) for claim, kind in claims_of(step).items()}
+    if options.hunt:  # for a mistake that shows in numbers
+        kinds = {claim: kind for claim, kind in kinds.items() if kind != Stage.COMPILED}
     return Context(
         task=step.task,
         language=step.language,
         file=relative_path(step.solution_file if options.solution else step.learner_file),
         solution=relative_path(step.solution_file),
         recorded_from=step.recorded_from,
-        kinds={claim: Stage(kind) for claim, kind in claims_of(step).items()},
+        kinds=kinds,
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,

@@ -129,13 +129,13 @@ class Context:
     @property
     def tries_compiled_claims(self) -> bool:
         """Whether the compiled claims are tried: the options ask for them, and the step has some."""
-        asked = self.options.compile and not (self.options.show or self.options.hunt)
+        asked = self.options.compile and not self.options.show
         return asked and Stage.COMPILED in self.kinds.values()
 
     @property
     def is_complete(self) -> bool:
         """Whether a pass would leave nothing open."""
-        return self.tries_compiled_claims or self.options.hunt or Stage.COMPILED not in self.kinds.values()
+        return self.tries_compiled_claims or Stage.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:

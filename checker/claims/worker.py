@@ -43,7 +43,7 @@ SUBJECT = "subject"  # the name of the learner's module among those that are gra
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     """Run the learner's file; report why if that fails."""
     try:
-        name = f"steps.{Path(job.path).stem if job.hunt else step.name}"
+        name = f"steps.{step.name if job.solution else Path(job.path).stem}"
         return load_step(step, name, job.source, job.path)
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
