@@ -21,14 +21,8 @@ from cli import setup
 from cli.setup import FOR_LEARNERS
 
 MODULES = (
-    *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py", "checker/errors.py"),
-    *(
-        "checker/files.py",
-        "checker/interrupts.py",
-        "checker/machine.py",
-        "checker/packages.py",
-        "checker/spelling.py",
-    ),
+    *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py"),
+    *(f"checker/{name}.py" for name in ("errors", "files", "interrupts", "machine", "packages", "spelling")),
 )
 FILES = {
     "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',
