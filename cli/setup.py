@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.installed import needed
-from checker.errors import UserError
-from checker.interrupts import INTERRUPTED, exit_on_termination
+from checker.errors import INTERRUPTED, UserError, exit_on_termination
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"

@@ -14,8 +14,7 @@ import tomllib
 from collections.abc import Collection
 from pathlib import Path
 
-from checker.errors import UserError
-from checker.interrupts import INTERRUPTED
+from checker.errors import INTERRUPTED, UserError
 from cli import setup
 
 ROOT = setup.ROOT  # the steps have it too, and take longer to import than all of this

@@ -23,7 +23,6 @@ from cli.setup import FOR_LEARNERS
 MODULES = (
     *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py", "checker/errors.py"),
     *(
-        "checker/interrupts.py",
         "checker/course/__init__.py",
         "checker/course/installed.py",
         "checker/course/machine.py",

@@ -10,7 +10,7 @@ import pytest
 
 from checker.course.progress import Standing
 from checker.course.steps import ROOT, find_step
-from checker.interrupts import INTERRUPTED
+from checker.errors import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from cli.model_commands import blaming
 from play import stand_ins
