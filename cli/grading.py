@@ -23,9 +23,8 @@ from checker.course.blanks import NoSuchFile, read_text
 from checker.course.languages import Unreadable
 from checker.course.skeletons import is_begun
 from checker.course.steps import ROOT, Step, all_steps, relative_path
-from checker.errors import UserError
+from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
-from checker.interrupts import exit_on_termination
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.programs import last_line, run_module

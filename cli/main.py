@@ -96,8 +96,8 @@ def check(
 ) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
     from checker.check.child import Child
+    from checker.errors import exit_on_termination
     from checker.events import Options
-    from checker.interrupts import exit_on_termination
 
     exit_on_termination()
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)

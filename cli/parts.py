@@ -12,8 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from checker.course.steps import Step, find_step
-from checker.errors import UserError
-from checker.interrupts import INTERRUPTED
+from checker.errors import INTERRUPTED, UserError
 
 DEVICE = click.Choice(["cpu", "gpu"])
 SEED = click.IntRange(0)  # NumPy draws from no other number

@@ -19,9 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from checker.errors import UserError
+from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT
-from checker.interrupts import INTERRUPTED, exit_on_termination
 from checker.packages import needed
 
 VENV = ROOT / ".venv"

@@ -14,9 +14,8 @@ import tomllib
 from collections.abc import Collection
 from pathlib import Path
 
-from checker.errors import UserError
+from checker.errors import INTERRUPTED, UserError
 from checker.files import ROOT
-from checker.interrupts import INTERRUPTED
 from checker.spelling import closest_name
 from cli import setup
 

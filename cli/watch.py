@@ -20,9 +20,8 @@ from checker.check.state import PASSED, Offers
 from checker.course.blanks import blanks_of
 from checker.course.progress import first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
-from checker.errors import UserError
+from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.events import Options
-from checker.interrupts import INTERRUPTED, exit_on_termination
 from cli import hint, keyboard
 from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.compare import WARNING, show_differences

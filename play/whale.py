@@ -1,4 +1,4 @@
-"""GPT-2 in NumPy, for the book: everything that the model in the box computes between a sentence and its logits."""
+"""GPT-2 in NumPy, for the book: what the modules of the model in the box compute from a sentence to its logits."""
 
 import json
 import math

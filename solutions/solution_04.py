@@ -12,8 +12,8 @@ from solutions.solution_01 import GPT2Config
 class GPT2MLP(Module[[Tensor], Tensor]):
     """Widen every token, apply GELU to it, and bring it back to its width.
 
-    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4: enough to change the
-    text. Source: Hendrycks and Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
+    GPT-2 uses the tanh approximation of GELU, which differs from the exact one by up to 5e-4. Source: Hendrycks and
+    Gimpel, "Gaussian Error Linear Units (GELUs)" (2016).
     """
 
     def __init__(self, config: GPT2Config) -> None:

@@ -38,11 +38,8 @@ from checker.check.effects import (
     SaveProgress,
     ShowCompiling,
     Words,
-    fold,
-    last_of,
-    remark,
 )
-from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
+from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict, fold, last_of
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import THE_KERNEL, Claimed, Event, Mark, Stage
@@ -243,6 +240,11 @@ def _ticked(state: State, seconds: float) -> Advanced:
     if not state.not_saved:
         words += f" {state.context.offers.going_on}"
     return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiling]
+
+
+def remark(text: str, *, aside: bool = False) -> Words:
+    """Return a sentence of the check."""
+    return Words("said", text, aside)
 
 
 # ---------------------------------------------------------------- the end

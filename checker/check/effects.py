@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from checker.course.languages import Location
 from checker.events import Mark
-
-MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 
 
 @dataclass(frozen=True)
@@ -25,10 +22,6 @@ class Row:
     sentence: str
     line: int | None = None
     group: str = ""
-
-    def is_like(self, other: Row) -> bool:
-        """Return whether another row says the same of the same function, by another claim."""
-        return (self.mark, self.about, self.group) == (other.mark, other.about, other.group)
 
 
 @dataclass(frozen=True)
@@ -98,53 +91,3 @@ class Explanation:
 
 Item = Row | Explanation | Words  # what is shown
 Effect = Item | SaveProgress | ShowCompiling | EndCompiling | AskInstalled | CloseView
-
-
-def remark(text: str, *, aside: bool = False) -> Words:
-    """Return a sentence of the check."""
-    return Words("said", text, aside)
-
-
-# ---------------------------------------------------------------- rows that are alike
-
-
-def fold(
-    alike: tuple[Row, ...], effects: Iterable[Effect], marks: Collection[str]
-) -> tuple[tuple[Row, ...], list[Effect]]:
-    """Leave rows out that are like others before them; once something else is shown, ``last_of`` them comes first.
-
-    Args:
-        alike: the last rows so far, which are alike.
-        effects: what is to follow, with every row.
-        marks: the marks of rows that are folded.
-
-    Returns:
-        The last rows that are alike now, and what is to follow.
-    """
-    shown = list[Effect]()
-    for effect in effects:
-        row = effect if isinstance(effect, Row) and effect.mark in marks else None
-        if _adds_lines(effect) and not (row and alike and row.is_like(alike[-1])):
-            shown += last_of(alike)
-            alike = ()
-        if row:
-            alike = (*alike, row)
-        if not row or (row.mark == Mark.PASS and len(alike) < MOST_PASSES):
-            shown.append(effect)
-    return alike, shown
-
-
-def _adds_lines(effect: Effect) -> bool:
-    """Return whether something is shown below what was shown before."""
-    return isinstance(effect, Row | Words | Explanation | ShowCompiling)
-
-
-def last_of(alike: tuple[Row, ...]) -> list[Effect]:
-    """Return what is shown last of rows that are alike: those that were left out, or one that counts them."""
-    if alike and alike[0].mark == Mark.PASS:
-        left = alike[MOST_PASSES - 1 :]
-        return [replace(left[0], sentence=f"{len(left)} more claims about it hold.")] if len(left) > 1 else [*left]
-    if len(alike) > MOST_FAILURES:
-        more = f"({len(alike) - 1} more claims fail for the same reason.)"
-        return [replace(alike[0], sentence=f"{alike[0].sentence} {more}")]
-    return [*alike]

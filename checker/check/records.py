@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from checker.check.effects import Explanation, Item, Row, Words
 from checker.check.printer import View
 from checker.check.state import PASSED
+from checker.errors import INTERRUPTED
 from checker.events import Mark
-from checker.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
     from checker.check.check import Check

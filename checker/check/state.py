@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Explanation, Row, SaveProgress
+from checker.check.effects import Effect, Explanation, Row, SaveProgress, ShowCompiling, Words
 from checker.course.languages import Language, Location
 from checker.events import (
     THE_KERNEL,
@@ -26,6 +26,9 @@ from checker.events import (
 
 PASSED, FAILED = 0, 1  # exit statuses
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
+
+
+MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 
 
 class Phase(Enum):
@@ -292,3 +295,53 @@ class State:
         name = self.context.functions.get(about, about)
         function = self.context.language.functions(self.source).get(name) if name else None
         return function.defined if function else None
+
+
+# ---------------------------------------------------------------- rows that are alike
+
+
+def fold(
+    alike: tuple[Row, ...], effects: Iterable[Effect], marks: Collection[str]
+) -> tuple[tuple[Row, ...], list[Effect]]:
+    """Leave rows out that are like others before them; once something else is shown, ``last_of`` them comes first.
+
+    Args:
+        alike: the last rows so far, which are alike.
+        effects: what is to follow, with every row.
+        marks: the marks of rows that are folded.
+
+    Returns:
+        The last rows that are alike now, and what is to follow.
+    """
+    shown = list[Effect]()
+    for effect in effects:
+        row = effect if isinstance(effect, Row) and effect.mark in marks else None
+        if _adds_lines(effect) and not (row and alike and _said_of(row) == _said_of(alike[-1])):
+            shown += last_of(alike)
+            alike = ()
+        if row:
+            alike = (*alike, row)
+        if not row or (row.mark == Mark.PASS and len(alike) < MOST_PASSES):
+            shown.append(effect)
+    return alike, shown
+
+
+def _said_of(row: Row) -> tuple[Mark, str, str]:
+    """Return what a row says of which function; rows that are alike say the same, by other claims."""
+    return row.mark, row.about, row.group
+
+
+def _adds_lines(effect: Effect) -> bool:
+    """Return whether something is shown below what was shown before."""
+    return isinstance(effect, Row | Words | Explanation | ShowCompiling)
+
+
+def last_of(alike: tuple[Row, ...]) -> list[Effect]:
+    """Return what is shown last of rows that are alike: those that were left out, or one that counts them."""
+    if alike and alike[0].mark == Mark.PASS:
+        left = alike[MOST_PASSES - 1 :]
+        return [replace(left[0], sentence=f"{len(left)} more claims about it hold.")] if len(left) > 1 else [*left]
+    if len(alike) > MOST_FAILURES:
+        more = f"({len(alike) - 1} more claims fail for the same reason.)"
+        return [replace(alike[0], sentence=f"{alike[0].sentence} {more}")]
+    return [*alike]

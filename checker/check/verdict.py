@@ -9,8 +9,8 @@ from checker import events
 from checker.check.effects import Explanation, SaveProgress
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language, Location
+from checker.errors import INTERRUPTED
 from checker.events import Died, Doing, Explained, Late, Limit, Mark
-from checker.interrupts import INTERRUPTED
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside

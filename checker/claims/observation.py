@@ -171,7 +171,7 @@ class Observation:
             outcome.sentence,
             outcome.location,
             foreseen=outcome.foreseen,
-            error_key=outcome.error_key,
+            error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
             has_numbers=outcome.compared is not None,
         )
         self.send(claimed)

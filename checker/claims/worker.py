@@ -27,7 +27,7 @@ from checker.claims.observation import Observation, Send, fault_of_check, import
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
-from checker.diagnosis.outcomes import Outcomes, failed
+from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import FromChild, Job, Mark, Stage, encode
 from checker.lines import Employer, end_with_the_employer
@@ -97,7 +97,7 @@ class Grader:
         is_drawn = all_pass(outcomes)
         if is_drawn:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
-        if failed(outcomes):
+        if any_fails(outcomes):
             self.explain_failures(outcomes, seeds if is_drawn else ())
         elif self.job.compile and all_pass(outcomes) and Stage.COMPILED in claims_of(self.step).values():
             self.compile()
@@ -106,7 +106,7 @@ class Grader:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
         device = self.job.device or "cpu"
         outcomes = self.run_stage(Stage.TRACING, device=device)
-        if failed(outcomes):
+        if any_fails(outcomes):
             return  # nobody waits for a compiler to hear that
         if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced, device=device)}
@@ -207,6 +207,11 @@ def try_to_load(name: str, code: CodeType) -> ModuleType | None:
     with contextlib.suppress(Exception, SystemExit):
         return load_code(name, code)
     return None
+
+
+def any_fails(outcomes: Outcomes) -> bool:
+    """Return whether a claim fails."""
+    return any(outcome.mark == Mark.FAIL for outcome in outcomes.values())
 
 
 def all_pass(outcomes: Outcomes) -> bool:

@@ -18,8 +18,7 @@ from urllib.parse import urlsplit
 import uvicorn
 
 from checker.course.steps import ROOT
-from checker.errors import UserError
-from checker.interrupts import INTERRUPTED, exit_on_termination
+from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from cli.page.app import Book
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address

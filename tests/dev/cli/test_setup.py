@@ -22,7 +22,7 @@ from cli.setup import FOR_LEARNERS
 
 MODULES = (
     *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py"),
-    *(f"checker/{name}.py" for name in ("errors", "files", "interrupts", "machine", "packages", "spelling")),
+    *(f"checker/{name}.py" for name in ("errors", "files", "machine", "packages", "spelling")),
 )
 FILES = {
     "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',

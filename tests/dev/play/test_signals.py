@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from checker.course.steps import ROOT
-from checker.interrupts import INTERRUPTED
+from checker.errors import INTERRUPTED
 from checker.max_adapter.kernel_store import kernel_groups
 from play.signals import ENDINGS
 from tests.dev.terminal import Terminal, started

@@ -3,7 +3,7 @@
 from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values.speed import AFTER, OURS, PLAIN, most_tokens, rate
 
-OTHERS = ("Hugging Face, sdpa", "Hugging Face, torch.compile", "llama.cpp, F32", "OpenVINO", "ONNX Runtime")
+OTHERS = ("Hugging Face, sdpa", "llama.cpp, F32", "OpenVINO", "ONNX Runtime", "OpenVINO, bfloat16", "llama.cpp, Q4_0")
 #: What our rows are called here.
 COURSE = {
     PLAIN: "this course, without kernels",
@@ -14,7 +14,7 @@ COURSE = {
 
 
 def writing(draw: Drawing) -> None:
-    """Tokens per second: in float32, no program passes what memory allows; with fewer bits, this course does."""
+    """Tokens per second: in float32, no program passes what memory allows; with fewer bits, some do."""
     bars = [(name, rate(name, AFTER[0]), "query") for name in (*OTHERS, "CTranslate2")]
     bars += [(name, rate(way, AFTER[0]), "accent") for way, name in COURSE.items()]
     bars.append(("the limit in float32", most_tokens(), "key"))

@@ -2,6 +2,7 @@
 
 from tools.book_maker.drawing.svg import Axis, Drawing
 from tools.book_maker.values.book_values import kernels
+from tools.book_maker.values.speed import NAME
 
 QUERIES, KEYS, LENGTH = 2, 4, 12  # of the figure; a kernel has larger ones
 
@@ -45,9 +46,7 @@ def registers(draw: Drawing) -> None:
 
 def roofline(draw: Drawing) -> None:
     """What bounds a program: a linear layer and attention, below both limits."""
-    name, measured = next(
-        (name, made) for name, result in kernels.items() if (made := result["recorded"].get("roofline"))
-    )
+    measured = kernels[NAME]["recorded"]["roofline"]
     product, reading = measured["product"], measured["reading"]
     left, right = 0.25, 512.0
     label = "operations for each byte that must be read or written"
@@ -55,7 +54,7 @@ def roofline(draw: Drawing) -> None:
     speed = Axis(4, 2048, [4.0**power for power in range(1, 6)], "GFLOP/s", log=True)
     plot = draw.plot((66, 52, 540, 270), operations, speed)
     plot.curve([left, product / reading, right], [left * reading, product, product], "query")
-    draw.text(336, 20, name)
+    draw.text(336, 20, NAME)
     for x, y, words, kind in measured["points"]:
         plot.dots([x], [y], kind, radius=5)
         plot.text((x, y), words, right=10, down=12)

@@ -8,7 +8,9 @@ import re
 from tools.book_maker.values.arithmetic import decode_bytes, parameters, quantized_bytes
 from tools.book_maker.values.book_values import compared, kernels, ladder, peers, sizes, speed
 
-NAME = "AMD EPYC (Zen 4), AVX-512, 2 cores"
+NAME = "Intel(R) Xeon(R) Processor, AVX-512, 2 cores"  # all of it in one run of one day
+ZEN_4, ZEN_5 = (f"AMD EPYC (Zen {generation}), AVX-512, 2 cores" for generation in (4, 5))
+OTHERS = [processor for processor in peers if processor != NAME]
 chosen = peers[NAME]
 OURS, PLAIN = "this course, with kernels", "this course"
 AFTER = ("1 x 16", "1 x 512")  # one text, by the tokens before it
@@ -18,6 +20,12 @@ LADDER = {
     "tiles of 16 queries: step 21": "the formula: all scores in memory",
     "a register tile": "tiles of 16 queries: step 21",
     "a hand-written `exp2`": "a register tile",
+}
+OWN = "MAX's own"  # attention without the kernels, by MAX's operations
+SHOWN = {  # in words that tell what else a row of the ladder does
+    "the formula: all scores in memory": "four plain loops, all scores in memory",
+    "tiles of 16 queries: step 21": "step 21: half the scores, in tiles of 16 queries",
+    OWN: "MAX's own, for comparison",
 }
 NOT_TIMED = "\N{EN DASH}"
 
@@ -50,10 +58,10 @@ def most_tokens(processor: str = NAME) -> float:
     return limits(processor)["reading"] * 1e9 / decode_bytes(sizes["gpt2"], 16)
 
 
-def bounds() -> str:
+def bounds(*processors: str) -> str:
     """Return a row for each processor: its limits, the tokens per second that reading allows, and what ours writes."""
     rows = []
-    for processor in sorted(peers, key=most_tokens, reverse=True):
+    for processor in sorted(processors or peers, key=most_tokens, reverse=True):
         most, written = most_tokens(processor), rate(OURS, AFTER[0], processor)
         matmul, reading = (limits(processor)[each] for each in ("float32", "reading"))
         figures = (f"{matmul:.0f}", f"{reading:.1f}", f"{most:.1f}", f"{written:.1f}", f"{written / most:.0%}")
@@ -67,12 +75,24 @@ def older_kernels() -> str:
     for processor, result in peers.items():
         if found := re.match(r"older kernels \((.*?)\)", result.get("note", "")):
             days.setdefault(found[1], []).append(short(processor))
-    return " ".join(f"{' and '.join(names)} ran slower ones, of {day}." for day, names in days.items())
+    return " ".join(f"{' and '.join(names)} ran slower kernels, of {day}." for day, names in days.items())
 
 
 def rate(way: str, work: str, processor: str = NAME) -> float:
     """Return tokens per second of a library."""
     return peers[processor]["parts"]["generation"][work]["tokens/s"][way]
+
+
+def prompt(way: str, tokens: int = 512, processor: str = NAME) -> float:
+    """Return the milliseconds in which a library reads a prompt."""
+    milliseconds: float = peers[processor]["parts"]["forward"][f"1 x {tokens}"]["ms"][way]
+    return milliseconds
+
+
+def saved() -> float:
+    """Return the seconds that our attention saves of a prompt of 1024 tokens, in all layers."""
+    times = ladder(NAME)
+    return sizes["gpt2"].n_layer * (times[OWN] - times["a register tile"]) / 1000
 
 
 def gains(way: str, other: str, processor: str = NAME) -> list[str]:
@@ -98,13 +118,19 @@ def linear(column: str, processor: str = NAME) -> str:
     return table["rows"][0][table["head"].index(column)]
 
 
+def linear_share() -> float:
+    """Return the share of the fastest reading that our linear layers reach with one row of input."""
+    return float(linear("kernel, GB/s")) / limits()["reading"]
+
+
 def attention() -> str:
     """Return a row for each way to compute attention: its milliseconds, and how many times as fast it is."""
-    times = ladder(NAME)
-    first, *_ = LADDER.values()
-    rows = [_row(first, f"{times[first]:.0f}", "")]
+    times, (first, *_) = ladder(NAME), LADDER.values()
+    rows = [(first, f"{times[first]:.0f}", "")]
     *shown, _ = LADDER  # the last one gains nothing on this processor
-    return "\n".join(rows + [_row(way, f"{times[way]:.3g}", _rung(way, NAME)) for way in shown])
+    rows += [(way, f"{times[way]:.3g}", _rung(way, NAME)) for way in shown]
+    rows.append((OWN, f"{times[OWN]:.3g}", ""))
+    return "\n".join(_row(SHOWN.get(way, way), *cells) for way, *cells in rows)
 
 
 def q4_bytes() -> int:
@@ -153,14 +179,6 @@ def leads() -> dict[str, float]:
     cases = [result["parts"]["generation"][work]["tokens/s"] for result in peers.values() for work in AFTER]
     ahead = [max(rates.get(way, 0) for way in IN_FLOAT32) / rates[OURS] for rates in cases]
     return {"first": ahead.count(1), "cases": len(cases), "percent": 100 * max(ahead) - 100}
-
-
-def spread(way: str, other: str, *names: str) -> str:
-    """Return how many times as fast one library writes as another on some processors: least and most."""
-    those = [result["parts"]["generation"] for processor, result in peers.items() if short(processor) in names]
-    rates = [part[work]["tokens/s"] for part in those for work in AFTER]
-    ratios = [some[way] / some[other] for some in rates if way in some and other in some]
-    return f"{min(ratios):.2g} to {max(ratios):.2g}"
 
 
 def _rung(way: str, processor: str) -> str:

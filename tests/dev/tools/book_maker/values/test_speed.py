@@ -12,7 +12,7 @@ def test_the_share_of_the_limit_is_the_one_that_was_recorded_with_the_libraries(
     shares = {row.split("|")[1].strip(): float(row.split("|")[-2].strip(" %")) for row in speed.bounds().splitlines()}
     assert peers.keys() == kernels.keys()
     assert shares.keys() == set(map(speed.short, peers))
-    assert shares["Zen 4"] == pytest.approx(measured, abs=0.5)
+    assert shares[speed.short(speed.NAME)] == pytest.approx(measured, abs=0.5)
 
 
 def test_libraries_that_compute_the_same_have_the_same_limit():
@@ -26,16 +26,22 @@ def test_libraries_that_compute_the_same_have_the_same_limit():
 
 def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
     assert speed.one_text("this course", "CTranslate2", "this course, Q4_0").splitlines() == [
-        "| this course, without kernels | 40 | 38 | 666 |",
-        "| CTranslate2 | 55 | 47 | 805 |",
-        "| this course, Q4_0 | 208 | 141 | 298 |",
+        "| this course, without kernels | 36 | 34 | 527 |",
+        "| CTranslate2 | 33 | 30 | 546 |",
+        "| this course, Q4_0 | 117 | 84 | 406 |",
     ]
 
 
 def test_gains_are_ratios_and_those_that_were_not_timed_are_left_out():
-    assert speed.gain("this course, Q4_0", "this course, with kernels") == "3.5 | 2.6"
-    assert speed.cache_gain() == "3.4 | 19"
-    assert speed.attention().splitlines()[2] == "| a register tile | 9.4 | 4.6 |"
+    assert speed.gain("this course, Q4_0", "this course, with kernels") == "2.6 | 2.0"
+    assert speed.cache_gain() == "1.4 | 12"
+    assert speed.attention().splitlines()[2:] == [
+        "| a register tile | 6.26 | 7.0 |",
+        f"| {speed.SHOWN[speed.OWN]} | 17.2 |  |",
+    ]
+    assert speed.saved() == pytest.approx(12 * (17.2 - 6.26) / 1000, abs=1e-3)
+    assert speed.prompt("CTranslate2") == pytest.approx(546, abs=0.5)
+    assert speed.linear_share() == pytest.approx(24.4 / 30, abs=0.01)
     zen_3 = {line.split("|")[1].strip(): line.split("|")[-2].strip() for line in speed.ideas().splitlines()}
     assert zen_3["times as fast"] == "Zen 3"
     assert zen_3["bfloat16, 16"] == speed.NOT_TIMED
@@ -53,6 +59,6 @@ def test_who_is_first_is_counted_over_processors_and_prompts(monkeypatch):
 def test_processors_that_ran_older_kernels_are_named_and_nothing_is_said_if_none_did(monkeypatch):
     old = {"note": "older kernels (May 1); more"}
     monkeypatch.setattr(speed, "peers", {"AMD EPYC (Zen 5), x": old, "Intel(R) Xeon(R) Processor, x": old, "C": {}})
-    assert speed.older_kernels() == "Zen 5 and Intel Xeon ran slower ones, of May 1."
+    assert speed.older_kernels() == "Zen 5 and Intel Xeon ran slower kernels, of May 1."
     monkeypatch.setattr(speed, "peers", {"C": {"note": "of May 1"}})
     assert speed.older_kernels() == ""

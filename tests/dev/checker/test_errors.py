@@ -1,10 +1,10 @@
-"""How a program ends before it has done its work."""
+"""How a command ends before it has done its work."""
 
 import signal
 
 import pytest
 
-from checker.interrupts import exit_on_termination
+from checker.errors import exit_on_termination
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
