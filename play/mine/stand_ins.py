@@ -50,6 +50,14 @@ class _Mine(importlib.abc.MetaPathFinder):
         return importlib.util.spec_from_file_location(fullname, file)
 
 
+def file_in_use(step: Step) -> Path:
+    """Return the file that runs for a step: the learner's if it stands in for the solution, else the solution.
+
+    A solution in Python is imported instead; one in Mojo is compiled from its file.
+    """
+    return step.learner_file if str(step.learner_file) in in_use else step.solution_file
+
+
 # ---------------------------------------------------------------- which step is to blame
 
 

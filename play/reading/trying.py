@@ -11,7 +11,6 @@ from types import ModuleType
 from rich.syntax import Syntax
 
 from checker.check.printer import Printer
-from checker.course.languages import PYTHON
 from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
 from play.mine import choice
@@ -35,7 +34,7 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
     if not blocks:
         raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
-        if step.chapter == chapter and step.language is PYTHON and not solution:
+        if step.chapter == chapter and not solution:
             own = choice.only(step)
             own.install()
             tell(*own.sentences)

@@ -6,6 +6,7 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.errors import UserError
+from play.mine.stand_ins import file_in_use, in_use
 from play.reading.chapters import find_chapter, python_fences
 
 CHAPTER = """```python
@@ -53,6 +54,13 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     assert (failed.returncode, "this is mine" in failed.stdout, "OSError: mine" in failed.stderr) == (1, True, True)
     assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n +(from|import) ', failed.stderr)
     assert "this is mine" not in course.check("try", "w01", "--solution").stdout
+
+
+def test_a_kernel_is_compiled_from_the_readers_file_if_it_stands_in(monkeypatch):
+    step = find_step("21")
+    assert file_in_use(step) == step.solution_file
+    monkeypatch.setitem(in_use, str(step.learner_file), step)
+    assert file_in_use(step) == step.learner_file
 
 
 def test_the_prompt_answers_an_operation_of_max(course):
