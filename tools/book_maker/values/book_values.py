@@ -131,8 +131,13 @@ def blanks(step: str) -> str:
 @cache
 def hours() -> int:
     """Return how many hours all steps and warm-ups take, as their pages estimate."""
-    pages = [(ROOT / "book" / "src" / f"{step.name}.md").read_text(encoding="utf-8") for step in all_steps()]
-    return round(sum(int(re.findall(r"^\*About (\d+) minutes", page, re.MULTILINE)[0]) for page in pages) / 60)
+    return round(minutes(*(step.task for step in all_steps())) / 60)
+
+
+def minutes(*steps: str) -> int:
+    """Return how many minutes some steps take together, as their pages estimate."""
+    pages = [find_step(step).chapter.read_text(encoding="utf-8") for step in steps]
+    return sum(int(re.findall(r"^\*About (\d+) minutes", page, re.MULTILINE)[0]) for page in pages)
 
 
 def _counted(number: int, noun: str) -> str:
