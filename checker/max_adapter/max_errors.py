@@ -44,7 +44,7 @@ ANY_ADVICE: dict[str, Advice] = {
         "A reshape keeps the number of elements. Is a size wrong, or is a transpose missing before it?"
     ),
     OUTSIDE: PLACES,
-    r"object is not callable": "Give a function, not its result; partial(f, x) is f with its first argument.",
+    r"object is not callable": "Pass the function itself, not its result; partial(f, x) fixes its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
         "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
     ),
@@ -69,12 +69,12 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"unexpected keyword argument '(dim|dims)'": "MAX's word for it is axis.",
     r"no attribute 'tri[ul]'": "MAX has F.band_part; with exclude=True it keeps what is outside a band.",
     r"no attribute 'masked_fill_?'": "Add the mask to the scores, or use F.where.",
-    r"no attribute 'view'": "MAX's word for it is reshape.",
+    r"no attribute 'view'": "MAX's word for it is reshape, which takes one list.",
     r"no attribute 'contiguous'": "MAX needs none: leave it out.",
-    r"no attribute 'size'": "MAX's word for it is shape.",
+    r"no attribute 'size'": "MAX's word for it is shape: x.shape[0].",
     r"no attribute 'cat'": "MAX's word for it is concat.",
     r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
-    r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 3]).",
+    r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 24]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
     r"StaticDim": {
         r"sqrt|\*\* ?-?0?\.5": (

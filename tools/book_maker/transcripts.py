@@ -132,11 +132,12 @@ def mojo_output(chapter: str, fence: Fence, course: Course) -> list[str]:
 
 
 def output_after(fence: Fence, text: str, blocks: Sequence[Fence]) -> Fence | None:
-    """Return the text block right after a block, which shows what that printed, if there is one."""
+    """Return the text block right after a block, or its fold, which shows what that printed, if there is one."""
     following = next((block for block in blocks if block.first > fence.last), None)
     if following is None or following.info != "text":
         return None
-    return None if "".join(text.splitlines()[fence.last : following.first - 1]).strip() else following
+    between = "".join(text.splitlines()[fence.last : following.first - 1]).strip()
+    return None if between.removeprefix("</details>") else following
 
 
 def renewed(chapter: str, text: str, course: Course) -> str:

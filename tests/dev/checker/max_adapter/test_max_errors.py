@@ -14,7 +14,8 @@ from tests.dev.checker.diagnosis.test_numpy_errors import assert_advice_is_given
 
 #: What people write with a tensor ``x``; the page also shows what the check says to it.
 PAGE = (SRC / "troubleshooting.md").read_text()
-WITH_MAX = re.findall(r'^ATTEMPTS = """\\\n(.+?)"""$', PAGE, re.DOTALL | re.MULTILINE)[0].splitlines()
+ATTEMPTS = re.findall(r'^ATTEMPTS = """\\\n(.+?)"""$', PAGE, re.DOTALL | re.MULTILINE)[0].splitlines()
+WITH_MAX = [line for line in ATTEMPTS if not line.startswith("#")]  # which are the groups' names
 
 #: More of the kind, whose advice depends on the statement.
 MORE_WITH_MAX = (
