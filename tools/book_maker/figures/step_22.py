@@ -7,7 +7,7 @@ from solutions.solution_22 import BLOCK_SIZE, Q4_0, Q8_0
 from tools.book_maker.drawing.svg import MINUS, Drawing, number
 from tools.book_maker.values.arithmetic import parameters, quantized_bytes
 
-WEIGHTS = (0.9, -0.31, 0.05, 2.2, 1.1, 0.0, 0.62, -0.77)  # the block of the chapter
+WEIGHTS = (0.9, -0.31, 0.05, 2.2, -2.15, 0.0, 0.62, -0.77)  # the block of the chapter
 
 
 def blocks(draw: Drawing) -> None:
@@ -46,7 +46,7 @@ def quants(draw: Drawing) -> None:
 
     for y, words, aside in ((top, "weights", -46), (bottom, "quants of Q4_0", 44)):
         draw.text(0, y + aside, words, "start")
-        draw.line((-14, y), (wide + 14, y))
+        draw.line((-44, y), (wide + 14, y))
     for quant in range(-8, 8):
         x = place(quant * scale)
         draw.line((x, bottom - 5), (x, bottom + 5))
