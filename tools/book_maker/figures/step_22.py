@@ -36,7 +36,7 @@ def quants(draw: Drawing) -> None:
     """Draw eight weights, the quants of Q4_0, and where each weight moves."""
     draw.title = (
         "Eight weights move to the nearest of sixteen quants; "
-        f"the largest, 2.2, is quant {MINUS}8, since the scale is negative"
+        f"the largest, 2.2, is quant {MINUS}8, since the scale is negative, and {MINUS}2.15 is clipped to 7"
     )
     scale, wide, top, bottom = max(WEIGHTS, key=abs) / -8, 560, 58, 140
     moved = np.rint(np.array(WEIGHTS) / scale).clip(-8, 7) * scale
