@@ -29,10 +29,14 @@ $ grep -c NotImplementedError \\
 0
 ```
 
+<details><summary>The program</summary>
+
 ```python
 x = 1
 print(x)
 ```
+
+</details>
 
 ```text
 old
