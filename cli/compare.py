@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checker.check.printer import Printer
 from checker.course.blanks import TODO, blanks_of, read_text
-from checker.course.languages import Function, Unreadable
+from checker.course.languages import Function, Unreadable, lines_of
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
@@ -54,7 +54,7 @@ def differences(step: Step) -> list[Difference]:
 
 def _lines(source: str, function: Function) -> list[str]:
     """Return a function's source, from its decorators to its end, moved to the left margin."""
-    lines = source.splitlines()[function.first - 1 : function.last]
+    lines = lines_of(source)[function.first - 1 : function.last]
     return textwrap.dedent("\n".join(line.rstrip().replace(TODO, "# ", 1) for line in lines)).splitlines()
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from checker.course.languages import PYTHON
+from checker.course.languages import PYTHON, compile_file, lines_of
 from checker.course.steps import SOLUTIONS, STEPS, Step
 
 
@@ -44,9 +44,7 @@ def load_step(step: Step, name: str, source: str, path: str) -> ModuleType:
 def load_source(name: str, source: str, path: str) -> ModuleType:
     """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
     remember(source, path)
-    with warnings.catch_warnings(action="ignore"):
-        code = compile(source, path, "exec")
-    return load_code(name, code)
+    return load_code(name, compile_file(source, path))
 
 
 def load_code(name: str, code: CodeType) -> ModuleType:
@@ -74,7 +72,7 @@ def load_solution(step: Step) -> ModuleType:
 
 def remember(source: str, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    linecache.cache[path] = (len(source), None, [f"{line}\n" for line in lines_of(source)], path)
 
 
 # ---------------------------------------------------------------- former ways to call what is imported

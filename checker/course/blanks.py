@@ -17,7 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.languages import PYTHON, Language, Location, Unreadable, imports
+from checker.course.languages import PYTHON, Language, Location, Unreadable, imports, lines_of
 from checker.course.steps import SOLUTIONS, Step
 
 TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
@@ -217,7 +217,7 @@ def refuse_imported_solution(step: Step, source: str) -> None:
     modules = {f"{SOLUTIONS.name}.{name}" for name in names}
     for module, line in imports(source) if step.language is PYTHON else ():
         if module in modules:
-            code = source.splitlines()[line - 1].strip()
+            code = lines_of(source)[line - 1].strip()
             raise Unreadable(
                 f"Your file imports {module}, the answer to this step. Write your own, and compare with it once the "
                 "check passes.",

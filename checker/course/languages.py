@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
+from types import CodeType
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,17 @@ def parse(source: str) -> ast.Module:
         return ast.parse(source)
 
 
+def compile_file(source: str, path: str) -> CodeType:
+    """Return the code of a file as Python alone compiles it: under none of the ``__future__`` of who calls this."""
+    with warnings.catch_warnings(action="ignore"):
+        return compile(source, path, "exec", dont_inherit=True)
+
+
+def lines_of(source: str) -> list[str]:
+    """Return the lines that Python counts: a form feed, say, at which ``str.splitlines`` also cuts, ends none."""
+    return source.split("\n")
+
+
 def function_nodes(tree: ast.Module) -> dict[str, FunctionNode]:
     """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
     nodes: dict[str, FunctionNode] = {}
@@ -182,8 +194,8 @@ class Python:
     def refuse(self, source: str, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
         try:
-            with warnings.catch_warnings(action="ignore"):
-                compile(source, path, "exec", dont_inherit=True)
+            compile_file(source, path)
+            self.meaning(source)  # which nests deeper than what is compiled
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
             words = f"{where} {_newer_than_this(error.text or '')}".strip()

@@ -71,8 +71,10 @@ def read() -> dict[str, dict[str, Any]]:
     return saved
 
 
-def _of_kind(kind: type, by_step: dict[str, Any]) -> dict[str, Any]:
+def _of_kind(kind: type, by_step: object) -> dict[str, Any]:
     """Return what is saved of steps without what is damaged."""
+    if not isinstance(by_step, dict):
+        return {}
     return {step: value for step, value in by_step.items() if isinstance(value, kind)}
 
 

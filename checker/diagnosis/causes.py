@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from checker.course.languages import PYTHON, Location, function_nodes
+from checker.course.languages import PYTHON, Location, compile_file, function_nodes
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import File, Graft
 from checker.diagnosis.locating import code_in
@@ -128,7 +128,7 @@ def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: Fil
     """
     if not suspects:
         return {}
-    code = compile(file.source, file.path, "exec")
+    code = compile_file(file.source, file.path)
     tried = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from checker.course.blanks import blanks_of
-from checker.course.languages import PYTHON
+from checker.course.languages import PYTHON, compile_file
 from checker.course.steps import Step
 from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, waits
@@ -281,7 +281,7 @@ class Blamer:
                 asked[blame.label] = compared[:1]
         if not asked:
             return blamed
-        code = compile(self.file.source, self.file.step_path, "exec")
+        code = compile_file(self.file.source, self.file.step_path)
         tried = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
         copied = {
             label: FoundMistake(f"The result is {name}, unchanged.")

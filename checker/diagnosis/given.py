@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import FunctionNode, Location, function_nodes
+from checker.course.languages import FunctionNode, Location, function_nodes, lines_of
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
@@ -48,7 +48,7 @@ def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
     """
     mine, theirs = _definitions(ast.parse(learner)), _definitions(ast.parse(solution))
     blanks = {blank.function: blank.first for blank in find_blanks(solution)}
-    lines = learner.splitlines(), solution.splitlines()
+    lines = lines_of(learner), lines_of(solution)
     changes: list[Change | None] = []
     for name, node in mine.items():
         other = theirs.get(name, node)
@@ -73,7 +73,7 @@ def in_other_order(mine: FunctionNode, theirs: FunctionNode) -> bool:
 
 def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
     """Return what is given and was changed: the name of each, and the first line of it that differs."""
-    lines = learner.splitlines()
+    lines = lines_of(learner)
     changes = changes_outside_blanks(learner, solution)
     return {(change.name, lines[change.line - 1].strip()) for change in changes}
 

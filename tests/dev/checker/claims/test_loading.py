@@ -34,3 +34,10 @@ def test_a_file_may_import_earlier_solutions_and_max_where_the_step_does_not(cou
 def test_what_a_file_warns_of_is_nothing_that_it_prints(course):
     course.write("w01", edits={IMPORT: f"import warnings\n{IMPORT}\nwarnings.warn('as it is loaded')\n"})
     assert "as it is loaded" not in course.check("w01", status=0).stdout
+
+
+def test_a_file_is_compiled_as_python_alone_compiles_it(course):
+    """Under none of the ``__future__`` of the module that runs it: what a check passes, ``--mine`` can import."""
+    future = "from __future__ import annotations\n"
+    course.write("w01", edits={future: "", "def softmax(": "def note(x: Missing): ...\n\n\ndef softmax("})
+    assert "Missing" in course.check("w01", status=1).stdout

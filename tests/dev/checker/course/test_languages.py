@@ -1,12 +1,14 @@
 """What is read of a file before it runs: one in Mojo, its functions, what is still to write, what it means."""
 
+import ast
+import contextlib
 import sys
 import warnings
 
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
-from checker.course.languages import MOJO, PYTHON, Unreadable
+from checker.course.languages import MOJO, PYTHON, Unreadable, lines_of
 
 SOLUTION = '''"""Step 98: a kernel, of a kind.
 
@@ -108,3 +110,18 @@ def test_half_a_file_is_read_as_far_as_it_goes(source):
 def test_syntax_of_a_newer_python_is_said_to_be_that(line):
     with pytest.raises(Unreadable, match=r"Python 3\.11 runs here, and this is syntax of Python 3\.12\."):
         PYTHON.refuse(f"x = 1\n{line}\n", "a file")
+
+
+@pytest.mark.parametrize(
+    "source", [f"x = {' + '.join(['1'] * 990)}\n", "if x: pass\n" + "elif x: pass\n" * 400], ids=["sum", "elif"]
+)
+def test_what_nests_too_deeply_to_be_read_is_refused_in_words(source):
+    with contextlib.suppress(Unreadable):  # how deep a file may be differs from Python to Python
+        PYTHON.refuse(source, "step.py")
+        PYTHON.functions(source)
+        PYTHON.docstring(source)
+
+
+def test_lines_are_those_that_python_counts():
+    source = "a = 1  # \u2028 and \x0c\nb = 2\n"
+    assert lines_of(source)[ast.parse(source).body[1].lineno - 1] == "b = 2"

@@ -50,7 +50,13 @@ def test_a_damaged_count_of_hints_is_none(monkeypatch, tmp_path, seen):
 
 
 #: What is missing or damaged beside a pass.
-BESIDE = ['"fail": {}', '"hints": {}, "pass": {"step_01": 3}', '"hunts": {"step_01": 3}', '"fail": {"step_01": []}']
+BESIDE = [
+    '"fail": {}',
+    '"hints": 3',
+    '"hints": {}, "pass": {"step_01": 3}',
+    '"hunts": {"step_01": 3}',
+    '"fail": {"step_01": []}',
+]
 
 
 @pytest.mark.parametrize("beside", BESIDE)
