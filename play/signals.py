@@ -48,13 +48,15 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     def interrupt(number: int, frame: FrameType | None) -> None:
         if is_importing(frame):
             end(number)
+            return  # to what the first signal has begun
         came.append(number)
         raise KeyboardInterrupt
 
     before = {number: signal.getsignal(number) for number in not_ignored()}
 
     def end(number: int) -> None:
-        ending.acquire()  # and never released: only one thread says something
+        if not ending.acquire(blocking=False):  # never released: only the first says something, and ends the program
+            return
         try:
             say(ENDINGS[signal.Signals(number)])
             sys.stdout.flush()

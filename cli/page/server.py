@@ -19,6 +19,7 @@ import uvicorn
 
 from checker.course.steps import ROOT
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
+from checker.files import saved_at
 from cli.page.app import Book
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address
@@ -72,8 +73,8 @@ def is_built() -> bool:
     """Return whether the book is as new as everything that goes into it."""
     index = HTML / "index.html"
     tops = [ROOT / name for name in SOURCES]
-    files = (path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and path.suffix != ".pyc")
-    return index.is_file() and max(path.stat().st_mtime for path in files) <= index.stat().st_mtime
+    files = (path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and ".pyc" not in path.suffixes)
+    return index.is_file() and max(map(saved_at, files)) <= saved_at(index)
 
 
 def build(say: Callable[[str], None]) -> None:

@@ -156,6 +156,8 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
         result["versions"] |= {way.library: some[0].version for way, some in answers.items()}
         result["failed"] |= failed
     if "gpu" in parts:
+        if HUGGING_FACE not in result["versions"]:
+            raise UserError(f"PyTorch must name the GPU, and cannot use one here: {result['failed']}")
         result["machine"] = result["versions"][HUGGING_FACE].rpartition(", ")[2]  # the GPU; MAX does not name it
     before = json.loads(out.read_text()) if out and out.is_file() else {}
     measured = {result["machine"]: result}

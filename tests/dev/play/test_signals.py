@@ -52,6 +52,20 @@ def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, nu
 
 
 @pytest.mark.slow
+def test_a_second_signal_does_not_stop_the_first(tmp_path):
+    (tmp_path / "endless.py").write_text("while True: pass")
+    program = PROGRAM.format(doing=DOING["an import"][0])
+    again = program.replace("lambda by: print", "lambda by: signals.os.kill(signals.os.getpid(), 2) or print")
+    assert again != program
+    with started(ROOT, "-c", again, str(tmp_path)) as process:
+        assert process.stdout.readline() == "begun\n"
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        shown, errors = process.communicate(timeout=30)
+    assert (shown, errors, process.returncode) == ("stopped by SIGTERM\n", "", 128 + signal.SIGTERM)
+
+
+@pytest.mark.slow
 def test_what_a_caller_lets_a_program_ignore_stays_ignored():
     with started(ROOT, "-c", PROGRAM.format(doing="sys.stdin.readline()"), by=("nohup",)) as process:
         assert process.stdout.readline() == "begun\n"
