@@ -7,10 +7,8 @@ as long as it lives.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-import time
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -57,22 +55,6 @@ class Answer:
     version: str
 
 
-FOREIGN: list[tuple[str, float, float]] = []
-
-
-def others() -> tuple[float, float]:
-    """Seconds of processor time that all processes have used, and that the host took away."""
-    fields = [int(field) for field in Path("/proc/stat").read_text().splitlines()[0].split()[1:]]
-    hertz = os.sysconf("SC_CLK_TCK")
-    return sum(fields[:3] + fields[5:7]) / hertz, fields[7] / hertz
-
-
-def python_of(library: str) -> str:
-    """Return the Python that runs a library."""
-    own = library in ("course", "hugging_face", "course_kernels", "torch_kernels", "reading", "ladder")
-    return ".venv/bin/python" if own else ".peers/venv/bin/python"
-
-
 Answers = dict[Way, list[Answer]]  # one for each round
 
 
@@ -85,21 +67,8 @@ def ask(way: Way, workloads: Sequence[Workload], checkpoint: Path, turn: float =
     with tempfile.TemporaryDirectory() as name:
         folder, run = Path(name), [asdict(replace(work, how=way.how, dtype=way.dtype)) for work in workloads]
         (folder / JOB).write_text(json.dumps({"checkpoint": str(checkpoint), "workloads": run, "turn": turn}))
-        line = [python_of(way.library), "-m", f"tools.benchmarks.peers.{way.library}", name]
-        for attempt in range(4):
-            wall, cpu, own = time.monotonic(), others(), os.times()
-            ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
-            now = os.times()
-            mine = (now.children_user + now.children_system + now.user + now.system) - (
-                own.children_user + own.children_system + own.user + own.system
-            )
-            after = others()
-            taken = (after[0] - cpu[0] - mine) / (time.monotonic() - wall)
-            stolen = (after[1] - cpu[1]) / (time.monotonic() - wall)
-            FOREIGN.append((way.title, round(taken, 3), round(stolen, 3)))
-            if turn < 0.1 or taken < 0.08 or attempt == 3:
-                break
-            say(f"  {way.title}: others took {taken:.2f} cores; again")
+        line = [sys.executable, "-m", f"tools.benchmarks.peers.{way.library}", name]
+        ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
         if ended.returncode:
             raise UserError(f"it could not be run: {ended.stderr.strip()[-LONGEST_LOG:]}")
         done = json.loads((folder / DONE).read_text())

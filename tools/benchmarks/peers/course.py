@@ -15,7 +15,7 @@ from max.experimental.tensor import TensorType
 
 from checker.max_adapter import runtime
 from checker.max_adapter.hooks import install_hooks
-from play.generation.engine import Writer, compile_whole, load_quantized
+from play.generation.engine import Writer, load_quantized
 from play.generation.talker import LlamaWriter
 from play.kernels.modules import compile_with_kernels
 from play.smollm2 import CONTEXT, is_llama
@@ -33,17 +33,6 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
         model = whole(checkpoint, workload.how, workload.dtype)
         return lambda: model(ids), lambda logits: logits[:, -1]
     on_gpu = workload.how in (GPU, GPU_AGAIN)
-    if workload.how == "no cache":
-        whole_model, ids = without_cache(checkpoint), workload.token_ids(read_config(checkpoint).vocab_size)
-        positions = read_config(checkpoint).n_positions
-
-        def write_all() -> np.ndarray:
-            text = generate_tokens(
-                whole_model, ids, workload.new_tokens, Sampling(temperature=0), n_positions=positions
-            )
-            return text[:, workload.length :]
-
-        return write_all, lambda text: text
     model = with_cache(checkpoint, GPU if on_gpu else workload.how, workload.dtype)
     ids = workload.token_ids(model.config.vocab_size)
 
@@ -55,12 +44,6 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
         return generate_tokens(model, ids, workload.new_tokens, greedy, n_positions=n_positions)[:, workload.length :]
 
     return write, lambda text: text
-
-
-@cache
-def without_cache(checkpoint: Path) -> Any:
-    """Return the model without a cache, as ``Writer(cache=False)`` compiles it."""
-    return compile_whole(load_pretrained(checkpoint), CPU())
 
 
 @cache

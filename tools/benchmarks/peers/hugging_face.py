@@ -20,25 +20,23 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
     ids = torch.from_numpy(workload.token_ids(model.config.vocab_size)).to(model.device)
     if workload.part == FORWARD:
         run = torch.inference_mode()(lambda: model(ids, use_cache=False).logits)
-        return run, lambda logits: logits[:, -1].float().numpy()
+        return run, lambda logits: logits[:, -1].numpy()
     settings: dict[str, Any] = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}
     settings |= {"max_new_tokens": workload.new_tokens, "attention_mask": torch.ones_like(ids)}
     write = partial(model.generate, ids, **settings)
     if workload.part == TEXT:
         return lambda: write().cpu(), lambda text: text[:, workload.length :].numpy()  # a GPU works on after generate
     score = partial(write, return_dict_in_generate=True, output_logits=True)
-    return score, lambda output: torch.stack(output.logits, dim=1).float().numpy()
+    return score, lambda output: torch.stack(output.logits, dim=1).numpy()
 
 
 @cache
 def loaded(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model as a way runs it: a GPT-2 from its folder, a Llama from its GGUF file."""
-    options: dict[str, Any] = {"attn_implementation": "eager" if how == "eager" else "sdpa", "dtype": dtype}
+    options: dict[str, Any] = {"attn_implementation": "sdpa", "dtype": dtype}
     if checkpoint.is_file():
         checkpoint, options["gguf_file"] = checkpoint.parent, checkpoint.name
     model = transformers.AutoModelForCausalLM.from_pretrained(checkpoint, **options).eval()
-    if how == "torch.compile":
-        model.forward = torch.compile(model.forward, dynamic=True)
     return model.to("cuda") if how == GPU else model
 
 
