@@ -271,13 +271,6 @@ class Interrupted:
 
 
 @dataclass(frozen=True)
-class Installed:
-    """Which MAX is installed: why it is not the one that the course is written for; nothing if it is."""
-
-    why_unusable: str
-
-
-@dataclass(frozen=True)
 class NotSaved:
     """Progress could not be saved: the reason in words, and the ``error`` of the system, if there was one."""
 
@@ -306,7 +299,7 @@ FromChild = (
     | CompilingEnded
     | Busy
 )
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | Installed | NotSaved | HuntEnded
+FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
 
 KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}

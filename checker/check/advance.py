@@ -19,8 +19,6 @@ PASSED_UNCOMPILED           Tick: MAX compiles for long                         
 every one after UNREAD      Ended, Unloadable, CheckFailed, Died, Late,         OVER
                             Interrupted
 ==========================  ==================================================  =================
-
-A verdict that another MAX may be to blame for waits for ``Installed``, and with it the phase that it leads to.
 """
 
 from __future__ import annotations
@@ -29,16 +27,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import (
-    AskInstalled,
-    CloseView,
-    Effect,
-    EndCompiling,
-    Row,
-    SaveProgress,
-    ShowCompiling,
-    Words,
-)
+from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict, fold, last_of
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
@@ -84,9 +73,6 @@ def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
             return _printed(state, event.text)
         case events.Shown():
             return replace(state, shown=event), []
-        case events.Installed():
-            state = replace(state, unusable=event.why_unusable)
-            return _give_verdict(state, state.then, seconds) if state.then else (state, [])
         case events.NotSaved():
             return _not_saved(state, event)
         case events.HuntEnded():
@@ -161,11 +147,10 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
     if state.has_failed:
-        asks: list[Effect] = [AskInstalled()] if state.asks_installed else []
-        state = replace(state, held=(*state.held, claim.claim))
-        if state.has_passed:
-            return replace(state, phase=Phase.TAKEN_BACK), [*asks, SaveProgress(passed=False)]
-        return state, asks
+        has_passed, state = state.has_passed, replace(state, held=(*state.held, claim.claim))
+        if has_passed and not state.unusable:
+            return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
+        return state, []
     return _rows(state, [claim])
 
 
@@ -264,18 +249,13 @@ def _end(state: State, event: Event, seconds: float) -> Advanced:
 
 
 def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
-    """Decide; show what was held and the last lines, and save progress. After that, the check is in the phase ``then``.
-
-    If another MAX may be to blame, it is found out first whether one is installed.
-    """
-    if state.asks_installed:
-        return replace(state, then=then), [AskInstalled()]
+    """Decide; show what was held and the last lines, and save progress. After that, the phase is ``then``."""
     state, effects = _rows_of_held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict, seconds)
     if verdict.progress and state.context.saves_progress:
         effects.append(verdict.progress)
-    return replace(state, phase=then, then=None, verdict=verdict), effects
+    return replace(state, phase=then, verdict=verdict), effects
 
 
 def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import cache
 
 from checker import events
 from checker.check import effects
@@ -104,24 +105,14 @@ class Check:
         self.view = View()
 
     def handle(self, event: Event) -> None:
-        """Take in one event, and do what follows from it: first save and find out, then show."""
+        """Take in one event, and do what follows from it: first save, then show."""
         self.state, following = advance(self.state, event, self.seconds())
-        answers = [answer for effect in following if (answer := self._carry_out(effect))]
+        came = [self._save(effect) for effect in following if isinstance(effect, SaveProgress)]
         for effect in following:
             self._show(effect)
-        for answer in answers:
-            self.handle(answer)
-
-    def _carry_out(self, effect: Effect) -> Event | None:
-        """Save or find out what is asked for, if something is; return the event that comes of it, if one does."""
-        match effect:
-            case SaveProgress():
-                return self._save(effect)
-            case effects.AskInstalled():
-                from checker.packages import why_not_usable  # which a pass does without
-
-                return events.Installed(why_not_usable())
-        return None
+        for answer in came:
+            if answer:
+                self.handle(answer)
 
     def _show(self, effect: Effect) -> None:
         """Have the view show what is to be shown, if something is."""
@@ -190,5 +181,11 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         options=replace(options, seed=seed),
         offers=view.offers,
         folds=view.folds,
-        uses_max=uses_max(step),
+        why_unusable=cache(_why_not_usable) if uses_max(step) else lambda: "",
     )
+
+
+def _why_not_usable() -> str:
+    from checker.packages import why_not_usable  # which a pass does without
+
+    return why_not_usable()

@@ -1,4 +1,4 @@
-"""What follows from an event: what the edge of a check is to show, to save, or to find out."""
+"""What follows from an event: what the edge of a check is to show or to save."""
 
 from __future__ import annotations
 
@@ -65,11 +65,6 @@ class EndCompiling:
 
 
 @dataclass(frozen=True)
-class AskInstalled:
-    """It is to be found out which MAX is installed; ``Installed`` is the answer."""
-
-
-@dataclass(frozen=True)
 class CloseView:
     """Nothing may go on moving in the view: what was compiled is compiled no more, and nobody will say so."""
 
@@ -90,4 +85,4 @@ class Explanation:
 
 
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | SaveProgress | ShowCompiling | EndCompiling | AskInstalled | CloseView
+Effect = Item | SaveProgress | ShowCompiling | EndCompiling | CloseView

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -114,7 +114,8 @@ class Context:
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
         folds: the marks of rows of which, where many are alike, only the first ones and a count are shown.
-        uses_max: whether the claims run MAX.
+        why_unusable: returns why the installed MAX is not the one that the course is written for; nothing if it is, or
+            if no claim runs MAX.
     """
 
     task: str
@@ -127,7 +128,7 @@ class Context:
     options: Options
     offers: Offers = field(default_factory=Offers)
     folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
-    uses_max: bool = False
+    why_unusable: Callable[[], str] = lambda: ""
 
     @property
     def tries_compiled_claims(self) -> bool:
@@ -177,10 +178,7 @@ class State:
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         shown: what ``--show`` is to show.
-        unusable: why the installed MAX is not the one that the course is written for, or nothing if it is; None until
-            that is known.
         end: the event after which nothing more is tried.
-        then: the phase that comes after the verdict, while that waits for an answer on the installed MAX.
         verdict: what was decided.
     """
 
@@ -201,9 +199,7 @@ class State:
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
     shown: Shown | None = None
-    unusable: str | None = None
     end: Event | None = None
-    then: Phase | None = None
     verdict: Verdict | None = None
 
     @property
@@ -261,14 +257,14 @@ class State:
         return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Stage.DRAWN in kinds
 
     @property
-    def asks_installed(self) -> bool:
-        """Whether it is to be found out if another MAX is installed: that one raises errors, crashes, or takes long.
+    def unusable(self) -> str:
+        """Why another MAX is to blame, if one is installed: that one raises errors, crashes, or takes long.
 
         It computes the same numbers, so wrong ones are not its fault.
         """
         has_error = any(claim.mark == Mark.FAIL and not claim.has_numbers for claim in self.claims.values())
         may_be_its_fault = has_error or isinstance(self.end, Unloadable | CheckFailed | Late | Died)
-        return self.context.uses_max and self.unusable is None and may_be_its_fault
+        return self.context.why_unusable() if may_be_its_fault else ""
 
     @property
     def failed_seed(self) -> int | None:

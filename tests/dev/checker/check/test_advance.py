@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
-from checker.check.effects import AskInstalled, CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling
+from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
@@ -20,7 +20,6 @@ from checker.events import (
     Doing,
     Ended,
     Explained,
-    Installed,
     Interrupted,
     Late,
     Limit,
@@ -410,8 +409,6 @@ def in_words(effect):
         case SaveProgress():
             unless = ", unless it has passed" * (not effect.takes_back)
             return f"saved: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
-        case AskInstalled():
-            return ASKED
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location
             return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
@@ -470,23 +467,23 @@ def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(events
     assert len(state.rows) == len(claimed), "another program gets them all"
 
 
-ASKED, ANOTHER, THE_SAME = "which MAX is installed?", Installed("MAX 1 is installed."), Installed("")
+ANOTHER = "MAX 1 is installed."
 CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …")
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
-#: What happens in a step whose claims run MAX, where another one may be installed -> what is shown, asked and saved.
+#: What happens in a step whose claims run MAX, where another one is installed -> what is shown and saved.
 WITH_MAX = {
     "it cannot be loaded": (
-        [OPENED, Unloadable("ImportError: F", Location(2)), ANOTHER, Ended()],
-        [ASKED, "fail : The file can be imported.", ANOTHER.why_unusable],
+        [OPENED, Unloadable("ImportError: F", Location(2)), Ended()],
+        ["fail : The file can be imported.", ANOTHER],
     ),
-    "it cannot be loaded, and MAX is the right one": (
-        [OPENED, Unloadable("ImportError: F", Location(2)), THE_SAME, Ended()],
-        [ASKED, "fail : The file can be imported.", "ImportError: F (line 2)", "saved: fail"],
+    "it calls what is not there": (
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, replace(OTHER, mark=Mark.FAIL), Ended()],
+        ["fail one: One is right.", "fail other: So is it.", ANOTHER],
     ),
-    "of two claims that fail, the first is enough": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, replace(OTHER, mark=Mark.FAIL), Ended()],
-        [ASKED, "fail one: One is right.", "fail other: So is it.", ANOTHER.why_unusable],
+    "only the compiled claim raises an error, which takes no pass back": (
+        [*TO_COMPILE, replace(COMPILED_TOO, mark=Mark.FAIL, reason="TypeError: …"), StageEnded(Stage.COMPILED)],
+        [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
         [OPENED, NUMBERS_ARE_OFF, Explained("test_one", "one", "Off.", None, True), Ended()],
@@ -497,20 +494,20 @@ WITH_MAX = {
         ],
     ),
     "an error turns out to be a wrong number": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, ANOTHER, Explained("test_one", "one", "Off.", None, True), Ended()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, Explained("test_one", "one", "Off.", None, True), Ended()],
         [
-            *[ASKED, "fail one: One is right."],
+            "fail one: One is right.",
             "`./run s07 --show one` shows the numbers side by side.",
             *["one: Off.", "saved: fail"],
         ],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(Doing.COMPILING), ANOTHER],
-        [*ROWS, MATCHES, SAVED, ASKED, ANOTHER.why_unusable, STAYS],
+        [*TO_COMPILE, Died(Doing.COMPILING)],
+        [*ROWS, MATCHES, SAVED, ANOTHER, STAYS],
     ),
     "it takes too long": (
-        [OPENED, Late(Limit.COMPUTING, 10), ANOTHER],
-        [ASKED, ANOTHER.why_unusable],
+        [OPENED, Late(Limit.COMPUTING, 10)],
+        [ANOTHER],
     ),
     "it dies after the verdict": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Died()],
@@ -520,8 +517,8 @@ WITH_MAX = {
 
 
 @pytest.mark.parametrize(("events", "lines"), WITH_MAX.values(), ids=WITH_MAX)
-def test_which_max_is_installed_is_asked_where_another_may_be_to_blame(events, lines):
-    assert folded(events, replace(S07, uses_max=True))[1] == lines
+def test_another_max_is_to_blame_for_errors_and_a_process_that_ends_not_for_numbers(events, lines):
+    assert folded(events, replace(S07, why_unusable=lambda: ANOTHER))[1] == lines
 
 
 @pytest.mark.parametrize("end", [Died(Doing.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)

@@ -3,18 +3,17 @@
 import errno
 import os
 import signal
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 from checker import packages
-from checker.check.check import Check
+from checker.check.check import Check, context_of
 from checker.check.printer import View
 from checker.check.state import PASSED, State
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import Died, Ended, Interrupted, Stage, StageEnded
+from checker.events import Died, Ended, Interrupted, Options, Stage, StageEnded
 from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 
@@ -125,10 +124,7 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
     assert closed
 
 
-def test_it_is_found_out_which_max_is_installed(monkeypatch):
+def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch):
     monkeypatch.setattr(packages, "why_not_usable", lambda: "MAX 1 is installed.")
-    check = check_with(View())
-    check.state = State(replace(S07, uses_max=True))
-    for event in (OPENED, Died()):
-        check.handle(event)
-    assert [each.sentence for each in check.verdict.explanations] == ["MAX 1 is installed."]
+    found = [context_of(find_step(step), Options(), View()).why_unusable() for step in ("07", "w01")]
+    assert found == ["MAX 1 is installed.", ""]
