@@ -10,12 +10,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.check.printer import Printer
 from checker.course.blanks import TODO, blanks_of, read_text
 from checker.course.languages import Function, Unreadable, lines_of
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
+from checker.terminal import Terminal
 
 WARNING = "This step has not passed yet, and comparing shows the solution."
 STYLES = {"-": "yellow", "+": "green", "…": "dim"}
@@ -77,25 +77,25 @@ def show_differences(step: Step, *, anyway: bool) -> int:
     Raises:
         UserError: the file cannot be read.
     """
-    printer, file = Printer(), relative_path(step.learner_file)
+    terminal, file = Terminal(), relative_path(step.learner_file)
     has_passed = standing_of(step).state == "done"
     if not anyway and not has_passed:
-        printer.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
-        printer.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
+        terminal.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
+        terminal.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")
         return 1
     try:
         different = differences(step)
     except Unreadable as error:
         raise UserError(str(error)) from error
     if different:
-        printer.line(f"- {file}\n+ {relative_path(step.solution_file)}\n")
+        terminal.line(f"- {file}\n+ {relative_path(step.solution_file)}\n")
     for difference in different:
         place = f"line {difference.line}" if difference.line else "not in your file"
-        printer.line(f"{difference.name}, {place}\n")
+        terminal.line(f"{difference.name}, {place}\n")
         for row in difference.rows:
-            printer.styled((f"  {row}", STYLES.get(row[:1], "")))
-        printer.line()
-    printer.line(in_short(len(different), len(blanks_of(step)), has_passed=has_passed))
+            terminal.styled((f"  {row}", STYLES.get(row[:1], "")))
+        terminal.line()
+    terminal.line(in_short(len(different), len(blanks_of(step)), has_passed=has_passed))
     return 0
 
 

@@ -38,10 +38,10 @@ def hint(step: Step, every: bool, yes: bool) -> None:
 @click.command()
 def status() -> None:
     """List every step and warm-up, and how far along each is."""
-    from checker.check.printer import Printer
+    from checker.terminal import Terminal
     from cli.status import list_all
 
-    list_all(Printer())
+    list_all(Terminal())
 
 
 @click.command()

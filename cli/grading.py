@@ -17,7 +17,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.check.printer import STYLES, Printer
 from checker.check.records import Record
 from checker.course.blanks import NoSuchFile, read_text
 from checker.course.languages import Unreadable
@@ -25,6 +24,7 @@ from checker.course.skeletons import is_begun
 from checker.course.steps import ROOT, Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
+from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.programs import last_line, run_module
@@ -75,17 +75,17 @@ def grade_checkout(
     """
     exit_on_termination()
     texts, helpers, grades = read_steps(checkout), read_helpers(checkout), list[Grade]()
-    printer = Printer(quiet=form == "json")
+    terminal = Terminal(quiet=form == "json")
     with not_obeyed() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
-        printer.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
-        printer.line()
+        terminal.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
+        terminal.line()
         for step in steps or all_steps():
             grades.append(grade_step(step, texts, helpers, options, limit))
-            print_grade(printer, grades[-1])
+            print_grade(terminal, grades[-1])
         counts = counted(grades)
         passes, failures = counts[Mark.PASS], counts[Mark.FAIL]
-        printer.line(f"\n{passes} of {len(grades)} pass, {failures} fail, {counts[NOT_BEGUN]} not begun.")
+        terminal.line(f"\n{passes} of {len(grades)} pass, {failures} fail, {counts[NOT_BEGUN]} not begun.")
     if form == "json":
         print(json.dumps(as_object(checkout, grades), indent=1))
     for line in as_lines((problem for grade in grades for problem in grade.problems), form):
@@ -198,12 +198,12 @@ def why_not(record: Record) -> str:
     return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(record["said"])
 
 
-def print_grade(printer: Printer, grade: Grade) -> None:
+def print_grade(terminal: Terminal, grade: Grade) -> None:
     """Print the line of a step, and below it why it fails."""
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.result:<{len(NOT_BEGUN)}}", STYLES.get(grade.result, "dim")
-    printer.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
-    printer.below(grade.why, 7)
+    terminal.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
+    terminal.below(grade.why, 7)
 
 
 def counted(grades: Sequence[Grade]) -> dict[str, int]:

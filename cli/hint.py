@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from rich.markdown import Markdown
 from rich.theme import Theme
 
-from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
+from checker.terminal import Terminal
 from cli.parts import confirm
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
@@ -72,12 +72,12 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
     Raises:
         UserError: there is no chapter, or nobody to ask.
     """
-    printer, following = Printer(), next_tier(step)
+    terminal, following = Terminal(), next_tier(step)
     next_one = [following] if following else []
     tiers = hints_of(step) if every else next_one
     if not tiers:
-        printer.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
-        printer.line(f"`./run compare {step.task} --anyway` shows the solution.")
+        terminal.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
+        terminal.line(f"`./run compare {step.task} --anyway` shows the solution.")
     for tier in tiers:
         if following and tier.warning and not sure:
             answer = confirm(f"{tier.warning} Show it?")
@@ -85,12 +85,12 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
                 raise UserError(f"{tier.warning} Add --yes to see it.")
             if not answer:
                 return
-        printer.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
-        with printer.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
-            printer.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
-        printer.line()
+        terminal.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
+        with terminal.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
+            terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
+        terminal.line()
         try:
             progress.note_hints(step, tier.number)
         except OSError as error:
             file = relative_path(progress.FILE)
-            printer.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")
+            terminal.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

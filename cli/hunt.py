@@ -10,9 +10,10 @@ from typing import Any
 from checker.check.check import Check
 from checker.check.child import Child
 from checker.check.effects import SaveProgress
-from checker.check.printer import Printer, View
+from checker.check.printer import Printer
 from checker.check.records import Record, verdict_record
 from checker.check.state import FAILED, PASSED, Offers
+from checker.check.view import View
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
 from checker.course.progress import standing_of

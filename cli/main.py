@@ -112,7 +112,8 @@ def check(
 def run_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
     """Carry out a check in a child that imports pytest while this imports the rest; return it."""
     from checker.check.check import Check
-    from checker.check.printer import Printer, View
+    from checker.check.printer import Printer
+    from checker.check.view import View
     from checker.course.blanks import blanks_of
 
     labels = [blank.label for blank in blanks_of(step)]

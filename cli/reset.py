@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.skeletons import back_up, expected, is_untouched
 from checker.course.steps import Step, relative_path
+from checker.terminal import Terminal
 from cli.parts import confirm, writing
 
 
@@ -23,19 +23,19 @@ def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:
     Raises:
         UserError: a file cannot be written.
     """
-    printer, changed = Printer(), [step for step in steps if not is_untouched(step)]
+    terminal, changed = Terminal(), [step for step in steps if not is_untouched(step)]
     replaced = ", ".join(relative_path(step.learner_file) for step in changed if step.learner_file.is_file())
     what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
     if replaced and not sure and confirm(f"{what} Reset?") is False:
-        printer.line("Nothing was changed.")
+        terminal.line("Nothing was changed.")
         return
     for step in steps:
         words = start_over(step)
         if step in changed or len(steps) == 1:
             for line in words:
-                printer.line(line)
+                terminal.line(line)
     if len(steps) > 1:
-        printer.line(f"All {len(steps)} files in steps/ are skeletons.")
+        terminal.line(f"All {len(steps)} files in steps/ are skeletons.")
 
 
 def start_over(step: Step) -> list[str]:

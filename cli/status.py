@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from checker.check.printer import Printer
 from checker.course.progress import NOT_COMPILED, Standing, next_to_do, read, standing_of
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
+from checker.terminal import Terminal
 
 STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
 INDENT = len("> w01  ")
 TITLE = 33  # columns for the longest
 
 
-def list_all(printer: Printer, current: Step | None = None) -> None:
+def list_all(terminal: Terminal, current: Step | None = None) -> None:
     """Print a line for every step, an arrow at ``current``, how many are done, and which is next."""
     steps = all_steps()
     standings = [standing_of(step) for step in steps]
     width = max(len(standing.words) for standing in standings)
     for standing in standings:
-        print_standing(printer, standing, width, is_current=standing.step == current)
+        print_standing(terminal, standing, width, is_current=standing.step == current)
     done = [standing.step.task for standing in standings if standing.state == "done"]
     fast = sum(task in FAST_PATH for task in done)
-    printer.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
+    terminal.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
     if hunts := list(read()["hunts"].values()):
         found, named, given_up = (sum(hunt.get(end, 0) for hunt in hunts) for end in ("found", "named", "given_up"))
-        printer.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
+        terminal.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
     if any(standing.uncompiled for standing in standings):
-        printer.line(f"`{NOT_COMPILED}` counts as done.")
+        terminal.line(f"`{NOT_COMPILED}` counts as done.")
     if fast == len(FAST_PATH):
-        printer.line('The fast path is done: `./run generate "Call me" --mine --fill-in` writes with your steps.')
+        terminal.line('The fast path is done: `./run generate "Call me" --mine --fill-in` writes with your steps.')
     on_fast_path = [standing for standing in standings if standing.step.task in FAST_PATH]
     for way, among in ("Next", standings), ("On the fast path", on_fast_path):
         if step := next_to_do(among):
-            printer.line(f"{way}: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")
+            terminal.line(f"{way}: {relative_path(step.learner_file)}, checked by `./run {step.task}`.")
 
 
-def print_standing(printer: Printer, standing: Standing, width: int, *, is_current: bool) -> None:
+def print_standing(terminal: Terminal, standing: Standing, width: int, *, is_current: bool) -> None:
     """Print the line of a step: its standing, ``width`` columns wide, and its title if the terminal has room."""
     task, style = f"{'>' if is_current else ' '} {standing.step.task}", STYLES.get(standing.state, "yellow")
-    room = printer.console.width - INDENT - len(standing.words)
+    room = terminal.console.width - INDENT - len(standing.words)
     if room < 0:
-        printer.styled(task)
-        printer.below(standing.words, INDENT, style)
-    elif printer.console.width < INDENT + width + TITLE:
-        printer.styled(f"{task}  ", (standing.words, style))
+        terminal.styled(task)
+        terminal.below(standing.words, INDENT, style)
+    elif terminal.console.width < INDENT + width + TITLE:
+        terminal.styled(f"{task}  ", (standing.words, style))
     else:
-        printer.styled(f"{task}  ", (f"{standing.words:<{width}}", style), f"  {standing.step.title}")
+        terminal.styled(f"{task}  ", (f"{standing.words:<{width}}", style), f"  {standing.step.title}")

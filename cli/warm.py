@@ -22,9 +22,9 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from checker.check.printer import Printer
 from checker.course.steps import ROOT, SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
+from checker.terminal import Terminal
 from cli.programs import last_line, run_module
 from play.serving.options import check_version
 from play.smollm2 import SMOLLM2, cached_file
@@ -78,10 +78,10 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
     Returns:
         Those that failed.
     """
-    printer, processors, failed = Printer(), asyncio.Semaphore(os.cpu_count() or 1), list[Compilation]()
-    printer.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
+    terminal, processors, failed = Terminal(), asyncio.Semaphore(os.cpu_count() or 1), list[Compilation]()
+    terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
     columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
-    bar = Progress(*columns, console=printer.console, disable=not printer.console.is_terminal, transient=True)
+    bar = Progress(*columns, console=terminal.console, disable=not terminal.console.is_terminal, transient=True)
     done = bar.add_task("", total=sum(map(len, rounds)))
 
     async def do(compilation: Compilation) -> None:
@@ -102,10 +102,10 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         bar.update(done, advance=1, description=compilation.what)
-        printer.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
+        terminal.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
             failed.append(compilation)
-            printer.line(f"This failed:\n{output.decode(errors='replace')}")
+            terminal.line(f"This failed:\n{output.decode(errors='replace')}")
 
     with bar:
         for compilations in rounds:

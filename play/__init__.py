@@ -2,5 +2,5 @@
 
 It takes a checkpoint and a prompt; it gives text, pictures, and answers over HTTP.
 The command line and maintainers' tools import it; it imports ``checker.course``, ``checker.max_adapter``,
-``checker.errors`` and ``checker.check.printer``.
+``checker.errors`` and ``checker.terminal``.
 """

@@ -9,18 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from checker.check.advance import COMPILING_IS_LONG
-from checker.check.printer import Printer
 from checker.compiling import listeners
+from checker.terminal import Terminal
 
 
 @contextmanager
 def telling_of_compiling() -> Iterator[None]:
     """While this is open, say on standard error what takes longer than a moment to compile."""
-    printer, timers = Printer(stderr=True), list[threading.Timer]()
+    terminal, timers = Terminal(stderr=True), list[threading.Timer]()
 
     def listen(what: str, seconds: float | None) -> None:
         if seconds is None:
-            timer = threading.Timer(COMPILING_IS_LONG, printer.show_compiling, [what, time.monotonic()])
+            timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic()])
             timers.append(timer)
             timer.start()
         else:
@@ -28,9 +28,9 @@ def telling_of_compiling() -> Iterator[None]:
             timer.cancel()
             timer.join()
             if sys.exc_info()[0]:  # it has failed
-                printer.close()
+                terminal.close()
             else:
-                printer.end_compiling(what, seconds)
+                terminal.end_compiling(what, seconds)
 
     listeners.append(listen)
     try:
@@ -40,4 +40,4 @@ def telling_of_compiling() -> Iterator[None]:
         for timer in timers:  # of what Ctrl-C has ended
             timer.cancel()
             timer.join()
-        printer.close()
+        terminal.close()

@@ -20,8 +20,8 @@ from checker.check.advance import advance
 from checker.check.child import Child
 from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
 from checker.check.limits import Limits
-from checker.check.printer import View
 from checker.check.state import Context, Phase, State, Verdict
+from checker.check.view import View
 from checker.course import progress
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from checker.check.effects import Explanation, Item, Row, Words
-from checker.check.printer import View
 from checker.check.state import PASSED
+from checker.check.view import View
 from checker.errors import INTERRUPTED
 from checker.events import Mark
 

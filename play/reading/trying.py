@@ -10,9 +10,9 @@ from types import ModuleType
 
 from rich.syntax import Syntax
 
-from checker.check.printer import Printer
 from checker.course.steps import ROOT, all_steps, relative_path
 from checker.errors import UserError
+from checker.terminal import Terminal
 from play.mine import choice
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 from play.startup import ready_to_run
@@ -47,17 +47,17 @@ def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> in
 
 
 def _run(blocks: Sequence[Fence], chapter: str) -> int:
-    printer, module = Printer(), ModuleType("chapter")
+    terminal, module = Terminal(), ModuleType("chapter")
     sys.modules[module.__name__] = module
     for number, block in enumerate(blocks, start=1):
-        printer.line(f"{chapter}, line {block.first + 1} ({number} of {len(blocks)})")
-        printer.console.print(Syntax(block.text.rstrip(), "python", background_color="default", word_wrap=True))
-        printer.line("")
+        terminal.line(f"{chapter}, line {block.first + 1} ({number} of {len(blocks)})")
+        terminal.console.print(Syntax(block.text.rstrip(), "python", background_color="default", word_wrap=True))
+        terminal.line("")
         try:  # whose line numbers are the chapter's own
             exec(compile("\n" * block.first + block.text, chapter, "exec"), module.__dict__)
         except Exception as error:
             sys.stdout.flush()
             traceback.print_exception(error.with_traceback(error.__traceback__ and error.__traceback__.tb_next))
             return 1
-        printer.line("")
+        terminal.line("")
     return 0

@@ -7,7 +7,7 @@ to where the sentence began.
 import re
 from html import escape
 
-from checker.check.printer import STYLES
+from checker.terminal import STYLES
 from play.reading.chapters import Fence
 
 #: ``  pass      _attn  Given query, …``: what `Printer.row` prints.

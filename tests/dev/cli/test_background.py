@@ -5,7 +5,7 @@ import queue
 import sys
 
 from checker.check.check import Check
-from checker.check.printer import View
+from checker.check.view import View
 from checker.course.steps import find_step
 from checker.events import Ended
 from cli.background import BackgroundCheck, ReadyChild, Report

@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
-from checker.check.printer import Printer
 from checker.course import progress
 from checker.course.progress import NOT_COMPILED, Standing
 from checker.course.steps import all_steps, find_step
+from checker.terminal import Terminal
 from cli import status
 from cli.status import list_all
 from tests.dev.commands import run, states
@@ -46,14 +46,14 @@ def test_every_state_of_a_step(course):
 def test_every_file_is_read_once(monkeypatch):
     read, times = progress.read_statically, Counter()
     monkeypatch.setattr(progress, "read_statically", lambda step, file: times.update([step]) or read(step, file))
-    list_all(Printer(quiet=True))
+    list_all(Terminal(quiet=True))
     assert times == Counter(all_steps())
 
 
 def test_it_says_that_a_pass_without_compiling_counts_however_a_step_words_that(monkeypatch, capsys):
     here = f"{NOT_COMPILED} here"
     monkeypatch.setattr(status, "standing_of", lambda step: Standing(step, "done", here, uncompiled=True))
-    list_all(Printer())
+    list_all(Terminal())
     assert f"\n`{NOT_COMPILED}` counts as done.\n" in capsys.readouterr().out
 
 

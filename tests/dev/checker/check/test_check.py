@@ -9,8 +9,8 @@ import pytest
 
 from checker import packages
 from checker.check.check import Check, context_of
-from checker.check.printer import View
 from checker.check.state import PASSED, State
+from checker.check.view import View
 from checker.course import progress
 from checker.course.steps import find_step
 from checker.events import Died, Ended, Interrupted, Options, Stage, StageEnded

@@ -9,9 +9,9 @@ import pytest
 
 from checker.check import records
 from checker.check.check import Check
-from checker.check.printer import View
 from checker.check.records import Records, verdict_record
 from checker.check.state import FAILED, PASSED, State
+from checker.check.view import View
 from checker.course import progress
 from checker.course.steps import ROOT, find_step
 from checker.events import Died, Doing, Ended, Options, Stage, StageEnded

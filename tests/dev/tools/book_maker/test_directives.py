@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from checker.check.printer import STYLES, Printer
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
+from checker.terminal import STYLES, Terminal
 from play.reading.chapters import Fault, fences
 from tools.book_maker import directives
 
@@ -53,11 +53,11 @@ def test_a_directive_becomes_what_it_stands_for(text, contains):
 
 
 def test_a_transcript_sets_its_commands_off_and_colors_its_verdicts():
-    printer = Printer(["_attn"])
-    printer.console.file = io.StringIO()
+    terminal = Terminal(["_attn"])
+    terminal.console.file = io.StringIO()
     for verdict in STYLES:
-        printer.row(verdict, "_attn", "What goes into a pipe is not wrapped, where a terminal breaks the line. " * 3)
-    shown = f"$ ./run s07\n{printer.console.file.getvalue()}\nlayer  head  itself\n0      0     19%\na < b\n"
+        terminal.row(verdict, "_attn", "What goes into a pipe is not wrapped, where a terminal breaks the line. " * 3)
+    shown = f"$ ./run s07\n{terminal.console.file.getvalue()}\nlayer  head  itself\n0      0     19%\na < b\n"
     made = expanded(f"<!-- learner: 07 solved -->\n```console\n{shown}```\n")
     assert html.unescape(re.sub("<[^>]*>", "", made)).strip() == shown.strip()
     assert '<span class="prompt">$ </span><span class="command">./run s07</span>' in made

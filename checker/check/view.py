@@ -1,0 +1,36 @@
+"""What shows a check: nothing, unless a subclass does: to a terminal (``printer``) or a program (``records``)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from checker.check.effects import Item
+from checker.check.state import Offers
+from checker.events import Mark
+
+
+class View:
+    """Shows nothing of a check.
+
+    Attributes:
+        offers: what a learner can do next, in words.
+        folds: the marks of rows of which, where many are alike, it shows the first ones and a count.
+    """
+
+    offers = Offers()
+    folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
+
+    def begin(self, file: str) -> None:
+        """Show which file is checked."""
+
+    def show(self, item: Item) -> None:
+        """Show something that has become known."""
+
+    def close(self) -> None:
+        """Leave nothing behind that waits for a verdict."""
+
+    def show_compiling(self, what: str, since: float) -> None:
+        """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
+
+    def end_compiling(self, what: str, seconds: float) -> None:
+        """Show that it is compiled, if it was shown before."""

@@ -1,0 +1,111 @@
+"""A terminal, for every command that prints: plain lines that read well aloud."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from checker.events import THE_KERNEL, Mark
+from checker.machine import crowd
+
+STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
+WIDTH = 110  # of a terminal, at most
+NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
+BELOW = 4  # columns in front of it there
+UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
+
+
+class Terminal:
+    """Writes lines, rows of labels and sentences, and a moving line while MAX compiles."""
+
+    def __init__(self, labels: Iterable[str] = (), *, stderr: bool = False, quiet: bool = False) -> None:
+        self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
+        self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
+        self.label_width = max(map(len, labels), default=12)
+        self.moving_line: Any = None  # rich's, which few checks need
+        self.moving_what = ""  # what it tells of
+        self.told_why = False
+
+    def line(self, text: str = "") -> None:
+        """Print text, wrapped to the terminal."""
+        self.console.print(text)
+
+    def styled(self, *parts: str | Text | tuple[str, str]) -> None:
+        """Print one line of parts, some in a style, unwrapped."""
+        self.console.print(Text.assemble(*parts), soft_wrap=True)
+
+    def code(self, text: str) -> None:
+        """Print a line of code, as it is."""
+        self.console.print(Text(f"    {text}"), soft_wrap=True)
+
+    @property
+    def drawing_width(self) -> int:
+        """The columns of what is drawn, not written."""
+        return self.console.width if self.console.is_terminal else WIDTH
+
+    def draw(self, drawing: RenderableType) -> None:
+        """Print a table or Markdown; where it is read as text, no line ends with padding."""
+        with self.console.capture() as drawn:
+            self.console.print(drawing, width=self.drawing_width)
+        for line in drawn.get().splitlines():
+            self.console.out(line.rstrip(), highlight=False)
+
+    def row(self, mark: str, about: str, sentence: str) -> None:
+        """Print ``pass  _attn  Given query, key and value, it returns Hugging Face's output.``
+
+        In a narrow terminal, the sentence stands below.
+        """
+        head, rest = f"  {mark:<8}", f"  {about:<{self.label_width}}  "
+        column = len(head + rest)
+        if self.console.width - column < NARROWEST:
+            self.styled((head, STYLES.get(mark, "")), rest.rstrip())
+            self.below(sentence, BELOW)
+            return
+        first, *others = textwrap.wrap(sentence, self.console.width - column) or [""]
+        self.console.print(Text.assemble((head, STYLES.get(mark, "")), rest, first))
+        for line in others:
+            self.console.print(Text(" " * column + line))
+
+    def below(self, text: str, indent: int, style: str = "") -> None:
+        """Print text that belongs to the line above: wrapped, and indented by so many columns if there is room."""
+        indent = min(indent, self.console.width // 8)
+        for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
+            self.console.print(Text(" " * indent + line, style))
+
+    def show_compiling(self, what: str, since: float) -> None:
+        """Show a moving line."""
+        if self.moving_line:
+            return
+        if not self.told_why and what != THE_KERNEL:
+            self.told_why = True
+            self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
+        if not self.console.is_terminal:  # where no line moves
+            self.line(f"  compiling {what}")
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        busy = f" ({others})" if (others := crowd()) else ""
+        columns = SpinnerColumn("line"), TextColumn(f"compiling {what}{busy},"), TimeElapsedColumn()
+        progress = Progress(*columns, console=self.console, transient=True)
+        progress.add_task("", total=None)
+        progress.tasks[0].start_time = since
+        self.moving_line, self.moving_what = progress.live, what
+        self.moving_line.start()
+
+    def end_compiling(self, what: str, seconds: float) -> None:
+        """Print how long it took, in place of the moving line that tells of it; of something inside it, nothing."""
+        if self.moving_line and what == self.moving_what:
+            self.close()
+            self.line(f"  compiling {what} took {seconds:.0f} s")  # whatever came of it
+
+    def close(self) -> None:
+        """Leave the terminal as it was, also where Ctrl-C finds the moving line half begun."""
+        if self.moving_line:
+            with suppress(IndexError):  # of what it has not put on rich's stacks
+                self.moving_line.stop()
+            self.console.show_cursor()
+            self.moving_line = None
