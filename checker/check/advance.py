@@ -200,9 +200,11 @@ def _stage_ended(state: State, stage: Stage, seconds: float) -> Advanced:
 
 
 def _not_saved(state: State, event: events.NotSaved) -> Advanced:
-    """Note that nothing is saved, which the last words of a pass say; an error is told at once."""
-    said = f"(Progress was not saved: {event.why}, {event.error}.)"
-    return replace(state, not_saved=event.why), [remark(said, aside=True)] if event.error else []
+    """Note that nothing is saved; after an error or a verdict say so, else the words of a pass cut short do."""
+    state = replace(state, not_saved=event.why)
+    if event.error:
+        return state, [remark(f"(Progress was not saved: {event.why}, {event.error}.)", aside=True)]
+    return state, [remark(f"({state.saved_in_words})", aside=True)] if state.verdict else []
 
 
 def _compiling_ended(state: State, event: events.CompilingEnded) -> Advanced:

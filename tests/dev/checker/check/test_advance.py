@@ -107,6 +107,10 @@ CHECKS = {
             "Interrupted while MAX was compiling your module. The pass is not kept: the file has been edited since.",
         ],
     ),
+    "it passes, but was edited meanwhile": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), NotSaved("the file has been edited since"), Ended()],
+        [*PASSES, "(The pass is not kept: the file has been edited since.)"],
+    ),
     "Ctrl-C before": (
         [OPENED, ONE, Interrupted()],
         [ROWS[0], "Interrupted: there is no verdict. Run it again."],
