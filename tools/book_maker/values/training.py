@@ -28,6 +28,9 @@ default_parameters = parameters(
 #: What guessing all tokens with equal probability costs, in nats per token.
 guessing = math.log(facts["vocab"])
 
+#: How long a token of the recorded run's validation text is.
+bytes_per_token = facts["bytes"]["validation"] / facts["tokens"]["validation"]
+
 #: Tokens that a step predicts, and that the training predicted per second.
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
@@ -61,11 +64,10 @@ as_compiled, in_bfloat16 = as_fast("MAX", "torch.compile"), as_fast("bfloat16", 
 memory = least_to_most(lambda row: row["MAX, GB"] / row["Hugging Face, GB"])
 
 
-def before_and_now(column: str, together: Callable[[Iterable[int]], int] = sum) -> list[int]:
-    """Return a figure of what the model before the small one wrote, and of what that writes: by default, the sums."""
+def now(column: str, together: Callable[[Iterable[int]], int] = sum) -> int:
+    """Return a figure of what the small model wrote (after each arrow): by default, the sum over its texts."""
     made = WRITING["tables"]["measurements"]
-    pairs = [map(int, row[made["head"].index(column)].split(" → ")) for row in made["rows"]]
-    return [together(figures) for figures in zip(*pairs, strict=True)]
+    return together(int(row[made["head"].index(column)].split(" → ")[1]) for row in made["rows"])
 
 
 def largest_jump() -> int:
