@@ -30,6 +30,7 @@ def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
         "| CTranslate2 | 33 | 30 | 546 |",
         "| this course, Q4_0 | 117 | 84 | 406 |",
     ]
+    assert speed.plausible("\n| A | **9** | 8 |\n| B | 4 | 7 |\n| C | x | 7 |") == "\n| A | **9** | 8 |\n| C | x | 7 |"
 
 
 def test_gains_are_ratios_and_those_that_were_not_timed_are_left_out():
@@ -59,6 +60,6 @@ def test_who_is_first_is_counted_over_processors_and_prompts(monkeypatch):
 def test_processors_that_ran_older_kernels_are_named_and_nothing_is_said_if_none_did(monkeypatch):
     old = {"note": "older kernels (May 1); more"}
     monkeypatch.setattr(speed, "peers", {"AMD EPYC (Zen 5), x": old, "Intel(R) Xeon(R) Processor, x": old, "C": {}})
-    assert speed.older_kernels() == "Zen 5 and Intel Xeon ran slower kernels, of May 1."
+    assert speed.older_kernels() == "Zen 5 and Intel Xeon ran an older, slower version of the kernels."
     monkeypatch.setattr(speed, "peers", {"C": {"note": "of May 1"}})
     assert speed.older_kernels() == ""
