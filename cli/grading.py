@@ -133,7 +133,7 @@ def read_helpers(checkout: Path) -> dict[str, str]:
 def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
     being_written = "*.pyc.*"  # by another process
-    left_out = shutil.ignore_patterns("dev", "*.kept-*", "hunt_*", being_written)
+    left_out = shutil.ignore_patterns("dev", "*.kept-*", "hunt_[w0-9]*", being_written)
     for part in parts:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, place / part, ignore=left_out)
