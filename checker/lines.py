@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 MOST_BYTES = 8_000_000  # of a message
 LOOKS_WITHOUT_REAPING = hasattr(os, "waitid")  # not macOS before Python 3.13

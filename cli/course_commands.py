@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
-from checker.course.steps import ROOT, Step, all_steps
+from checker.course.steps import Step, all_steps
 from checker.errors import UserError
+from checker.files import ROOT
 from cli.parts import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller, writing
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from checker.machine import printed, why_mojo_cannot_link, why_not_here
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
 from cli.programs import Completed, last_line, run_module

@@ -21,9 +21,10 @@ from checker.check.records import Record
 from checker.course.blanks import NoSuchFile, read_text
 from checker.course.languages import Unreadable
 from checker.course.skeletons import is_begun
-from checker.course.steps import ROOT, Step, all_steps, relative_path
+from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
+from checker.files import ROOT
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
 from cli.problems import Problem, as_lines, not_obeyed, problems_of

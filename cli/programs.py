@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 Completed = subprocess.CompletedProcess[str]
 

@@ -22,8 +22,9 @@ from dataclasses import dataclass
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from checker.course.steps import ROOT, SMALL_MODEL, Step, all_steps, relative_path
+from checker.course.steps import SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.terminal import Terminal
 from cli.programs import last_line, run_module
 from play.serving.options import check_version

@@ -13,8 +13,9 @@ from typing import Any
 
 from checker.course.blanks import blanks_of, skeleton
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, all_steps, find_step
+from checker.course.steps import all_steps, find_step
 from checker.diagnosis.mistakes import edited, load_attempts
+from checker.files import ROOT
 from cli import grading
 
 PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")

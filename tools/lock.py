@@ -14,7 +14,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 GPU_ONLY = re.compile(r"(nvidia|cuda|triton)(-|$)")
 EXPORT = ["uv", "export", "--frozen", "--no-hashes", "--no-header", "--no-annotate", "--no-emit-project"]

@@ -10,8 +10,8 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from checker.course.skeletons import back_up
-from checker.course.steps import ROOT, relative_path
-from checker.files import replacing
+from checker.course.steps import relative_path
+from checker.files import ROOT, replacing
 from play.reading.chapters import SRC, Fence, python_fences
 from tools.book_maker.around import FAST_PAGES
 

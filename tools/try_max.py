@@ -16,8 +16,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from checker.course.steps import ROOT, Step, all_steps
+from checker.course.steps import Step, all_steps
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.packages import needed_version
 from tools.course_copy import Course
 

@@ -6,7 +6,7 @@ Every tracked file is code, except for prose, data, and what states versions or 
 import subprocess
 import sys
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 LONGEST_LINE = 120  # characters
 
@@ -22,9 +22,9 @@ PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (14_650, ("checker/", "cli/")),
     "play": (8_075, ("play/",)),
     "tools": (7_490, ("tools/",)),
-    "tests/dev": (14_720, ("tests/dev/",)),
+    "tests/dev": (14_740, ("tests/dev/",)),
     "book": (2_100, ("book/theme/", "book/src/widgets/")),
-    "together": (46_900, ()),  # all parts above; the parts below are the course itself
+    "together": (46_920, ()),  # all parts above; the parts below are the course itself
     "claims and attempts": (16_200, ("tests/",)),
     "solutions": (3_200, ("solutions/",)),
     "steps": (2_200, ("steps/",)),

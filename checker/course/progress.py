@@ -17,8 +17,8 @@ from typing import Any
 
 from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.steps import ROOT, Step
-from checker.files import replacing, saved_at
+from checker.course.steps import Step
+from checker.files import ROOT, replacing, saved_at
 
 FILE = ROOT / ".course" / "progress.json"
 NOT_COMPILED, LAST_FAILED = "pass, not compiled", "last check: fail"  # the first counts as done

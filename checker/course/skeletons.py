@@ -13,7 +13,8 @@ from pathlib import Path
 
 from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.steps import ROOT, Step, all_steps, relative_path
+from checker.course.steps import Step, all_steps, relative_path
+from checker.files import ROOT
 from checker.machine import printed
 
 

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from checker.course.steps import ROOT
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
-from checker.files import saved_at
+from checker.files import ROOT, saved_at
 from cli.page.app import Book
 
 PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 
 SRC = ROOT / "book" / "src"
 NEEDS_MAX = ("max.", "solutions.solution", "steps.step", "play")

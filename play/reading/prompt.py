@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play.mine import choice
 from play.startup import ready_to_run
 

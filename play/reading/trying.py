@@ -10,8 +10,9 @@ from types import ModuleType
 
 from rich.syntax import Syntax
 
-from checker.course.steps import ROOT, all_steps, relative_path
+from checker.course.steps import all_steps, relative_path
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.terminal import Terminal
 from play.mine import choice
 from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences

@@ -32,8 +32,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 from play.mine.choice import HANDED_ON, handed_on
 from play.serving import request_log
 from play.serving.keys import Keys

@@ -8,7 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from checker.course.steps import ROOT, WIDGETS
+from checker.course.steps import WIDGETS
+from checker.files import ROOT
 
 PAGE = Path(__file__).with_name("page.html")
 COLORS = ROOT / "book" / "theme" / "figures.css"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from tools.course_copy import Course, python
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what the tests start begins as in a terminal

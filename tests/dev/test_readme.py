@@ -6,8 +6,9 @@ from xml.etree import ElementTree
 import pytest
 
 from checker.course.languages import PYTHON
-from checker.course.steps import FAST_PATH, ROOT, find_step
+from checker.course.steps import FAST_PATH, find_step
 from checker.diagnosis.mistakes import load_attempts
+from checker.files import ROOT
 from checker.max_adapter.max_errors import ADVICE
 from play.reading.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal

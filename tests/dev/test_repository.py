@@ -12,7 +12,7 @@ import click
 import pytest
 import yaml
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from cli.tasks import tasks
 
 GITHUB = ROOT / ".github"

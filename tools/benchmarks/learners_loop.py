@@ -21,9 +21,10 @@ from functools import partial
 from pathlib import Path
 
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, find_step
+from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
 from checker.errors import UserError
+from checker.files import ROOT
 from tools.benchmarks import harness
 from tools.benchmarks.harness import Column, Result, median, table, take_turns, task_arguments
 from tools.course_copy import Course

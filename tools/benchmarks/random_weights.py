@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from checker.course.steps import ROOT, SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
+from checker.files import ROOT
 from tools.benchmarks.harness import say
 
 HOME = ROOT / ".peers"

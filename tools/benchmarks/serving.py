@@ -21,8 +21,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
 
-from checker.course.steps import ROOT, SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
 from checker.errors import UserError
+from checker.files import ROOT
 from tools.benchmarks.harness import Column, Result, conditions, finish, median, say, table, take_turns, task_arguments
 from tools.benchmarks.random_weights import checkpoint_of
 

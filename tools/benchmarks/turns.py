@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.numeric.tolerance import TOLERANCE
 from tools.benchmarks.harness import say, take_turns
 from tools.benchmarks.workers import DONE, JOB, OUTPUTS, SCORES, TEXT, Workload

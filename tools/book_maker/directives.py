@@ -8,7 +8,8 @@ from html import escape, unescape
 
 from checker.course.languages import MOJO, function_nodes
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, WIDGETS, find_step, relative_path
+from checker.course.steps import WIDGETS, find_step, relative_path
+from checker.files import ROOT
 from play.reading.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play.reading.chapters import SRC, Fault, fences, prose
 from tools.book_maker.directives import INLINE, number
 from tools.book_maker.formulas import TOKEN

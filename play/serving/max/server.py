@@ -28,8 +28,8 @@ from opentelemetry.metrics import _Gauge as Gauge
 from prometheus_client import REGISTRY
 from starlette.types import ASGIApp
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 from play.mine import stand_ins
 from play.serving.front import Front
 from play.serving.keys import Keys

@@ -6,7 +6,8 @@ from functools import cache
 import pytest
 
 from checker.course.blanks import blanks_of
-from checker.course.steps import ROOT, all_steps
+from checker.course.steps import all_steps
+from checker.files import ROOT
 from play.reading.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_06
 from tools.book_maker.around import PLACES, foot_of, map_of

@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, all_steps, find_step
+from checker.course.steps import all_steps, find_step
+from checker.files import ROOT
 from cli import grading
 from cli.grading import why_not
 from tests.dev.terminal import started

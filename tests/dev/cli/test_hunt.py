@@ -8,9 +8,10 @@ import jsonschema
 import pytest
 
 from checker.course import progress
-from checker.course.steps import ROOT, Step, all_steps, find_step
+from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.hunt_copies import copies_of, sentences_with
 from checker.diagnosis.mistakes import load_attempts
+from checker.files import ROOT
 from tests.dev.commands import run, states
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from cli.problems import Problem, problems_of
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from types import SimpleNamespace
 import pexpect
 import pytest
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 from cli import setup
 from cli.setup import FOR_LEARNERS
 

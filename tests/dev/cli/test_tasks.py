@@ -12,7 +12,8 @@ import click
 import jsonschema
 import pytest
 
-from checker.course.steps import ROOT, all_steps
+from checker.course.steps import all_steps
+from checker.files import ROOT
 from cli.setup import FOR_LEARNERS
 from tools.course_copy import python
 

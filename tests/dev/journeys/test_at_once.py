@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from checker import files
-from checker.course.steps import ROOT, SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
+from checker.files import ROOT
 from play import attention, serve, startup
 from play.generation import generate
 from tests.dev.terminal import started

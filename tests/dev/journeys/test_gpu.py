@@ -11,9 +11,10 @@ from max.experimental.nn import Module
 
 from checker.claims.loading import load_source
 from checker.claims.observation import Observation
-from checker.course.steps import ROOT, find_step
+from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
 from checker.events import Mark, Stage
+from checker.files import ROOT
 from checker.max_adapter import runtime
 from tools.course_copy import python
 

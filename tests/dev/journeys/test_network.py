@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import checker
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from tests.dev.cli.page.serving import serve
 from tests.dev.connections import is_silent, traced
 

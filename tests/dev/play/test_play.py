@@ -10,8 +10,9 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from checker.course.steps import ROOT, SERVER, SMALL_MODEL, find_step, steps_up_to
+from checker.course.steps import SERVER, SMALL_MODEL, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
+from checker.files import ROOT
 from cli.warm import KERNELS, WRITING
 from play.processor import instruction_sets
 from play.startup import usable_kernels

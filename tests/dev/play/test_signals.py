@@ -8,8 +8,8 @@ import time
 import psutil
 import pytest
 
-from checker.course.steps import ROOT
 from checker.errors import INTERRUPTED
+from checker.files import ROOT
 from checker.max_adapter.kernel_store import kernel_groups
 from play.signals import ENDINGS
 from tests.dev.terminal import Terminal, started

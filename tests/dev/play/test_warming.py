@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play import warming
 
 

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from checker.course.steps import ROOT
 from checker.errors import UserError
+from checker.files import ROOT
 from play.processor import instruction_sets
 from tools.benchmarks import bench, harness, recorded, serving, turns
 from tools.benchmarks.random_weights import checkpoint_of

@@ -2,7 +2,7 @@
 
 import shutil
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from tests.dev.cli.test_tasks import EXTRAS
 from tools import lock
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from tools.book_maker.transcripts import printed_by
 from tools.course_copy import Course
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from checker.course.blanks import blanks_of
-from checker.course.steps import CACHED_MODEL, ROOT, all_steps, find_step, steps_up_to
+from checker.course.steps import CACHED_MODEL, all_steps, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
+from checker.files import ROOT
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
 from checker.packages import PROJECT, needed_version
 from cli import model_commands

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 FIGURES: dict[str, Any] = json.loads((ROOT / "tools" / "benchmarks" / "figures" / "heads.json").read_text())
 

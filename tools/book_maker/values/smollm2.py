@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.steps import ROOT, SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
+from checker.files import ROOT
 from play.training.texts import moby_dick
 from play.whale import read
 from solutions.solution_12 import Sampling

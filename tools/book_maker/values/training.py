@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play.training.plan import HEADER, History, Plan, in_words
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters

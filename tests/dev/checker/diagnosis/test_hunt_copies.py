@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from checker.course.skeletons import expected
-from checker.course.steps import ROOT, Step, all_steps
+from checker.course.steps import Step, all_steps
 from checker.diagnosis.hunt_copies import (
     SENTENCES,
     copies_of,
@@ -19,6 +19,7 @@ from checker.diagnosis.hunt_copies import (
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.outcomes import Outcome
 from checker.events import Mark
+from checker.files import ROOT
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 

@@ -13,7 +13,7 @@ from max.experimental import executor
 from max.experimental import functional as F
 
 from checker.claims.modules import run
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from tools.course_copy import python
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)

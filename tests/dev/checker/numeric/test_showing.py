@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from checker.course.steps import ROOT, STEPS
+from checker.course.steps import STEPS
+from checker.files import ROOT
 from checker.numeric.comparison import HUGGING_FACE, Comparison
 from checker.numeric.showing import COLUMNS, ROWS, noting_inputs, shown
 

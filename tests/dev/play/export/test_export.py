@@ -11,7 +11,8 @@ from importlib import metadata
 import pytest
 from packaging.requirements import Requirement
 
-from checker.course.steps import ROOT, SMALL_MODEL, SOLUTIONS
+from checker.course.steps import SMALL_MODEL, SOLUTIONS
+from checker.files import ROOT
 from play.export.export import SECTIONS, UNUSED
 from play.export.merging import imports_of, named
 from tests.dev.connections import is_silent, traced

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play import signals
 from play.generation import chat
 from play.smollm2 import CONTEXT

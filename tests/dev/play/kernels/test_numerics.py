@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mojo.run import subprocess_run_mojo
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from checker.mojo.library import Library
 from play.kernels.operations import pairs_of
 from play.processor import instruction_sets

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from play.serving.life import LONGEST_ADDRESS, temporary_folder
 from play.serving.max.process import ModelProcess
 from play.signals import ENDINGS

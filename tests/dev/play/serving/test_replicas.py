@@ -17,7 +17,7 @@ import psutil
 import pytest
 from max._core.engine import max_cache_dir
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 from cli.parts import UNUSABLE
 from play.serving.options import ServerOptions
 from play.serving.service import MODEL_ENDED

@@ -22,7 +22,8 @@ import numpy as np
 import psutil
 import pytest
 
-from checker.course.steps import ROOT, SMALL_MODEL
+from checker.course.steps import SMALL_MODEL
+from checker.files import ROOT
 from play.processor import instruction_sets
 from play.serving.options import LARGEST_BODY, ServerOptions
 from play.signals import ENDINGS

@@ -2,8 +2,7 @@
 
 import pytest
 
-from checker.course.steps import ROOT
-from checker.files import UNFINISHED
+from checker.files import ROOT, UNFINISHED
 from play.training import places
 from play.training.folder import Folder, TrainingState
 from play.training.places import STATE

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from checker.course.steps import ROOT, TRAINING, steps_up_to
+from checker.course.steps import TRAINING, steps_up_to
+from checker.files import ROOT
 from play.signals import ENDINGS
 from play.training import places
 from play.training.folder import Folder

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from checker.course.steps import ROOT
+from checker.files import ROOT
 
 
 def test_the_book_needs_nothing_that_only_maintainers_install():
