@@ -46,7 +46,7 @@ class Lines:
         return lines
 
 
-class Worker:
+class StartedProcess:
     """A process that was started to work for this one, in a group of its own.
 
     Args:
@@ -55,11 +55,11 @@ class Worker:
     """
 
     def __init__(self, command: Sequence[str], printed: int | IO[str] | None = subprocess.DEVNULL) -> None:
-        self.process = subprocess.Popen(
+        self.popen = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=printed, start_new_session=True
         )
-        assert self.process.stdout is not None
-        self.lines = Lines(self.process.stdout.fileno())
+        assert self.popen.stdout is not None
+        self.lines = Lines(self.popen.stdout.fileno())
         self.waiting: list[bytes] = []  # lines that have come and were not asked for yet
         self.turn = threading.RLock()  # of those who signal it, and of who reaps it
 
@@ -74,10 +74,10 @@ class Worker:
 
         One that has ended is not reaped here: its number has to stay its own until it is.
         """
-        if not LOOKS_WITHOUT_REAPING or self.process.returncode is not None:
-            return self.process.poll()
+        if not LOOKS_WITHOUT_REAPING or self.popen.returncode is not None:
+            return self.popen.poll()
         try:
-            ended = os.waitid(os.P_PID, self.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            ended = os.waitid(os.P_PID, self.popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:  # another thread has just reaped it
             return 0
         if ended is None:
@@ -98,10 +98,10 @@ class Worker:
 
     def send(self, message: Mapping[str, Any]) -> None:
         """Send it a message; whether it is there to receive it will show in what it sends."""
-        assert self.process.stdin is not None
+        assert self.popen.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, or another thread has stopped it
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
-            self.process.stdin.flush()  # it stays open for as long as this process lives
+            self.popen.stdin.write(json.dumps(message).encode() + b"\n")
+            self.popen.stdin.flush()  # it stays open for as long as this process lives
 
     def receive(self, seconds: float | None = None) -> Message | None:
         """Return the next message; None if it has ended, sends something else, or sends none in so many seconds."""
@@ -117,25 +117,25 @@ class Worker:
     def send_signal(self, number: int) -> None:
         """Send it a signal, from any thread, unless it has been reaped: another process may have its number then."""
         with self.turn:
-            if self.process.returncode is None:
-                os.kill(self.process.pid, number)
+            if self.popen.returncode is None:
+                os.kill(self.popen.pid, number)
 
     def kill(self) -> None:
         """End it and whatever it started, from any thread; nothing once it has been stopped."""
-        assert self.process.stdout is not None
+        assert self.popen.stdout is not None
         with self.turn, contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
-            if not self.process.stdout.closed:
-                os.killpg(self.process.pid, signal.SIGKILL)
+            if not self.popen.stdout.closed:
+                os.killpg(self.popen.pid, signal.SIGKILL)
 
     def stop(self) -> None:
         """End it and whatever it started, and close the pipes to it. A second call does nothing."""
         with self.turn:
             self.kill()
-            with contextlib.suppress(BrokenPipeError), self.process:  # this waits for it, and closes its pipes
+            with contextlib.suppress(BrokenPipeError), self.popen:  # this waits for it, and closes its pipes
                 pass
 
 
-class Employer:
+class Starter:
     """The process that has started this one, seen from here; from now on, what is printed is no message."""
 
     def __init__(self) -> None:
@@ -167,7 +167,7 @@ def message_of(line: bytes) -> Message | None:
     return None
 
 
-def end_with_the_employer(descriptor: int) -> None:
+def end_with_the_starter(descriptor: int) -> None:
     """End this process, and all that it has started, once the other end of a pipe is closed.
 
     A process that is killed cannot end those that it has started, and MAX may be compiling for minutes. If it is a pipe

@@ -40,7 +40,7 @@ class ReadyChild:
             return child
 
     def _fits(self, step: Step) -> bool:
-        return self.child is not None and self.child.worker.is_alive and self.step == step
+        return self.child is not None and self.child.process.is_alive and self.step == step
 
     def _stop(self) -> None:
         if self.child:

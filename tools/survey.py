@@ -19,8 +19,8 @@ from types import ModuleType
 from typing import NamedTuple
 
 from checker.claims.loading import load_source, load_step
+from checker.claims.main import all_pass, explainer_of, import_max
 from checker.claims.observation import Observation
-from checker.claims.worker import all_pass, explainer_of, import_max
 from checker.compiling import listeners
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.steps import RECORDED_KERNELS as RECORD
@@ -29,7 +29,7 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import THE_KERNEL, Explained, FromChild, Mark, Stage, Started
-from checker.lines import Employer, Message, Worker, end_with_the_employer
+from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
@@ -118,18 +118,18 @@ def survey(
         UserError: the process ended, or was silent for too long; the message names the subject that it was grading.
     """
     work = Work(step.name, subjects, seed, draws, record, compiled_kernels)
-    subject, worker = "the import of MAX", Worker([sys.executable, "-m", "tools.survey"], printed=None)
-    worker.send(asdict(work))
+    subject, process = "the import of MAX", StartedProcess([sys.executable, "-m", "tools.survey"], printed=None)
+    process.send(asdict(work))
     try:
-        while message := worker.receive(QUIET_SECONDS):
+        while message := process.receive(QUIET_SECONDS):
             if "at" not in message:
                 surveyed = list(map(as_surveyed, message["subjects"]))
                 return Survey(surveyed, message["kernels"], message["compiled"])
             subject = message["at"]
-        how = "says nothing more" if worker.is_alive else "ended"
+        how = "says nothing more" if process.is_alive else "ended"
         raise UserError(f"the survey of {step.name} {how} at {subject}")
     finally:
-        worker.stop()
+        process.stop()
 
 
 def as_surveyed(message: Message) -> Surveyed:
@@ -154,12 +154,12 @@ class Work:
 
 def main() -> None:
     """Do one survey, and end with who asked for it."""
-    employer = Employer()
-    end_with_the_employer(employer.descriptor)
-    for message in employer.messages():
-        done = grade(Work(**message), lambda name: employer.send({"at": name}))
+    starter = Starter()
+    end_with_the_starter(starter.descriptor)
+    for message in starter.messages():
+        done = grade(Work(**message), lambda name: starter.send({"at": name}))
         subjects = [asdict(subject) for subject in done.subjects]
-        employer.send({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
+        starter.send({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
 
 
 def grade(work: Work, begin: Callable[[str], None]) -> Survey:

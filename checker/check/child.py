@@ -38,7 +38,7 @@ from checker.events import (
     Unloadable,
     decode,
 )
-from checker.lines import Lines, Worker
+from checker.lines import Lines, StartedProcess
 from checker.machine import crowd, load
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
@@ -57,15 +57,15 @@ class Child:
     It reads the job as the first line of standard input. Started for a ``step``, it imports what that step's check
     needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX starts
     threads when it is imported, and the first operation of a fork waits for them forever. If this process is killed,
-    the other ends with all that it has started (``lines.end_with_the_employer``).
+    the other ends with all that it has started (``lines.end_with_the_starter``).
     """
 
     def __init__(self, step: Step | None = None) -> None:
-        command = [sys.executable, "-u", "-m", "checker.claims.worker", *([step.name] if step else [])]
-        self.worker = Worker(command, printed=subprocess.PIPE)
-        self.pid = self.worker.process.pid
-        assert self.worker.process.stderr is not None
-        self.output = _Output(Lines(self.worker.process.stderr.fileno()))
+        command = [sys.executable, "-u", "-m", "checker.claims.main", *([step.name] if step else [])]
+        self.process = StartedProcess(command, printed=subprocess.PIPE)
+        self.pid = self.process.popen.pid
+        assert self.process.popen.stderr is not None
+        self.output = _Output(Lines(self.process.popen.stderr.fileno()))
 
     def __enter__(self) -> Child:
         return self
@@ -86,7 +86,7 @@ class Child:
             is_interrupted: whether nobody listens any more; what has been read is yielded before that.
         """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
-        threading.Thread(target=self.worker.send, args=[asdict(job)], daemon=True).start()
+        threading.Thread(target=self.process.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.solution), is_interrupted):
             if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):
                 event = replace(event, location=self._running(job))
@@ -94,7 +94,7 @@ class Child:
 
     def _listen(self, limits: Limits, is_interrupted: Callable[[], bool]) -> Iterator[Event]:
         """Yield what the child says and prints, and a ``Tick`` several times per second."""
-        messages, output = _Messages(self.worker.lines), self.output
+        messages, output = _Messages(self.process.lines), self.output
         pace = _Pace(self.pid)
         with selectors.DefaultSelector() as selector:
             for source in (messages, output):
@@ -104,7 +104,7 @@ class Child:
                     yield from output.rest()
                     yield Interrupted()
                     return
-                has_ended = not self.worker.is_alive
+                has_ended = not self.process.is_alive
                 ready = selector.select(timeout=TICK_SECONDS)
                 if has_ended and not any(key.data is messages for key, _ in ready):
                     break  # what it has started may hold the pipe, and print
@@ -124,7 +124,7 @@ class Child:
                     return
                 yield Tick()
         yield from output.rest()
-        yield Died(pace.doing, self.worker.ended_by(END_SECONDS))
+        yield Died(pace.doing, self.process.ended_by(END_SECONDS))
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.
@@ -132,8 +132,8 @@ class Child:
         Asked by a signal, Python writes the lines of its stack, the innermost first, even while C code runs.
         """
         path = job.path.encode("ascii", "backslashreplace")
-        self.worker.send_signal(signal.SIGVTALRM)
-        stack, reader = b"", self.worker.lines.descriptor
+        self.process.send_signal(signal.SIGVTALRM)
+        stack, reader = b"", self.process.lines.descriptor
         while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
             stack += data
             if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), stack):
@@ -148,11 +148,11 @@ class Child:
 
     def kill(self) -> None:
         """End the child and whatever it started, while another thread listens to it: the last event is ``Died``."""
-        self.worker.kill()
+        self.process.kill()
 
     def stop(self) -> None:
         """End the child and whatever it started; it has said what it had to say. A second call does nothing."""
-        self.worker.stop()
+        self.process.stop()
 
 
 class _Pace:

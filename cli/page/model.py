@@ -19,7 +19,7 @@ from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT, saved_at
-from checker.lines import Worker
+from checker.lines import StartedProcess
 from play.mine.choice import passed
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
@@ -41,7 +41,7 @@ class PageModel:
 
     def __init__(self, command: Sequence[str] = COMMAND, seconds: tuple[float, float] = SECONDS) -> None:
         self.command, self.seconds = command, seconds
-        self.worker: Worker | None = None
+        self.process: StartedProcess | None = None
         self.state = ""  # identifies the texts of the steps that the process runs
         self.turn = threading.Lock()
 
@@ -66,12 +66,12 @@ class PageModel:
         with self.turn:
             state = digest(*(f"{step.name} {step.learner_file.read_text(encoding='utf-8')}" for step in steps))
             seconds = self.seconds[1]
-            if not self.worker or not self.worker.is_alive or self.state != state:
+            if not self.process or not self.process.is_alive or self.state != state:
                 self.close()
-                self.worker = Worker([*self.command, *(step.name for step in steps)])
+                self.process = StartedProcess([*self.command, *(step.name for step in steps)])
                 self.state, seconds = state, self.seconds[0]
-            self.worker.send(question)
-            answer = self.worker.receive(seconds)
+            self.process.send(question)
+            answer = self.process.receive(seconds)
             if answer is None:  # too late, not there, or something else than an answer
                 self.close()
                 raise UserError("your steps gave no answer in time; `./run generate --mine` says more")
@@ -79,8 +79,8 @@ class PageModel:
 
     def close(self) -> None:
         """End the process and whatever it has started; an answer that somebody waits for does not come."""
-        if self.worker:
-            self.worker.stop()
+        if self.process:
+            self.process.stop()
 
 
 def training() -> Json:

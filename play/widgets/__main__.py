@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from checker.lines import Employer, end_with_the_employer
+from checker.lines import Starter, end_with_the_starter
 from play.mine import choice
 
 
 def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
-    page = Employer()
-    end_with_the_employer(page.descriptor)
+    page = Starter()
+    end_with_the_starter(page.descriptor)
     choice.named(names).install()
     from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader

@@ -9,15 +9,15 @@ import time
 import psutil
 import pytest
 
-from checker.lines import Lines, Worker
+from checker.lines import Lines, StartedProcess
 
 ECHO = """
-from checker.lines import Employer
+from checker.lines import Starter
 print("no message")
-employer = Employer()
-for message in employer.messages():
+starter = Starter()
+for message in starter.messages():
     print("nor this")
-    employer.send({"heard": message["number"]})
+    starter.send({"heard": message["number"]})
 """
 BAD = {
     "it has ended": "raise SystemExit(3)",
@@ -29,22 +29,22 @@ BAD = {
 #: Ends before a program that it has started.
 LEAVES_ANOTHER = """
 import subprocess, sys
-from checker.lines import Employer
+from checker.lines import Starter
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-Employer().send({"other": other.pid})
+Starter().send({"other": other.pid})
 """
 
 
 def test_messages_go_both_ways_and_what_is_printed_is_none():
-    worker = Worker([sys.executable, "-c", ECHO], printed=subprocess.PIPE)
-    assert worker.receive(seconds=60) is None  # printed before it knew where messages go
+    started = StartedProcess([sys.executable, "-c", ECHO], printed=subprocess.PIPE)
+    assert started.receive(seconds=60) is None  # printed before it knew where messages go
     for number in range(3):
-        worker.send({"number": number})
-    assert [worker.receive(seconds=60) for _ in range(3)] == [{"heard": number} for number in range(3)]
-    assert worker.is_alive
-    worker.stop()
-    worker.stop()
-    assert not worker.is_alive
+        started.send({"number": number})
+    assert [started.receive(seconds=60) for _ in range(3)] == [{"heard": number} for number in range(3)]
+    assert started.is_alive
+    started.stop()
+    started.stop()
+    assert not started.is_alive
 
 
 def test_lines_come_once_they_are_complete_and_at_the_end_also_the_last():
@@ -62,28 +62,28 @@ def test_lines_come_once_they_are_complete_and_at_the_end_also_the_last():
 
 @pytest.mark.parametrize("program", BAD.values(), ids=BAD)
 def test_what_is_no_message_is_none_in_time(program):
-    worker = Worker([sys.executable, "-c", program])
+    started = StartedProcess([sys.executable, "-c", program])
     begun = time.monotonic()
-    worker.send({})
-    assert worker.receive(seconds=5) is None
-    worker.stop()
+    started.send({})
+    assert started.receive(seconds=5) is None
+    started.stop()
     assert time.monotonic() - begun < 30
 
 
-def test_what_a_worker_has_started_ends_with_it_and_a_number_that_may_be_anothers_gets_no_signal(monkeypatch):
-    worker = Worker([sys.executable, "-c", LEAVES_ANOTHER])
-    other = psutil.Process(worker.receive(seconds=60)["other"])
+def test_what_a_process_has_started_ends_with_it_and_a_number_that_may_be_anothers_gets_no_signal(monkeypatch):
+    started = StartedProcess([sys.executable, "-c", LEAVES_ANOTHER])
+    other = psutil.Process(started.receive(seconds=60)["other"])
     deadline = time.monotonic() + 60
-    while worker.is_alive and time.monotonic() < deadline:
+    while started.is_alive and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert not worker.is_alive
+    assert not started.is_alive
     assert other.is_running()
-    worker.stop()
+    started.stop()
     psutil.wait_procs([other], timeout=10)
     assert not other.is_running() or other.status() == psutil.STATUS_ZOMBIE
     for name in ("kill", "killpg"):
         monkeypatch.setattr(os, name, lambda number, sent: pytest.fail("it was reaped"))
-    worker.kill()
-    worker.send_signal(signal.SIGTERM)
-    worker.stop()
-    assert not worker.is_alive
+    started.kill()
+    started.send_signal(signal.SIGTERM)
+    started.stop()
+    assert not started.is_alive

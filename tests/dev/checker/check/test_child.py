@@ -10,7 +10,7 @@ import pytest
 
 from checker.check.child import Child, thread_seconds
 from checker.events import Interrupted, Job, Printed, Stage, StageEnded, Started, Tick
-from checker.lines import Worker
+from checker.lines import StartedProcess
 from tests.dev.journeys.test_bad_input import at_import
 
 #: What is printed -> the last line that is shown of it.
@@ -36,7 +36,7 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
     with Child() as child:
         events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
         next(events)
-        child.worker.process.wait()
+        child.process.popen.wait()
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
 
 
@@ -60,8 +60,8 @@ time.sleep(60)
 def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     """The end of a stage may be among it, by which a pass is saved."""
     monkeypatch.setattr(
-        "checker.check.child.Worker",
-        lambda command, printed: Worker([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),
+        "checker.check.child.StartedProcess",
+        lambda command, printed: StartedProcess([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),
     )
     heard = []
     with Child() as child:
@@ -74,7 +74,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
 
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
     with Child() as child:
-        child.worker.send_signal(signal.SIGSTOP)
+        child.process.send_signal(signal.SIGSTOP)
         events = child.run(Job(step="warmup_01", source="#" * 1_000_000, path=""))
         assert isinstance(next(events), Tick)
 

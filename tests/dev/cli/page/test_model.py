@@ -63,7 +63,7 @@ def test_a_process_that_says_nothing_is_ended_and_the_next_question_finds_a_new_
             with pytest.raises(UserError, match="no answer in time"):
                 await asked.ask("attention", {})
             assert time.monotonic() - begun < 5
-            pids.append(asked.worker.process.pid)
+            pids.append(asked.process.popen.pid)
         return pids
 
     pids = asyncio.run(journey())

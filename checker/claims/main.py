@@ -3,7 +3,7 @@
 A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
 the parent (``checker.lines``).
 
-``python -m checker.claims.worker [STEP]`` receives one job. With a step, it first imports what that step's check needs,
+``python -m checker.claims.main [STEP]`` receives one job. With a step, it first imports what that step's check needs,
 so that a later job need not wait for it.
 """
 
@@ -30,7 +30,7 @@ from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_m
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import FromChild, Job, Mark, Stage, encode
-from checker.lines import Employer, end_with_the_employer
+from checker.lines import Starter, end_with_the_starter
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.explanation import Diagnosis, Explainer
@@ -254,12 +254,12 @@ def prepare_ahead(step: Step) -> None:
         start_threads()
 
 
-def receive_job(parent: Employer) -> Job | None:
+def receive_job(parent: Starter) -> Job | None:
     """Wait for the job and return it; None if the parent has started this process ahead, and does not need it."""
     message = next(parent.messages(), None)
     if message is None:
         return None
-    end_with_the_employer(sys.stdin.fileno())
+    end_with_the_starter(sys.stdin.fileno())
     sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
     return Job(**message)
 
@@ -277,7 +277,7 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
 
 def main() -> None:
     """Do one job and end."""
-    parent = Employer()
+    parent = Starter()
 
     def send(event: FromChild) -> None:
         parent.send(encode(event))
