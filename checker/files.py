@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import time
 from collections.abc import Iterator
@@ -79,3 +80,12 @@ def remove_unused(folder: Path, names: str) -> None:
         with suppress(OSError):
             if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
                 file.unlink()
+
+
+def digest(*parts: str | bytes) -> str:
+    """Return a short name for contents: equal contents have equal names."""
+    made = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        made.update(len(data).to_bytes(8, "big") + data)
+    return made.hexdigest()[:32]

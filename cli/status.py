@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from checker.course.progress import NOT_COMPILED, Standing, next_to_do, read, standing_of
+from checker.course.progress import NOT_COMPILED, Standing, next_to_do, standing_of
+from checker.course.progress_file import read_saved
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
 from checker.terminal import Terminal
 
@@ -21,8 +22,9 @@ def list_all(terminal: Terminal, current: Step | None = None) -> None:
     done = [standing.step.task for standing in standings if standing.state == "done"]
     fast = sum(task in FAST_PATH for task in done)
     terminal.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
-    if hunts := list(read()["hunts"].values()):
-        found, named, given_up = (sum(hunt.get(end, 0) for hunt in hunts) for end in ("found", "named", "given_up"))
+    if hunts := read_saved().hunts.values():
+        found, named = sum(saved.found for saved in hunts), sum(saved.named for saved in hunts)
+        given_up = sum(saved.given_up for saved in hunts)
         terminal.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
     if any(standing.uncompiled for standing in standings):
         terminal.line(f"`{NOT_COMPILED}` counts as done.")

@@ -22,7 +22,7 @@ from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, 
 from checker.check.limits import Limits
 from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
-from checker.course import progress
+from checker.course import progress, progress_file
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
 from checker.course.steps import Step, claims_of, relative_path, uses_max
@@ -132,7 +132,7 @@ class Check:
         try:
             return self.save_progress(made)
         except OSError as error:
-            why = f"{relative_path(progress.FILE)} cannot be written"
+            why = f"{relative_path(progress_file.FILE)} cannot be written"
             return events.NotSaved(why, error.strerror or str(error))
 
     def save_progress(self, made: SaveProgress) -> Event | None:

@@ -1,36 +1,22 @@
 """How far a step is: untouched, in progress, done, or done but changed since.
 
-That is read from the files. What they do not show is saved in one file that git ignores: which hints were read, and
-what the last check said, which counts only for a file that means what the checked one meant. It may be deleted at any
-time: hints and hunts start over, and a check finds out again what is done.
+That is read from the files. What they do not show is saved (``progress_file``): which hints were read, and what the
+last check said, which counts only for a file that means what the checked one meant.
 """
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
+from checker.course.progress_file import LastPass, changing, read_saved
 from checker.course.steps import Step
-from checker.files import ROOT, replacing, saved_at
+from checker.files import digest, saved_at
 
-FILE = ROOT / ".course" / "progress.json"
 NOT_COMPILED, LAST_FAILED = "pass, not compiled", "last check: fail"  # the first counts as done
-
-
-def digest(*parts: str | bytes) -> str:
-    """Return a short name for contents: equal contents have equal names."""
-    made = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        made.update(len(data).to_bytes(8, "big") + data)
-    return made.hexdigest()[:32]
 
 
 def digest_of_check(step: Step) -> str:
@@ -49,64 +35,19 @@ def digest_of_code(step: Step, source: str) -> str:
     return digest(source)
 
 
-def read() -> dict[str, dict[str, Any]]:
-    """Return everything that is saved.
-
-    A file that is missing or cannot be understood counts as an empty one, and of one that can, what is damaged is left
-    out.
-
-    Returns:
-        ``hints``: by step, how many were seen. ``pass``: by step, the digests of the ``code`` and of the ``check``, and
-        whether it was ``compiled`` too. ``fail``: by step, the digest of the code that failed last. ``hunts``: by step,
-        what ``./run hunt`` saves.
-    """
-    try:
-        file = json.loads(FILE.read_text())
-        kinds = {"hints": int, "pass": dict, "fail": str, "hunts": dict}
-        saved = {part: _of_kind(kind, file.get(part, {})) for part, kind in kinds.items()}
-    except (OSError, ValueError, AttributeError):
-        return {"hints": {}, "pass": {}, "fail": {}, "hunts": {}}
-    parts = {"code", "check", "compiled"}
-    saved["pass"] = {step: last for step, last in saved["pass"].items() if parts <= last.keys()}
-    return saved
-
-
-def _of_kind(kind: type, by_step: object) -> dict[str, Any]:
-    """Return what is saved of steps without what is damaged."""
-    if not isinstance(by_step, dict):
-        return {}
-    return {step: value for step, value in by_step.items() if isinstance(value, kind)}
-
-
-@contextlib.contextmanager
-def changing() -> Iterator[dict[str, dict[str, Any]]]:
-    """Change what is saved. Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    FILE.parent.mkdir(exist_ok=True)
-    with (FILE.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        saved = read()
-        yield saved
-        with replacing(FILE) as new:
-            new.write_text(json.dumps(saved, indent=1, sort_keys=True) + "\n")
-
-
 def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
     """Save that this ``source`` passed, and whether it did so once MAX had compiled it; return whether that is saved.
 
     If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
     """
     with changing() as saved:
-        passed = {"code": digest_of_code(step, source), "check": digest_of_check(step)}
-        before = saved["pass"].get(step.name, {})
-        is_known = passed.items() <= before.items()
-        counts = is_known or digest_of_code(step, _text_of(step)) == passed["code"]
+        code, check = digest_of_code(step, source), digest_of_check(step)
+        before = saved.passes.get(step.name)
+        known = before if before and (before.code, before.check) == (code, check) else None
+        counts = known is not None or digest_of_code(step, _text_of(step)) == code
         if counts:
-            saved["pass"][step.name] = {**passed, "compiled": compiled or (is_known and before["compiled"])}
-            saved["fail"].pop(step.name, None)
+            saved.passes[step.name] = LastPass(code, check, compiled or (known is not None and known.compiled))
+            saved.failures.pop(step.name, None)
     return counts
 
 
@@ -121,24 +62,25 @@ def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
     """Save that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
     with changing() as saved:
         code = digest_of_code(step, source)
-        if saved["pass"].get(step.name, {}).get("code") == code:
+        last = saved.passes.get(step.name)
+        if last and last.code == code:
             if not takes_back:
                 return
-            del saved["pass"][step.name]  # it has since been compiled, or its check has changed
-        saved["fail"][step.name] = code
+            del saved.passes[step.name]  # it has since been compiled, or its check has changed
+        saved.failures[step.name] = code
 
 
 def note_hints(step: Step, seen: int) -> None:
     """Save how many hints of a step were shown, at least."""
     with changing() as saved:
-        saved["hints"][step.name] = max(seen, saved["hints"].get(step.name, 0))
+        saved.hints[step.name] = max(seen, saved.hints.get(step.name, 0))
 
 
 def forget(step: Step) -> None:
     """Start a step over: no hint seen, no verdict; a mistake that was hunted for stays known."""
     with changing() as saved:
-        for part in ("hints", "pass", "fail"):
-            saved[part].pop(step.name, None)
+        for part in (saved.hints, saved.passes, saved.failures):
+            part.pop(step.name, None)
 
 
 @dataclass(frozen=True)
@@ -159,9 +101,9 @@ class Standing:
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
-    saved = read()
-    passed = saved["pass"].get(step.name)
-    state, begun = ("changed", "changed since its pass") if passed else ("in progress", "in progress")
+    saved = read_saved()
+    last = saved.passes.get(step.name)
+    state, begun = ("changed", "changed since its pass") if last else ("in progress", "in progress")
     try:
         static = read_statically(step, step.learner_file)
     except NoSuchFile:
@@ -169,14 +111,14 @@ def standing_of(step: Step) -> Standing:
     except Unreadable as error:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
-        failed = bool(error.source) and digest_of_code(step, error.source) == saved["fail"].get(step.name)
+        failed = bool(error.source) and digest_of_code(step, error.source) == saved.failures.get(step.name)
         details = f"{why}, {LAST_FAILED}" if failed else why
         return Standing(step, state, f"{begun} ({details})", failed)
     if static.source == skeleton(step.solution_source, step.language):
         return Standing(step, "untouched", "untouched")
     code = digest_of_code(step, static.source)
-    if passed and passed["code"] == code:
-        if passed["check"] != digest_of_check(step):
+    if last and last.code == code:
+        if last.check != digest_of_check(step):
             from checker.course.forms import other_forms  # which a check does without
 
             words = "done, but its check has changed since"
@@ -184,15 +126,15 @@ def standing_of(step: Step) -> Standing:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 words = f"{words} (see {names[0]}{more})"
             return Standing(step, "changed", words, by_its_check=True)
-        return Standing(step, "done", "done" if passed["compiled"] else NOT_COMPILED, uncompiled=not passed["compiled"])
+        return Standing(step, "done", "done" if last.compiled else NOT_COMPILED, uncompiled=not last.compiled)
     to_write = len(static.to_write)
-    failed = saved["fail"].get(step.name) == code
+    failed = saved.failures.get(step.name) == code
     checked = ""
     if failed:
         checked = LAST_FAILED
-    elif passed or not to_write:
+    elif last or not to_write:
         checked = "not checked"
-    written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not passed else ""
+    written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not last else ""
     details = ", ".join(filter(None, [written, checked]))
     return Standing(step, state, f"{begun} ({details})", failed)
 

@@ -27,10 +27,10 @@ import numpy as np
 
 from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
-from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Raised, Sketch, agrees, failed
 from checker.events import Mark
+from checker.files import digest
 
 TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
 

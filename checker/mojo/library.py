@@ -17,11 +17,10 @@ from mojo.run import subprocess_run_mojo
 
 from checker.compiling import compiling
 from checker.course.languages import NotWritten, Unreadable
-from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.events import THE_KERNEL
-from checker.files import ROOT, remove_unused, replacing, use_if_kept
+from checker.files import ROOT, digest, remove_unused, replacing, use_if_kept
 from checker.machine import instructions, why_mojo_cannot_link
 from checker.mojo.mojo_errors import in_words, of_the_machine
 from checker.packages import installed_version

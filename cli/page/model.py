@@ -15,10 +15,9 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
-from checker.course.progress import digest
 from checker.course.steps import Step
 from checker.errors import UserError
-from checker.files import ROOT, saved_at
+from checker.files import ROOT, digest, saved_at
 from checker.lines import StartedProcess
 from play.mine.choice import passed
 from play.training.curve import as_points

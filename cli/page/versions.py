@@ -8,11 +8,10 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
-from checker.course import progress
 from checker.course.blanks import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.files import replacing
+from checker.files import digest, replacing
 from cli.page.buttons import ANEW
 
 NONE = ""  # the version of a file that does not exist
@@ -43,7 +42,7 @@ def read(step: Step) -> File:
     path = step.learner_file
     try:
         data = read_bytes(path)  # once: a save may come between two
-        return File(as_text(data), progress.digest(data))
+        return File(as_text(data), digest(data))
     except NoSuchFile:
         return File("", NONE)
     except Unreadable as error:
@@ -66,4 +65,4 @@ def save(step: Step, text: str, replaces: str) -> str:
         new.write_bytes(data)
         if now.version != NONE:
             shutil.copymode(path, new)
-    return progress.digest(data)
+    return digest(data)

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
-from checker.course import hunts, progress, steps
-from checker.course.hunts import Hunt, Hunts
+from checker.course import progress_file, steps
+from checker.course.hunts import Hunt
+from checker.course.progress import forget
+from checker.course.progress_file import SavedHunts
 
 COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
 
@@ -14,7 +16,7 @@ COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask",
 def hunt(tmp_path, monkeypatch):
     """Warm-up 01, with files of its own."""
     monkeypatch.setattr(steps, "STEPS", tmp_path)
-    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
     return Hunt("warmup_01")
 
 
@@ -38,9 +40,9 @@ def test_no_mistake_comes_twice_until_all_have(hunt):
 
 def test_a_seed_draws_the_same_for_everybody(hunt):
     drawn = set()
-    for before in (Hunts(), Hunts(), None):
+    for before in (SavedHunts(), SavedHunts(), None):
         if before:
-            hunt.note(before)
+            hunt.save(before)
         hunt.begin(COPIES, seed=5)
         drawn.add(hunt.read().mistake)
     assert len(drawn) == 1, "also where it has come before"
@@ -63,13 +65,13 @@ def test_what_a_learner_wrote_is_kept(hunt):
 
 def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunt, monkeypatch):
     now = 1000.0
-    monkeypatch.setattr(hunts.time, "time", lambda: now)
+    monkeypatch.setattr(progress_file.time, "time", lambda: now)
     for passed, words in (("scale = 2\n", "Found"), (None, "Given up"), ("scale = 2\n", "Found")):
         hunt.begin(COPIES)
         mistake, now = hunt.read().mistake, now + 192.4
         assert hunt.end(passed) == f"{words} after 3 min 12 s: {mistake}"
     assert (hunt.read().mistake, hunt.read().found, hunt.read().given_up) == ("", 2, 1)
-    progress.forget(hunt.step)
+    forget(hunt.step)
     assert hunt.read().found == 2, "a step that begins anew need not draw what came before"
 
 
@@ -88,5 +90,5 @@ def test_a_name_is_guessed_and_the_hunt_goes_on(hunt):
 
 def test_what_another_version_kept_counts_as_nothing(hunt):
     hunt.begin(COPIES)
-    progress.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
-    assert hunt.read() == Hunts()
+    progress_file.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
+    assert hunt.read() == SavedHunts()

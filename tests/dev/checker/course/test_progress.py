@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from checker.course import progress
+from checker.course import progress, progress_file
+from checker.course.progress_file import read_saved
 from checker.course.skeletons import expected
 from checker.course.steps import Step, find_step
 from checker.diagnosis.mistakes import load_attempts
@@ -40,35 +41,6 @@ def test_done_is_exactly_the_file_that_passed(course):
     assert states(course)["s02"] == "done, but its check has changed since (see causal_mask)"
 
 
-@pytest.mark.parametrize("seen", ['"x"', "null", "[2]", "{}", "1.5"])
-def test_a_damaged_count_of_hints_is_none(monkeypatch, tmp_path, seen):
-    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
-    progress.FILE.write_text(f'{{"hints": {{"warmup_01": {seen}, "warmup_02": 2}}}}')
-    assert progress.read()["hints"] == {"warmup_02": 2}
-    progress.note_hints(W01, 1)
-    assert progress.read()["hints"] == {"warmup_01": 1, "warmup_02": 2}
-
-
-#: What is missing or damaged beside a pass.
-BESIDE = [
-    '"fail": {}',
-    '"hints": 3',
-    '"hints": {}, "pass": {"step_01": 3}',
-    '"hunts": {"step_01": 3}',
-    '"fail": {"step_01": []}',
-]
-
-
-@pytest.mark.parametrize("beside", BESIDE)
-def test_what_is_damaged_takes_no_pass_along(monkeypatch, tmp_path, beside):
-    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
-    passed = {"code": "1", "check": "2", "compiled": True}
-    kept = json.loads(f"{{{beside}}}")
-    kept["pass"] = {"step_02": passed, **kept.get("pass", {})}
-    progress.FILE.write_text(json.dumps(kept))
-    assert progress.read() == {"hints": {}, "pass": {"step_02": passed}, "fail": {}, "hunts": {}}
-
-
 @pytest.mark.slow
 def test_progress_that_is_damaged_or_cannot_be_kept(course):
     file = course.root / ".course" / "progress.json"
@@ -100,14 +72,15 @@ MEANWHILE = {
 def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path, name):
     while_checked, while_compiled, is_compiled = MEANWHILE[name]
     file = tmp_path / "warmup_01.py"
-    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
     monkeypatch.setattr(Step, "learner_file", file)
     for text, compiled in ((while_checked, False), (while_compiled, True)):
         file.write_text(text)
         if "reset" in name:
             progress.forget(W01)
         is_kept = progress.note_pass(W01, RIGHT, compiled=compiled)
-    assert progress.read()["pass"].get(W01.name, {}).get("compiled") is is_compiled
+    last = read_saved().passes.get(W01.name)
+    assert (last and last.compiled) is is_compiled
     assert is_kept is (is_compiled is not None)
 
 
@@ -121,12 +94,12 @@ AGAIN = {
 
 @pytest.mark.parametrize(("source", "takes_back", "counts"), AGAIN.values(), ids=AGAIN)
 def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, source, takes_back, counts):
-    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
     monkeypatch.setattr(Step, "learner_file", tmp_path / "warmup_01.py")
     W01.learner_file.write_text(RIGHT)
     progress.note_pass(W01, RIGHT, compiled=True)
     progress.note_failure(W01, source, takes_back=takes_back)
-    assert tuple(W01.name in progress.read()[kind] for kind in ("pass", "fail")) == counts
+    assert (W01.name in read_saved().passes, W01.name in read_saved().failures) == counts
 
 
 def test_a_file_that_is_removed_at_this_moment_may_be_the_next(monkeypatch, tmp_path):
