@@ -78,7 +78,7 @@ def show_differences(step: Step, *, anyway: bool) -> int:
         UserError: the file cannot be read.
     """
     terminal, file = Terminal(), relative_path(step.learner_file)
-    has_passed = standing_of(step).state == "done"
+    has_passed = standing_of(step).is_done
     if not anyway and not has_passed:
         terminal.line(f"{file} has not passed as it is now: `./run {step.task}` checks it.")
         terminal.line(f"`./run compare {step.task} --anyway` shows the solution all the same.")

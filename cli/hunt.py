@@ -60,7 +60,7 @@ def begin(hunt: Hunt, seed: int | None = None) -> Path | None:
         OSError: a file cannot be written.
     """
     step = hunt.step
-    if standing_of(step).state != "done":
+    if not standing_of(step).is_done:
         file, check = relative_path(step.learner_file), f"`./run {step.task}` checks it"
         raise UserError(f"a hunt shows the solution, and {file} has not passed as it is now; {check}")
     if copies := copies_of(step):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from checker.course.progress import NOT_COMPILED, Standing, next_to_do, standing_of
+from checker.course.progress import NOT_COMPILED, Standing, StepState, next_to_do, standing_of
 from checker.course.progress_file import read_saved
 from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
 from checker.terminal import Terminal
 
-STYLES = {"done": "green", "untouched": "dim", "missing": "yellow"}
+STYLES = {StepState.DONE: "green", StepState.UNTOUCHED: "dim", StepState.MISSING: "yellow"}
 INDENT = len("> w01  ")
 TITLE = 33  # columns for the longest
 
@@ -19,7 +19,7 @@ def list_all(terminal: Terminal, current: Step | None = None) -> None:
     width = max(len(standing.words) for standing in standings)
     for standing in standings:
         print_standing(terminal, standing, width, is_current=standing.step == current)
-    done = [standing.step.task for standing in standings if standing.state == "done"]
+    done = [standing.step.task for standing in standings if standing.is_done]
     fast = sum(task in FAST_PATH for task in done)
     terminal.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
     if hunts := read_saved().hunts.values():

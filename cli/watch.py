@@ -18,7 +18,7 @@ from checker.check.check import Check
 from checker.check.printer import Printer
 from checker.check.state import PASSED, Offers
 from checker.course.blanks import blanks_of
-from checker.course.progress import first_to_do, next_to_do, standing_of
+from checker.course.progress import StepState, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.events import Options
@@ -246,7 +246,7 @@ class Watch:
             self.check()
         elif len(saved) == 1:
             (step,) = saved
-            if standing_of(step).state not in ("untouched", "missing"):  # it was not reset
+            if standing_of(step).state not in (StepState.UNTOUCHED, StepState.MISSING):  # it was not reset
                 self.go_to(step)
 
     def go_to(self, step: Step | None) -> None:
@@ -304,7 +304,7 @@ class Watch:
 
     def offer_compare(self) -> None:
         """Show the file beside the solution; if it has not passed, offer that first."""
-        if standing_of(self.step).state == "done":
+        if standing_of(self.step).is_done:
             self.compare()
         else:
             self.offer(WARNING, self.compare)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
@@ -83,31 +84,48 @@ def forget(step: Step) -> None:
             part.pop(step.name, None)
 
 
+class StepState(StrEnum):
+    """How far a step is, in a word."""
+
+    UNTOUCHED = "untouched"
+    MISSING = "missing"
+    IN_PROGRESS = "in progress"
+    DONE = "done"
+    CHANGED = "changed"  # since its pass
+
+
 @dataclass(frozen=True)
 class Standing:
-    """Where one step stands: ``state`` is ``untouched``, ``missing``, ``in progress``, ``done`` or ``changed``.
+    """Where one step stands.
 
     ``failed`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out;
     ``by_its_check``, of a step that has changed, that not its file has, but the check that this passed.
     """
 
     step: Step
-    state: str
+    state: StepState
     words: str
     failed: bool = False
     uncompiled: bool = False
     by_its_check: bool = False
+
+    @property
+    def is_done(self) -> bool:
+        """Whether its file has passed as it is."""
+        return self.state == StepState.DONE
 
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
     saved = read_saved()
     last = saved.passes.get(step.name)
-    state, begun = ("changed", "changed since its pass") if last else ("in progress", "in progress")
+    state, begun = StepState.IN_PROGRESS, "in progress"
+    if last:
+        state, begun = StepState.CHANGED, "changed since its pass"
     try:
         static = read_statically(step, step.learner_file)
     except NoSuchFile:
-        return Standing(step, "missing", "missing: `./run skeletons` writes it anew")
+        return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         place = error.location
         why = f"line {place.line}: {error.short}" if place else error.short
@@ -115,7 +133,7 @@ def standing_of(step: Step) -> Standing:
         details = f"{why}, {LAST_FAILED}" if failed else why
         return Standing(step, state, f"{begun} ({details})", failed)
     if static.source == skeleton(step.solution_source, step.language):
-        return Standing(step, "untouched", "untouched")
+        return Standing(step, StepState.UNTOUCHED, "untouched")
     code = digest_of_code(step, static.source)
     if last and last.code == code:
         if last.check != digest_of_check(step):
@@ -125,8 +143,9 @@ def standing_of(step: Step) -> Standing:
             if names := [name.rpartition(".")[2] for name in other_forms(step, static.source)]:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 words = f"{words} (see {names[0]}{more})"
-            return Standing(step, "changed", words, by_its_check=True)
-        return Standing(step, "done", "done" if last.compiled else NOT_COMPILED, uncompiled=not last.compiled)
+            return Standing(step, StepState.CHANGED, words, by_its_check=True)
+        words = "done" if last.compiled else NOT_COMPILED
+        return Standing(step, StepState.DONE, words, uncompiled=not last.compiled)
     to_write = len(static.to_write)
     failed = saved.failures.get(step.name) == code
     checked = ""
@@ -141,7 +160,7 @@ def standing_of(step: Step) -> Standing:
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:
     """Return the first step that is not done."""
-    return next((standing.step for standing in standings if standing.state != "done"), None)
+    return next((standing.step for standing in standings if not standing.is_done), None)
 
 
 def next_to_do(standings: Sequence[Standing]) -> Step | None:
@@ -150,10 +169,10 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
     saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
-    begun = [standing.step for standing in standings if standing.state in ("in progress", "changed")]
-    if any(standing.state == "in progress" for standing in standings):
+    begun = [standing.step for standing in standings if standing.state in (StepState.IN_PROGRESS, StepState.CHANGED)]
+    if any(standing.state == StepState.IN_PROGRESS for standing in standings):
         return max(begun, key=lambda step: saved_at(step.learner_file))
     if begun:
         return begun[0]
-    after = max((number for number, standing in enumerate(standings, 1) if standing.state == "done"), default=0)
+    after = max((number for number, standing in enumerate(standings, 1) if standing.is_done), default=0)
     return first_to_do([*standings[after:], *standings[:after]])

@@ -258,7 +258,7 @@ def _all_standings() -> Json:
         "steps": [
             {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in standings
         ],
-        "done": sum(standing.state == "done" for standing in standings),
+        "done": sum(standing.is_done for standing in standings),
         "next": {"name": following.name, "title": following.title} if following else None,
     }
 
@@ -287,7 +287,7 @@ def next_hint(step: Step, body: Json) -> Json:
 
 def differences(step: Step, body: Json) -> Json:
     """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
-    if standing_of(step).state != "done" and not body.get("sure"):
+    if not standing_of(step).is_done and not body.get("sure"):
         return {"ask": compare.WARNING}
     return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
 

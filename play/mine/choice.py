@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from checker.course.blanks import NoSuchFile, read_statically, read_text
 from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
-from checker.course.progress import Standing, standing_of
+from checker.course.progress import Standing, StepState, standing_of
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from play.mine.stand_ins import stand_in
 
@@ -47,7 +47,7 @@ def named(names: Sequence[str]) -> Chosen:
 
 def passed() -> Chosen:
     """Return the learner's steps of the model that have passed as they are, and fit together."""
-    done = (step for step in steps_up_to(CACHED_MODEL) if standing_of(step).state == "done")
+    done = (step for step in steps_up_to(CACHED_MODEL) if standing_of(step).is_done)
     return Chosen(tuple(step for step in done if not forms_of(step)))
 
 
@@ -102,7 +102,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     sentences = [f"the solutions stand in for {', '.join(step.task for step in missing)}"] if missing else []
     if failed:
         sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
-    sentences += unchecked([standing for standing in standings if standing.state != "done" and not standing.failed])
+    sentences += unchecked([standing for standing in standings if not standing.is_done and not standing.failed])
     return Chosen(tuple(standing.step for standing in standings), tuple(sentences))
 
 
@@ -160,7 +160,7 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
 
 def _why_unchecked(standing: Standing) -> str:
     """Return why no check has passed a step as it is, with ``{its}`` for one step or several."""
-    if standing.state == "in progress":
+    if standing.state == StepState.IN_PROGRESS:
         return "no check has passed yet"
     return "done, but {its} check has changed since" if standing.by_its_check else "changed since {its} pass"
 

@@ -63,7 +63,7 @@ def file_in_use(step: Step) -> Path:
 
 def where_to_look() -> str:
     """Return what to do if the learner's steps in use fail together, and no line of theirs is known for it."""
-    tasks = [step.task for step in in_use.values() if standing_of(step).state != "done"]
+    tasks = [step.task for step in in_use.values() if not standing_of(step).is_done]
     if not tasks:
         return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
     return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"

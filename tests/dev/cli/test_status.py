@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from checker.course import progress
-from checker.course.progress import NOT_COMPILED, Standing
+from checker.course.progress import NOT_COMPILED, Standing, StepState
 from checker.course.steps import all_steps, find_step
 from checker.terminal import Terminal
 from cli import status
@@ -52,7 +52,7 @@ def test_every_file_is_read_once(monkeypatch):
 
 def test_it_says_that_a_pass_without_compiling_counts_however_a_step_words_that(monkeypatch, capsys):
     here = f"{NOT_COMPILED} here"
-    monkeypatch.setattr(status, "standing_of", lambda step: Standing(step, "done", here, uncompiled=True))
+    monkeypatch.setattr(status, "standing_of", lambda step: Standing(step, StepState.DONE, here, uncompiled=True))
     list_all(Terminal())
     assert f"\n`{NOT_COMPILED}` counts as done.\n" in capsys.readouterr().out
 

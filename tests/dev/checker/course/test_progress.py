@@ -104,4 +104,4 @@ def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, sour
 
 def test_a_file_that_is_removed_at_this_moment_may_be_the_next(monkeypatch, tmp_path):
     monkeypatch.setattr(Step, "learner_file", tmp_path / "removed.py")
-    assert progress.next_to_do([progress.Standing(W01, "in progress", "")]) == W01
+    assert progress.next_to_do([progress.Standing(W01, progress.StepState.IN_PROGRESS, "")]) == W01

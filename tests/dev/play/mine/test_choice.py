@@ -6,17 +6,17 @@ import pytest
 
 from checker.course.blanks import Reading
 from checker.course.languages import Unreadable
-from checker.course.progress import Standing
+from checker.course.progress import Standing, StepState
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
 from play.mine import choice, stand_ins
 from play.mine.choice import Chosen
 
 
 def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
-    states = {"s03": "in progress", "s07": "changed", "s09": "changed"}
+    states = {"s03": StepState.IN_PROGRESS, "s07": StepState.CHANGED, "s09": StepState.CHANGED}
 
     def standing_of(step):
-        return Standing(step, states.get(step.task, "done"), "", by_its_check=step.task == "s09")
+        return Standing(step, states.get(step.task, StepState.DONE), "", by_its_check=step.task == "s09")
 
     monkeypatch.setattr(choice, "standing_of", standing_of)
     monkeypatch.setattr(choice, "is_complete", lambda step: step.task != "s13")
@@ -30,11 +30,11 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
         unchecked.format("s07", "changed since its pass", "s07"),
         unchecked.format("s09", "done, but its check has changed since", "s09"),
     ]
-    states |= {"s08": "changed"}
+    states |= {"s08": StepState.CHANGED}
     of_both = choice.mine([MODEL], fill_in=True, anyway=False).sentences[2]
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
     assert of_both.endswith("`./run s07` checks the first")
-    failed = lambda step: Standing(step, "in progress", "", failed=step.task == "s07")  # noqa: E731
+    failed = lambda step: Standing(step, StepState.IN_PROGRESS, "", failed=step.task == "s07")  # noqa: E731
     monkeypatch.setattr(choice, "standing_of", failed)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
         choice.mine([MODEL], fill_in=True, anyway=False)
@@ -75,7 +75,7 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
 
     monkeypatch.setattr(choice, "read_statically", read)
     monkeypatch.setattr(choice, "other_forms", lambda step, source: {})
-    monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, "done", "done"))
+    monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, StepState.DONE, "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
         choice.mine([MODEL], fill_in=False, anyway=False)

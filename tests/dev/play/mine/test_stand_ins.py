@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from checker.course.progress import Standing
+from checker.course.progress import Standing, StepState
 from checker.course.steps import find_step
 from cli.model_commands import blaming
 from play.mine import stand_ins
@@ -69,8 +69,10 @@ def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch
     with pytest.raises(TypeError) as caught:
         caller.call(compiler)
     assert stand_ins.failing_file(caught.value) is None
-    states = {"s08": "in progress"}
-    monkeypatch.setattr(stand_ins, "standing_of", lambda step: Standing(step, states.get(step.task, "done"), ""))
+    states = {"s08": StepState.IN_PROGRESS}
+    monkeypatch.setattr(
+        stand_ins, "standing_of", lambda step: Standing(step, states.get(step.task, StepState.DONE), "")
+    )
     words = blaming(None, caught.value)
     assert words.startswith("your steps do not run together. TypeError: MAX compiles no such")
     assert words.endswith("\nlook first at what no check has passed as it is: s08; `./run s08` checks it")
