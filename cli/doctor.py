@@ -25,7 +25,7 @@ NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 1
 CONTRACT_SECONDS = 120.0
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
-CANNOT_IMPORT = 2  # the exit status of the contract if there is no MAX to look at
+CANNOT_IMPORT, CANNOT_RUN = 2, 3  # exit statuses of the contract: there is no MAX to look at, or no check runs on it
 
 
 def describe_machine() -> int:
@@ -88,7 +88,8 @@ def contract() -> str:
         return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
     if not answer.stdout:
         return f"no: MAX ended the process that asked it: {last_line(answer)}"
-    return answer.stdout.strip().replace("\n", f"\n{'':<12} ")
+    problem = "no: " if answer.returncode == CANNOT_RUN else ""
+    return problem + answer.stdout.strip().replace("\n", f"\n{'':<12} ")
 
 
 def gpu() -> str:

@@ -240,7 +240,7 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option(
     "--grace", type=click.FloatRange(0, DAY), default=ServerOptions.grace, help="Seconds to finish in at the end."
 )
-@click.option("--restart", is_flag=True, help="Start the model again if its process ends.")
+@click.option("--restart", is_flag=True, help="Start the model again if its process ends, but not if it keeps ending.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @kernels_option
 @quantize_option

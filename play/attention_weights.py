@@ -94,7 +94,15 @@ def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]
     """Return weights and scores as ``2 x [layer, head, seq, seq]``.
 
     A Llama's heads may lie behind each other in the rows of one, or come in several parts of a layer.
+
+    Raises:
+        ValueError: a layer was not seen, since the learner's ``_attn`` computes its weights itself.
     """
+    if len(seen) < layers:
+        raise ValueError(
+            "what is shown here is the result of _attention_weights, and the model never calls it; "
+            "call self._attention_weights(query, key, mask) in _attn of step 07"
+        )
 
     def joined(parts: Sequence[Tensor]) -> np.ndarray:
         arrays = [part.to_numpy() for part in parts]  # [1, head, seq, seq], or [1, kv_head, group_size * seq, seq]

@@ -10,24 +10,30 @@ import sys
 
 from checker.packages import in_words
 
+SLOWER, CANNOT_IMPORT, CANNOT_RUN = 1, 2, 3  # exit statuses
+
 
 def try_hooks() -> int:
-    """Print what does not fit; return 1 if there is something, 2 if MAX cannot be imported."""
+    """Print what does not fit; return how bad it is: 0, or the exit status that says it."""
     try:
         importlib.import_module("max.experimental.functional")
     except ImportError as error:
         print(in_words(error))
-        return 2
+        return CANNOT_IMPORT
     from checker.max_adapter import hooks, runtime
 
     hooks.install_hooks()
-    lost = hooks.notices
+    status = SLOWER if hooks.notices else 0
     try:
         runtime.start_threads()
     except Exception as error:
-        lost.append(f"An operation ends with {type(error).__name__} ({error}): no check that runs MAX works.")
-    print(*lost or ["all hooks into MAX fit"], sep="\n")
-    return 1 if lost else 0
+        print(f"An operation ends with {type(error).__name__} ({error}): no check that runs MAX works.")
+        status = CANNOT_RUN
+    for notice in hooks.notices:
+        print(notice)
+    if not status:
+        print("all hooks into MAX fit")
+    return status
 
 
 if __name__ == "__main__":

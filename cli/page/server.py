@@ -27,6 +27,7 @@ HTML = ROOT / "book" / "html"
 #: What goes into the book: the chapters, what they quote, and the programs that compute, draw and quote it.
 CHAPTERS = ("book/src", "book/theme", "book/book.toml")
 SOURCES = (*CHAPTERS, "solutions", "tests", "models", "cli", "checker", "play", "tools")
+NO_SOURCE = ROOT / "tests" / "dev"
 
 
 def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted: tuple[str, ...]) -> int:
@@ -73,7 +74,8 @@ def is_built() -> bool:
     index = HTML / "index.html"
     tops = [ROOT / name for name in SOURCES]
     files = (path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and ".pyc" not in path.suffixes)
-    return index.is_file() and max(map(saved_at, files)) <= saved_at(index)
+    sources = (file for file in files if not file.is_relative_to(NO_SOURCE))
+    return index.is_file() and max(map(saved_at, sources)) <= saved_at(index)
 
 
 def build(say: Callable[[str], None]) -> None:

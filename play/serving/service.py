@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 
@@ -23,6 +24,8 @@ from play.serving.request_log import CURRENT
 RETRY_AFTER = {429: "1", 503: "5"}  # seconds after which to ask again: for a place, and for a server that gets ready
 LOOK_SECONDS = 0.05  # between two looks at whether all requests have ended
 LAST_WORDS_SECONDS = 1.0  # for a request that is ended to tell its client
+QUICK_SECONDS = 60.0  # a model that ends sooner after it was ready has ended quickly
+PAUSES = (0.0, 1.0, 5.0, 30.0)  # seconds before a model is started again that ended quickly once, twice … in a row
 STARTING = "the model is getting ready"
 DRAINING = "this server is about to end and takes no new request; send it to another one"
 OUT_OF_TIME = "this server ended before the request did; send it again"
@@ -120,29 +123,39 @@ class Service:
 
         Args:
             model: starts the process that runs the model, and ends it; raises :class:`ModelEnded` if it ends by itself.
-            restart: start the model again if it ends after it was ready.
+            restart: start the model again if it ends after it was ready, unless it did so quickly too often in a row.
             tell: says how far along the server is.
             ready: what to tell once the model can be asked.
 
         Raises:
             ModelEnded: it ended, and is not started again.
         """
+        quick_ends, ready_at = 0, 0.0
         while True:
             try:
                 async with model() as self.app:
+                    ready_at = time.monotonic()
                     self.opened.set()
                     tell(ready)
                     await asyncio.Event().wait()  # until it ends, or is ended
             except ModelEnded as ended:
-                again = restart and self.app is not None and not self.draining
+                was_ready = self.app is not None
+                quick_ends = quick_ends + 1 if was_ready and time.monotonic() - ready_at < QUICK_SECONDS else 0
+                too_often = quick_ends > len(PAUSES)
+                again = restart and was_ready and not self.draining and not too_often
                 self.why = "the process that runs the model ended"
                 if again:
                     self.why += ", and is started again"
                 self.app = None
                 self.end_all(MODEL_ENDED)
+                if too_often:
+                    tell(f"it ended {quick_ends} times in a row within {QUICK_SECONDS:g} s of being ready")
                 if not again:  # nor if it never was ready: it would not be the next time
                     raise
-                tell(f"the process that runs the model ended ({ended}); it is started again")
+                pause = PAUSES[quick_ends - 1] if quick_ends else 0.0
+                in_seconds = f" in {pause:g} s" if pause else ""
+                tell(f"the process that runs the model ended ({ended}); it is started again{in_seconds}")
+                await asyncio.sleep(pause)
 
     async def drain(self, grace: float) -> None:
         """Take nothing new, and return once all that runs has its answer or has been told that there is none.

@@ -50,6 +50,13 @@ def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(mo
     assert doctor.commit() == "unknown: the program git is not installed"
 
 
+def test_an_operation_that_ends_with_an_error_is_a_problem_and_a_slower_hook_is_none(monkeypatch):
+    for status, begins in ((0, "first"), (1, "first"), (doctor.CANNOT_RUN, "no: first")):
+        answer = CompletedProcess([], status, "first\nsecond\n", "")
+        monkeypatch.setattr(doctor, "ask_contract", lambda answer=answer: answer)
+        assert doctor.contract() == f"{begins}\n{'':<12} second"
+
+
 NEEDED = packages.needed_version()
 
 MISSING = "libMSupport.so: cannot open shared object file"

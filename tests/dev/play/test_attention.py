@@ -18,6 +18,7 @@ TEXT = (
     "I thought I would sail about a little and see the watery part of the world. It is a way I have of driving off the "
     "spleen, and regulating the circulation. Whenever I find myself growing grim about the mouth, I go to sea."
 )
+INLINE = "F.softmax(query @ key.T / math.sqrt(self.head_dim) + mask, axis=-1) @ value"
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +147,13 @@ def test_mine_shows_the_learners_own_heads(course):
     assert attention(course, "The cat sat", "--text", "--mine").stdout == expected
     course.write("s07", edits={"key.T / math": "key.T * math"})
     assert attention(course, "The cat sat", "--text", "--mine").stdout != expected
+
+
+def test_attention_that_never_calls_for_its_weights_is_said(course):
+    course.write("s07", edits={"self._attention_weights(query, key, mask) @ value": INLINE})
+    said = attention(course, "The cat sat", "--text", "--mine", "--fill-in", "--anyway", status=2).stderr
+    assert "and the model never calls it; call self._attention_weights(query, key, mask) in _attn of step 07\n" in said
+    assert "Error" not in said
 
 
 def test_mine_shows_the_learners_own_heads_of_a_llama(course, llama):

@@ -153,6 +153,15 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
         assert f"\n| {line} |" in printed
 
 
+def test_without_pytorch_on_the_gpu_nothing_is_filed(monkeypatch, tmp_path):
+    ran = {OURS: [Answer({}, {}, 0, "MAX 1")]}, {"Hugging Face, float32": "no CUDA"}
+    for name, result in (("checkpoint_of", tmp_path), ("reference", {}), ("compare", ran), ("medians", {})):
+        monkeypatch.setattr(bench, name, lambda *_, result=result: result)
+    with pytest.raises(UserError, match=r"PyTorch must name the GPU, and cannot use one here: .*no CUDA"):
+        bench.run(["gpu"], quick=True, rounds=1, out=tmp_path / "figures.json")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view_or_the_one_that_is_named():
     made = {"head": ["way", "ms"], "rule": ["---", "--:"], "rows": [["a", "1"]]}
     kinds = {"One": ("core", "core, 2", "x"), "Two": ("x",), "Three": ("x", "y")}

@@ -14,6 +14,7 @@ from max.experimental import functional as F
 
 from checker.claims.modules import run
 from checker.files import ROOT
+from cli import doctor
 from tools.course_copy import python
 
 X = np.random.RandomState(0).standard_normal((2, 3)).astype(np.float32)
@@ -42,6 +43,15 @@ del KernelLibrary.verify_custom_op
 runpy.run_module("checker.max_adapter.try_hooks", run_name="__main__")
 """
 
+NOT_RUNNING = """
+import runpy
+from checker.max_adapter import hooks, runtime
+hooks.install_hooks = lambda: None
+hooks.notices.append("A hook is lost.")
+runtime.start_threads = lambda: 1 / 0
+runpy.run_module("checker.max_adapter.try_hooks", run_name="__main__")
+"""
+
 
 def test_no_import_patches_max():
     """Only ``install_hooks()`` changes how MAX runs, and how this process takes Ctrl-C."""
@@ -53,6 +63,14 @@ def test_a_hook_that_does_not_fit_is_said():
     """That all of them fit, ``test_try_max.py`` says."""
     printed = python(ROOT, "-c", LACKING, status=1).stdout
     assert printed.startswith("The hook for operations does not fit this MAX (")
+
+
+@pytest.mark.slow
+def test_an_operation_that_ends_with_an_error_has_an_exit_status_of_its_own():
+    printed = python(ROOT, "-c", NOT_RUNNING, status=doctor.CANNOT_RUN).stdout
+    assert printed == (
+        "An operation ends with ZeroDivisionError (division by zero): no check that runs MAX works.\nA hook is lost.\n"
+    )
 
 
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):

@@ -40,8 +40,12 @@ def test_it_ends_with_all_that_it_has_started(site, number, status):
 def test_the_book_is_built_again_when_a_source_has_changed(site):
     state = site.course.root, "-c", "from cli.page import server; print(server.is_built())"
     source = site.course.root / "tools" / "book_maker" / "new.py"
+    test = site.course.root / "tests" / "dev" / "test_new.py"
+    test.parent.mkdir(exist_ok=True)
+    test.write_text("")
     site.course.write("w05", "x = 1\n")
-    assert python(*state).stdout == "True\n", "a learner's step is no source"
+    assert python(*state).stdout == "True\n", "neither a learner's step nor a test of the tool is a source"
+    test.unlink()
     source.write_text("")
     assert python(*state).stdout == "False\n"
     source.unlink()

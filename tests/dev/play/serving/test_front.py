@@ -19,7 +19,7 @@ from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
 from checker.errors import UserError
-from play.serving import connections, front
+from play.serving import connections, front, service
 from play.serving.keys import Keys, keys_of
 from play.serving.life import live
 from play.serving.options import LARGEST_BODY, ServerOptions
@@ -611,6 +611,27 @@ async def test_a_model_that_never_was_ready_is_not_started_again():
 
     with pytest.raises(ModelEnded, match="while it started"):
         await Service(1, 1, 60).keep(model, True, print, "ready")
+
+
+async def test_a_model_that_keeps_ending_is_started_again_after_longer_pauses_and_then_no_more(monkeypatch):
+    monkeypatch.setattr(service, "PAUSES", (0.0, 0.01))
+    monkeypatch.setattr(service, "QUICK_SECONDS", 0.5)
+    said, lives = [], iter([0.0, 0.0, 0.6, 0.0, 0.0, 0.0])
+
+    @contextlib.asynccontextmanager
+    async def model():
+        try:
+            async with asyncio.timeout(next(lives)):
+                yield Server().model
+        except TimeoutError:
+            raise ModelEnded("killed") from None
+
+    with pytest.raises(ModelEnded, match="killed"):
+        await Service(1, 1, 60).keep(model, True, said.append, "ready")
+    again = "the process that runs the model ended (killed); it is started again"
+    restarts = [line.removeprefix(again) for line in said if line.startswith(again)]
+    assert restarts == ["", " in 0.01 s", "", "", " in 0.01 s"]
+    assert said[-2:] == ["ready", "it ended 3 times in a row within 0.5 s of being ready"]
 
 
 @contextlib.asynccontextmanager
