@@ -17,6 +17,10 @@ CALLS = {
     "open('/nowhere/weights')": "07",
     "raise SystemExit": "07",
     "raise ValueError('give another')": None,
+    "raise ValueError(\n        'give another'\n    )": None,
+    "if later: raise ValueError('give another')": None,
+    "int('none')": "07",
+    "a, b = []": "07",
     "later.call()": "08",
     "later.refuse()": None,
 }
