@@ -22,6 +22,8 @@ PROGRAM = {
     "play.export.program": Path(__file__).with_name("program.py"),
 }
 
+INSTALL = "pip install max "  # in the docstring of ``program.py``
+
 #: The sections of the file: the module that each begins with, and its heading.
 SECTIONS = {
     "solution_01": "The configuration",
@@ -57,13 +59,19 @@ def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: 
     own = Chosen() if solution else mine([step.name for step in steps], fill_in=fill_in, anyway=anyway)
     for sentence in own.sentences:
         tell(sentence)
-    text = merge(sources(steps, own.steps), are_same)
+    text = with_version(merge(sources(steps, own.steps), are_same))
     if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
     write(file, text.encode())
     tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
     python, program = relative_path(Path(sys.executable)), shlex.quote(str(file))
     tell(f'{python} {program} "The whale" --model {relative_path(SMALL_MODEL)}')
+
+
+def with_version(text: str) -> str:
+    """Return the file's text, of which the first lines say what to install, with the version of MAX in them."""
+    assert text.count(INSTALL) == 1, "the docstring of program.py says it"
+    return text.replace(INSTALL, f"pip install max=={needed_version()} ")
 
 
 def are_same(one: str, other: str) -> bool:
@@ -91,6 +99,5 @@ def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
     for step in sorted(steps):
         add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
     for name, file in PROGRAM.items():
-        text = read_text(file).replace("pip install max ", f"pip install max=={needed_version()} ")
-        found[name] = Source(relative_path(file), (name,), text, SECTIONS.get(name, ""))
+        found[name] = Source(relative_path(file), (name,), read_text(file), SECTIONS.get(name, ""))
     return [*found.values()]

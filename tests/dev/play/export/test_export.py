@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 from checker.course.steps import SMALL_MODEL, SOLUTIONS
 from checker.files import ROOT
+from checker.packages import needed_version
 from play.export.export import SECTIONS, UNUSED
 from play.export.merging import imports_of, named
 from tests.dev.connections import is_silent, traced
@@ -50,6 +51,7 @@ def only(packages, folder):
 def test_it_is_short_and_formatted_and_imports_nothing_of_ours(exported):
     source = exported.read_text()
     assert source.count("\n") <= 750
+    assert f"pip install max=={needed_version()} numpy " in ast.get_docstring(ast.parse(source))
     assert len(re.findall("^# --- .+ ---$", source, re.MULTILINE)) == len(SECTIONS)
     assert not re.search(r"\bstep\b", source.replace("decoder.step(", ""), re.IGNORECASE)  # it knows no course
     imported = {each.package for _, each in imports_of(ast.parse(source))}
