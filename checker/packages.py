@@ -55,7 +55,7 @@ def why_not_usable() -> str:
     return "" if installed == needed else f"{what}, and {needed} is needed. {INSTALL_AGAIN}"
 
 
-def in_words(error: ImportError) -> str:
+def why_not_imported(error: ImportError) -> str:
     """Return what to say when MAX could not be imported, and what to do now."""
     if why := why_not_usable():
         return why

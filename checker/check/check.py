@@ -81,7 +81,7 @@ class Check:
         try:
             reading = read_statically(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
-            sentence = error.in_words(self.view.offers.anew)
+            sentence = error.sentence_with(self.view.offers.anew)
             self.handle(events.Refused(sentence, error.location, error.refuted, error.source))
         else:
             self.handle(events.Opened(reading))

@@ -297,9 +297,9 @@ def main() -> None:
         import_max(step)
         import_claims(step)
     except Exception as error:
-        from checker.packages import in_words
+        from checker.packages import why_not_imported
 
-        why = in_words(error) if isinstance(error, ImportError) else fault_of_check(error)
+        why = why_not_imported(error) if isinstance(error, ImportError) else fault_of_check(error)
         send(events.CheckFailed(why))
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.

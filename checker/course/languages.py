@@ -69,9 +69,9 @@ class Unreadable(Exception):
 
     def __str__(self) -> str:
         """Return what a terminal says."""
-        return self.in_words("`./run skeletons`")
+        return self.sentence_with("`./run skeletons`")
 
-    def in_words(self, writer: str) -> str:
+    def sentence_with(self, writer: str) -> str:
         """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
         return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
 

@@ -87,7 +87,7 @@ class WrongCall(NamedTuple):
     signature: inspect.Signature
     unknown_keyword: str = ""
 
-    def in_words(self) -> str:
+    def sentence(self) -> str:
         """Return what it takes, without annotations."""
         bare = [parameter.replace(annotation=parameter.empty) for parameter in self.signature.parameters.values()]
         return f"The signature is {self.name}{inspect.Signature(bare)}."
@@ -150,7 +150,7 @@ def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | No
 def advise_on_unknown_keyword(caught: CaughtError) -> str:
     """Advise on a keyword that is unknown to a function without an axis: it is no other word for axis."""
     call = caught.wrong_call
-    return call.in_words() if call and call.unknown_keyword and "axis" not in call.signature.parameters else ""
+    return call.sentence() if call and call.unknown_keyword and "axis" not in call.signature.parameters else ""
 
 
 def advise_on_order_of_factors(caught: CaughtError) -> str:
@@ -175,7 +175,7 @@ def advise_on_call_of_earlier_step(caught: CaughtError) -> str:
     if not called.f_globals.get("__name__", "").startswith("solutions.") or f"{name}(" not in caught.statement:
         return ""
     function = called.f_globals.get(name)
-    return WrongCall(name, inspect.signature(function)).in_words() if callable(function) else ""
+    return WrongCall(name, inspect.signature(function)).sentence() if callable(function) else ""
 
 
 def advise_on_known_message(caught: CaughtError) -> str:
@@ -185,7 +185,7 @@ def advise_on_known_message(caught: CaughtError) -> str:
 
 def advise_on_wrong_call(caught: CaughtError) -> str:
     """Advise on a call with wrong arguments."""
-    return caught.wrong_call.in_words() if caught.wrong_call else ""
+    return caught.wrong_call.sentence() if caught.wrong_call else ""
 
 
 def advise_on_missing_attribute(caught: CaughtError) -> str:

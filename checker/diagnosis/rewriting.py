@@ -135,14 +135,14 @@ def _parts(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.exp
         return function, [*call.args], keywords
     owner = function.value if isinstance(function, ast.Attribute) else ast.Name("F")
     name = function.attr if isinstance(function, ast.Attribute) else function.id
-    in_words = ast.unparse(owner)
+    dotted = ast.unparse(owner)
     if not name[0].isupper():  # a class has arguments of its own
         keywords = {"axis" if key in ("dim", "dims") else key: value for key, value in keywords.items()}
         keywords.pop("keepdim", None)
-    if LIBRARY.fullmatch(in_words):
+    if LIBRARY.fullmatch(dotted):
         return name, [*call.args], keywords
     if isinstance(owner, ast.Name) and owner.id[0].isupper():
-        return f"{in_words}.{name}", [*call.args], keywords
+        return f"{dotted}.{name}", [*call.args], keywords
     return name, [owner, *call.args], keywords
 
 

@@ -22,7 +22,7 @@ from checker.errors import UserError
 from checker.events import THE_KERNEL
 from checker.files import ROOT, digest, remove_unused, replacing, use_if_kept
 from checker.machine import instructions, why_mojo_cannot_link
-from checker.mojo.mojo_errors import in_words, of_the_machine
+from checker.mojo.mojo_errors import explain_error, of_the_machine
 from checker.packages import installed_version
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
@@ -159,7 +159,7 @@ def build_library(step: Step, source: str) -> Path:
     try:
         return shared_library(texts, LIBRARY, THE_KERNEL)
     except CompilationError as error:
-        sentence, location = in_words(str(error), source, f"{step.name}.mojo")
+        sentence, location = explain_error(str(error), source, f"{step.name}.mojo")
         raise Unreadable(sentence, "does not compile", location=location) from error
 
 

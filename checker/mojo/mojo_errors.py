@@ -85,7 +85,7 @@ def of_the_machine(output: str) -> str:
     return f"Mojo cannot compile here: {shortened(reason)}. {remedy}"
 
 
-def in_words(output: str, source: str, file: str) -> tuple[str, Location | None]:
+def explain_error(output: str, source: str, file: str) -> tuple[str, Location | None]:
     """Return a sentence about the first error in a file, and the place, with what to write there if that is known.
 
     There is an error in a text: :func:`of_the_machine` returns nothing.

@@ -344,7 +344,7 @@ def _field(body: Json, name: str, kind: type | UnionType, otherwise: Any = None)
 async def _rejected(request: Request, error: Exception) -> Response:
     """Answer why something cannot be done."""
     status = error.status_code if isinstance(error, HTTPException) else 409
-    words = error.in_words(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
+    words = error.sentence_with(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
     return JSONResponse({"error": words}, status)
 
 

@@ -46,7 +46,7 @@ def read(step: Step) -> File:
     except NoSuchFile:
         return File("", NONE)
     except Unreadable as error:
-        raise UserError(f"{relative_path(path)}: {error.in_words(ANEW)}") from error
+        raise UserError(f"{relative_path(path)}: {error.sentence_with(ANEW)}") from error
 
 
 def save(step: Step, text: str, replaces: str) -> str:

@@ -276,7 +276,7 @@ def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest
     try:
         return kind.model_validate(fields).model_dump(exclude_unset=True, exclude_none=True)
     except ValidationError as invalid:
-        return _in_words(invalid, kind)
+        return _invalid_request(invalid, kind)
 
 
 def _no_object(why: str, kind: type[BaseModel]) -> InvalidRequest:
@@ -284,7 +284,7 @@ def _no_object(why: str, kind: type[BaseModel]) -> InvalidRequest:
     return InvalidRequest(f'the body must be a JSON object, {{"{asked}": …}}: {why}')
 
 
-def _in_words(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
+def _invalid_request(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:
     error = invalid.errors(include_url=False)[0]
     name, value = str(error["loc"][0]), islice(json.JSONEncoder().iterencode(error["input"]), LONGEST_VALUE)
     message = f"{name} = {''.join(value)[:LONGEST_VALUE]} must be {kind.model_fields[name].description}"

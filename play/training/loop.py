@@ -18,7 +18,7 @@ from play.signals import put_off
 from play.tokens import encode
 from play.training.folder import Folder, TrainingState
 from play.training.graphs import Trainer
-from play.training.plan import EVALUATIONS, HEADER, SAMPLES, History, Plan, in_words
+from play.training.plan import EVALUATIONS, HEADER, SAMPLES, History, Plan, duration
 from play.training.windows import Material, count_bytes
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import learning_rate
@@ -153,7 +153,7 @@ class Training:
         """Evaluate, write a sample, save, and print, each if it is due."""
         step, history = self.trainer.step, self.history
         speed = f"{step * self.tokens_per_step / history.seconds:,.0f}"
-        left = in_words((self.plan.steps - step) * history.seconds / step)
+        left = duration((self.plan.steps - step) * history.seconds / step)
         if has_sample := self.plan.is_one_of(SAMPLES, step):
             history.samples.append({"step": step, "text": self.sample(step)})
         if self.plan.is_one_of(EVALUATIONS, step):

@@ -120,7 +120,7 @@ class History:
         return f"{this['step']:7,}  {recent:7.3f}  {this['loss']:10.3f}  {this['bits_per_byte']:13.3f}"
 
 
-def in_words(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Return ``12 s``, ``3 min 05 s`` or ``2 h 07 min``."""
     whole = round(seconds)
     if whole < 60:

@@ -15,7 +15,7 @@ from play.processor import processor_name
 from play.signals import ending_soon, put_off
 from play.startup import ready_to_run, tell_stopped
 from play.training.places import BEST, new, resumed
-from play.training.plan import CURVE, OUT, History, Plan, in_words
+from play.training.plan import CURVE, OUT, History, Plan, duration
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
     from play.training.folder import Folder
@@ -74,7 +74,7 @@ def train(
         training.run()
     plan, best = training.plan, training.history.best
     tell(
-        f"{plan.steps:,} steps took {in_words(training.history.seconds)}; the validation loss is lowest after step "
+        f"{plan.steps:,} steps took {duration(training.history.seconds)}; the validation loss is lowest after step "
         f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
     )
     tell(f"{folder.path / CURVE} shows the loss in a browser. {advice(folder, plan)}")

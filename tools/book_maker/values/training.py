@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from checker.files import ROOT
-from play.training.plan import HEADER, History, Plan, in_words
+from play.training.plan import HEADER, History, Plan, duration
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
 
@@ -34,13 +34,13 @@ bytes_per_token = facts["bytes"]["validation"] / facts["tokens"]["validation"]
 #: Tokens that a step predicts, and that the training predicted per second.
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
-took = in_words(history.seconds)
+took = duration(history.seconds)
 
 #: A step beside PyTorch's, on the one processor where it was measured: of the small model, and of GPT-2 small.
 ((processor, measured),) = STEPS.items()
 SMALL, _ = STEP_ROWS = [row for rows in measured["parts"].values() for row in rows]
 SMALL_STEPS = 6_000  # as models/moby-dick/README.md says
-small_took = in_words(60 * round(SMALL_STEPS * SMALL["MAX, ms"] / 60_000))  # in_words cuts off seconds
+small_took = duration(60 * round(SMALL_STEPS * SMALL["MAX, ms"] / 60_000))  # in whole minutes
 
 
 def printed(*steps: int) -> str:

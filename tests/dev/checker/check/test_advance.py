@@ -402,11 +402,11 @@ def folded(events, context=S07):
     state, lines = State(context), []
     for event in events:
         state, effects = advance(state, event, seconds=5.0 if event is LONG else 2.0)
-        lines += [in_words(effect) for effect in effects if not isinstance(effect, MOVING)]
+        lines += [effect_in_words(effect) for effect in effects if not isinstance(effect, MOVING)]
     return state, lines
 
 
-def in_words(effect):
+def effect_in_words(effect):
     match effect:
         case Row():
             return f"{effect.mark} {effect.about}: {effect.sentence}"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.mojo.mojo_errors import in_words, of_the_machine
+from checker.mojo.mojo_errors import explain_error, of_the_machine
 
 SOURCE = """\
 def f(x: Numbers, d: Int) -> Float32:
@@ -61,21 +61,21 @@ WRONG = "\n\ndef last() -> Float32:\n    return nothing\n"  # so that the compil
     ],
 )
 def test_the_first_error_in_the_learners_file_is_told(printed, line, sentence, shown):
-    told, location = in_words(printed, SOURCE.format(line=line), FILE)
+    told, location = explain_error(printed, SOURCE.format(line=line), FILE)
     assert told == f"Mojo: {sentence}"
     assert (location and location.as_lines()) == shown
 
 
 @pytest.mark.parametrize(("line", "said", "instead"), REWRITTEN)
 def test_a_habit_gets_the_line_to_write(line, said, instead):
-    sentence, location = in_words(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line=line), FILE)
+    sentence, location = explain_error(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line=line), FILE)
     assert location.as_lines() == [f"line 3: {line}", f" write: {instead}"]
     assert len(sentence) > len(f"Mojo: {said}.")
 
 
 def test_a_whole_number_is_to_be_converted_where_no_habit_is_known():
     said = "cannot implicitly convert 'Int' value to 'Float32'"
-    sentence, location = in_words(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line="y = y * d"), FILE)
+    sentence, location = explain_error(f"/tmp/x/{FILE}:3:9: error: {said}", SOURCE.format(line="y = y * d"), FILE)
     assert sentence.endswith("convert it, as in Float32(n).")
     assert location.as_lines() == ["line 3: y = y * d"]
 
@@ -92,7 +92,7 @@ def test_the_compiler_takes_every_line_to_write():
 
 def test_a_task_is_mended_where_it_is_defined():
     source = "def f():\n    @parameter\n    def task(i: Int):\n        pass\n    sync_parallelize(task, 3)\n"
-    _, location = in_words(f"/tmp/x/{FILE}:5:5: error: invalid call", source, FILE)
+    _, location = explain_error(f"/tmp/x/{FILE}:5:5: error: invalid call", source, FILE)
     assert location.as_lines() == ["line 3: def task(i: Int):", " write: def task(i: Int) {imm}:"]
 
 
