@@ -3,6 +3,7 @@
 import itertools
 import re
 import subprocess
+import time
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -137,11 +138,13 @@ def test_a_page(name, page, address, book, pytestconfig):
     assert (ROOT / edit.removeprefix(f"{REPOSITORY}/edit/main/")).is_file()
 
 
+@pytest.mark.parametrize("font_delay", [0, 0.5])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["heads", "troubleshooting", "training", "step_12"])
-def test_little_moves_while_a_page_is_loaded(name, width, browser, address):
+def test_little_moves_while_a_page_is_loaded(name, width, font_delay, browser, address):
     page = open_page(browser, width, "light")
     page.add_init_script(MOVES)
+    page.route("**/*.woff2", lambda route: (time.sleep(font_delay), route.continue_()))
     page.goto(f"{address}/{name}.html")
     page.evaluate("document.fonts.ready.then(() => new Promise(requestAnimationFrame))")
     assert page.evaluate("moves.reduce((all, one) => all + one, 0)") <= 0.1
