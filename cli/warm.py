@@ -40,14 +40,16 @@ class Compilation:
 
 
 #: Before others may import them.
-FIRST = Compilation("the functions of MAX in Mojo", ("checker.claims.warming", "planning"))
-KERNELS = Compilation("the kernels of the model's steps", ("checker.claims.warming", "kernels", "model"))
-LATER = Compilation("the kernels of the later steps", ("checker.claims.warming", "kernels", "later"))
-GRAPHS = Compilation("the graphs of the solutions", ("checker.claims.warming", "graphs"))
-WRITING, WRITING_ON_GPU = (Compilation("the model that writes", ("play.warming", device)) for device in ("cpu", "gpu"))
-SERVING = Compilation("the model that is served", ("play.warming", "serving", str(SMALL_MODEL)))
-TALKING = Compilation("the model that answers", ("play.warming", "chat"))
-TALKING_SERVED = Compilation("the model that answers, served", ("play.warming", "serving", SMOLLM2))
+FIRST = Compilation("the functions of MAX in Mojo", ("checker.claims.warm_checks", "planning"))
+KERNELS = Compilation("the kernels of the model's steps", ("checker.claims.warm_checks", "kernels", "model"))
+LATER = Compilation("the kernels of the later steps", ("checker.claims.warm_checks", "kernels", "later"))
+GRAPHS = Compilation("the graphs of the solutions", ("checker.claims.warm_checks", "graphs"))
+WRITING, WRITING_ON_GPU = (
+    Compilation("the model that writes", ("play.warm_model", device)) for device in ("cpu", "gpu")
+)
+SERVING = Compilation("the model that is served", ("play.warm_model", "serving", str(SMALL_MODEL)))
+TALKING = Compilation("the model that answers", ("play.warm_model", "chat"))
+TALKING_SERVED = Compilation("the model that answers, served", ("play.warm_model", "serving", SMOLLM2))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
@@ -128,7 +130,7 @@ def warm_up(named: Sequence[Step], device: str) -> int:
         UserError: there is no such device.
     """
     if device == "gpu":
-        asked = run_module("play.warming", "open", "gpu")
+        asked = run_module("play.warm_model", "open", "gpu")
         if asked and asked.returncode:
             raise UserError(last_line(asked).removeprefix("ValueError: "))
     print("Ctrl-C stops it; the next run continues from there.")

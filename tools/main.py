@@ -104,9 +104,9 @@ def book_check(chapters: tuple[str, ...]) -> int:
 @click.argument("names", nargs=-1, type=click.Choice(["attention", "sampling", "cache", "tiles", "training"]))
 def book_widgets(names: tuple[str, ...]) -> None:
     """Record what the book's interactive figures show without a server: sampling …, or all"""
-    from tools.book_maker.recording import RECORDED, record
+    from tools.book_maker.recording import RECORDED, record_widgets
 
-    record(list(names or RECORDED))
+    record_widgets(list(names or RECORDED))
 
 
 @main.command()
@@ -141,17 +141,17 @@ def _found(names: tuple[str, ...]) -> list[str]:
 @click.argument("steps", nargs=-1, type=StepName())
 def kernels(steps: tuple[Step, ...]) -> int:
     """Grade solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
-    from tools.survey import record
+    from tools.survey import record_answers
 
-    return record(steps or all_steps())
+    return record_answers(steps or all_steps())
 
 
 @main.command()
 def references() -> None:
     """Record Hugging Face's numbers again"""
-    from tools.references import record
+    from tools.record_references import write_references
 
-    record()
+    write_references()
 
 
 @main.command()

@@ -222,7 +222,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     return Survey(list(surveyed.values()), sorted(used_kernels), compiled)
 
 
-def record(steps: Iterable[Step]) -> int:
+def record_answers(steps: Iterable[Step]) -> int:
     """Survey steps; record kernels and answers. Return the exit status, 1 if a check got something wrong.
 
     What is recorded of other steps, of habits and of the book, stays, unless they are gone.

@@ -125,7 +125,7 @@ def read(name: str) -> dict[str, Any]:
     return json.loads(file_of(name).read_text(encoding="utf-8").partition(", ")[2].removesuffix(");\n"))
 
 
-def record(names: list[str]) -> None:
+def record_widgets(names: list[str]) -> None:
     """Run the model for some pictures, and write what they show."""
     install_hooks()
     for name in names:

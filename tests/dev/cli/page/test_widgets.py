@@ -52,7 +52,7 @@ def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monke
     scripts = {name: file_of(name).read_text() for name in ("tiles", "training")}
     with monkeypatch.context() as patch:
         patch.setattr(recording, "WIDGETS", tmp_path)
-        recording.record([*scripts])
+        recording.record_widgets([*scripts])
         now = {name: file_of(name).read_text() for name in scripts}
     assert now == scripts, "If that is right: ./run book-widgets tiles training"
     recorded = read("cache")

@@ -1,4 +1,4 @@
-"""Compile what the checks of all solutions need: ``python -m checker.claims.warming kernels model``, ``… graphs``.
+"""Compile what the checks of all solutions need: ``python -m checker.claims.warm_checks kernels model``, ``… graphs``.
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
 ones; another runs the compiled claims on every solution up to where MAX would compile a graph, and has the adapter

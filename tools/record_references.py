@@ -736,7 +736,7 @@ RECORDERS: dict[str, Callable[[], Arrays]] = {
 }
 
 
-def record() -> None:
+def write_references() -> None:
     """Write every reference file."""
     for name, recorder in RECORDERS.items():
         path = Step(name).reference_file

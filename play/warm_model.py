@@ -1,4 +1,4 @@
-"""Compile what the finished model needs: ``python -m play.warming cpu``, ``… gpu``, ``… serving MODEL``, ``… chat``.
+"""Compile what the finished model needs: ``python -m play.warm_model cpu``, ``… gpu``, ``… serving MODEL``, ``… chat``.
 
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
 with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the

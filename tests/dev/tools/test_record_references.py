@@ -13,7 +13,7 @@ from checker.numeric.references import Reference
 from checker.numeric.tolerance import TOLERANCE
 from solutions.warmup_06 import words
 
-record = pytest.importorskip("tools.references", reason="torch and transformers are not installed")
+record = pytest.importorskip("tools.record_references", reason="torch and transformers are not installed")
 pytestmark = pytest.mark.slow
 
 #: Between two builds of torch, or two processors, sums in another order differ by about this much.
