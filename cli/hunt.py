@@ -10,9 +10,10 @@ from typing import Any
 from checker.check.check import Check
 from checker.check.child import Child
 from checker.check.effects import SaveProgress
+from checker.check.offers import Offers
 from checker.check.printer import Printer
 from checker.check.records import Record, verdict_record
-from checker.check.state import FAILED, PASSED, Offers
+from checker.check.state import FAILED, PASSED
 from checker.check.view import View
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
@@ -27,7 +28,7 @@ from cli.parts import require_label
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
 
 
-class InHunt(Offers):
+class OffersInHunt(Offers):
     """What a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
 
     def __init__(self, task: str) -> None:
@@ -83,7 +84,7 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
     labels = [blank.label for blank in blanks_of(step)]
     require_label(how["show"], labels)
     hunt, printer = Hunt(step.name), Printer(labels, quiet=as_json)
-    printer.offers = InHunt(hunt.copy.task)
+    printer.offers = OffersInHunt(hunt.copy.task)
     if give_up or number is not None:
         status, record = give_up_or_guess(hunt, printer, None if give_up else number)
     else:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from checker.check.check import Check
+from checker.check.offers import Offers
 from checker.check.printer import Printer
-from checker.check.state import PASSED, Offers
+from checker.check.state import PASSED
 from checker.course.blanks import blanks_of
 from checker.course.progress import StepState, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
@@ -36,14 +37,14 @@ KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edi
 NONE_LEFT = "No other step is left to do."
 
 
-class AtSave(Offers):
+class OffersAtSave(Offers):
     """What a learner can do next while ``watch`` looks at the file, without a terminal."""
 
     again = "save"
     going_on = "You may go on: the pass is kept."
 
 
-class ByKeys(AtSave):
+class OffersByKeys(OffersAtSave):
     """What a learner can do next at a terminal, where the keys are."""
 
     anew = "x"
@@ -174,7 +175,7 @@ class Watch:
         self.mode, self.to_show = Watching(), Options()
         self.printer.close()
         self.printer = Printer(blank.label for blank in blanks_of(self.step))
-        self.printer.offers = ByKeys() if self.read_keys else AtSave()
+        self.printer.offers = OffersByKeys() if self.read_keys else OffersAtSave()
         if self.read_keys:
             self.printer.console.clear()
         for line in words:

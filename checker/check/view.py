@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from checker.check.effects import Item
-from checker.check.state import Offers
+from checker.check.offers import Offers
 from checker.events import Mark
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from checker.check.offers import Offers
 from checker.check.records import Records
-from checker.check.state import Offers
 from checker.events import Mark
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
 
-class Buttons(Offers):
+class OffersOnPage(Offers):
     """What a learner can do next on the page."""
 
     again, anew = "check again", ANEW
@@ -35,5 +35,5 @@ class Buttons(Offers):
 class PageRecords(Records):
     """Hands on the parts of a check in the page's words."""
 
-    offers = Buttons()
+    offers = OffersOnPage()
     folds: Collection[Mark] = (Mark.FAIL,)  # the page folds claims that pass itself

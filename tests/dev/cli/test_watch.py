@@ -11,7 +11,7 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from cli.background import ReadyChild, Report
-from cli.watch import KEYS, AtSave, ByKeys, Key, Reported, Watch
+from cli.watch import KEYS, Key, OffersAtSave, OffersByKeys, Reported, Watch
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -154,7 +154,7 @@ def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
-    assert {offers.going_on for offers in (AtSave(), ByKeys())} == {"You may go on: the pass is kept."}
+    assert {offers.going_on for offers in (OffersAtSave(), OffersByKeys())} == {"You may go on: the pass is kept."}
 
 
 ENDS = {
