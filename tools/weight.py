@@ -22,9 +22,9 @@ PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (14_700, ("checker/", "cli/")),
     "play": (8_075, ("play/",)),
     "tools": (7_490, ("tools/",)),
-    "tests/dev": (14_840, ("tests/dev/",)),
-    "book": (2_100, ("book/theme/", "book/src/widgets/")),
-    "together": (47_160, ()),  # all parts above; the parts below are the course itself
+    "tests/dev": (14_880, ("tests/dev/",)),
+    "book": (2_140, ("book/theme/", "book/src/widgets/")),
+    "together": (47_220, ()),  # all parts above; the parts below are the course itself
     "claims and attempts": (16_200, ("tests/",)),
     "solutions": (3_200, ("solutions/",)),
     "steps": (2_200, ("steps/",)),

@@ -28,7 +28,7 @@ from dataclasses import replace
 
 from checker import events
 from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words
-from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict, fold, last_of
+from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.events import THE_KERNEL, Claimed, Event, Mark, Stage
@@ -47,15 +47,12 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         seconds: how long the check has taken so far.
     """
     state, effects = _what_follows(state, event, seconds)
-    alike, shown = fold(state.alike, effects, state.context.folds)
-    if state.phase is Phase.OVER:
-        alike, shown = (), shown + last_of(alike)
     rows = tuple(effect for effect in effects if isinstance(effect, Row))
-    return replace(state, rows=state.rows + rows, alike=alike), shown
+    return replace(state, rows=state.rows + rows), effects
 
 
 def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
-    """Return the same as ``advance``, with every row: those that are alike are not folded yet."""
+    """Return the same as ``advance``; the rows are not noted yet."""
     match event:
         case events.Opened():
             return _opened(state, event, seconds)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cache
@@ -19,6 +19,7 @@ from checker.check import effects
 from checker.check.advance import advance
 from checker.check.child import Child
 from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
+from checker.check.folding import Folding
 from checker.check.limits import Limits
 from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
@@ -50,6 +51,7 @@ class Check:
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options and options.solution else step.learner_file
         self.state = State(context_of(step, options or Options(), view))
+        self.folding = Folding(view.folds)
         self.items: list[Item] = []
 
     @property
@@ -110,6 +112,8 @@ class Check:
         came = [self._save(effect) for effect in following if isinstance(effect, SaveProgress)]
         for effect in following:
             self._show(effect)
+        if self.state.phase is Phase.OVER:
+            self._show_items(self.folding.rest())
         for answer in came:
             if answer:
                 self.handle(answer)
@@ -118,14 +122,19 @@ class Check:
         """Have the view show what is to be shown, if something is."""
         match effect:
             case effects.ShowCompiling():
+                self._show_items(self.folding.rest())
                 self.view.show_compiling(effect.what, time.monotonic() - effect.seconds)
             case effects.EndCompiling():
                 self.view.end_compiling(effect.what, effect.seconds)
             case effects.CloseView():
                 self.view.close()
             case Row() | Explanation() | Words():
-                self.view.show(effect)
-                self.items.append(effect)
+                self._show_items(self.folding.add(effect))
+
+    def _show_items(self, items: Iterable[Item]) -> None:
+        for item in items:
+            self.view.show(item)
+            self.items.append(item)
 
     def _save(self, made: SaveProgress) -> Event | None:
         """Save progress; return the event that this is, or that it is impossible, if it is one."""
@@ -180,7 +189,6 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,
-        folds=view.folds,
         why_unusable=cache(_why_not_usable) if uses_max(step) else lambda: "",
     )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Effect, Explanation, Row, SaveProgress, ShowCompiling, Words
+from checker.check.effects import Explanation, Row, SaveProgress
 from checker.check.offers import Offers
 from checker.course.languages import Language, Location
 from checker.events import (
@@ -27,9 +27,6 @@ from checker.events import (
 
 PASSED, FAILED = 0, 1  # exit statuses
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
-
-
-MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 
 
 class Phase(Enum):
@@ -82,7 +79,6 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
-        folds: the marks of rows of which, where many are alike, only the first ones and a count are shown.
         why_unusable: returns why the installed MAX is not the one that the course is written for; nothing if it is, or
             if no claim runs MAX.
     """
@@ -96,7 +92,6 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
-    folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
     why_unusable: Callable[[], str] = lambda: ""
 
     @property
@@ -142,7 +137,6 @@ class State:
         being_compiled: what MAX or Mojo compiles now, one thing within the other.
         has_compiled: whether MAX has compiled something, which is kept.
         rows: all that are known, shown or not.
-        alike: the last of them, as far as they are alike; ``fold`` says which of these are shown.
         held: the claims since the first failure, which get a row only once it is known why they fail.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
@@ -163,7 +157,6 @@ class State:
     being_compiled: tuple[BeingCompiled, ...] = ()
     has_compiled: bool = False
     rows: tuple[Row, ...] = ()
-    alike: tuple[Row, ...] = ()
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
@@ -260,53 +253,3 @@ class State:
         name = self.context.functions.get(about, about)
         function = self.context.language.functions(self.source).get(name) if name else None
         return function.defined if function else None
-
-
-# ---------------------------------------------------------------- rows that are alike
-
-
-def fold(
-    alike: tuple[Row, ...], effects: Iterable[Effect], marks: Collection[str]
-) -> tuple[tuple[Row, ...], list[Effect]]:
-    """Leave rows out that are like others before them; once something else is shown, ``last_of`` them comes first.
-
-    Args:
-        alike: the last rows so far, which are alike.
-        effects: what is to follow, with every row.
-        marks: the marks of rows that are folded.
-
-    Returns:
-        The last rows that are alike now, and what is to follow.
-    """
-    shown = list[Effect]()
-    for effect in effects:
-        row = effect if isinstance(effect, Row) and effect.mark in marks else None
-        if _adds_lines(effect) and not (row and alike and _said_of(row) == _said_of(alike[-1])):
-            shown += last_of(alike)
-            alike = ()
-        if row:
-            alike = (*alike, row)
-        if not row or (row.mark == Mark.PASS and len(alike) < MOST_PASSES):
-            shown.append(effect)
-    return alike, shown
-
-
-def _said_of(row: Row) -> tuple[Mark, str, str]:
-    """Return what a row says of which function; rows that are alike say the same, by other claims."""
-    return row.mark, row.about, row.group
-
-
-def _adds_lines(effect: Effect) -> bool:
-    """Return whether something is shown below what was shown before."""
-    return isinstance(effect, Row | Words | Explanation | ShowCompiling)
-
-
-def last_of(alike: tuple[Row, ...]) -> list[Effect]:
-    """Return what is shown last of rows that are alike: those that were left out, or one that counts them."""
-    if alike and alike[0].mark == Mark.PASS:
-        left = alike[MOST_PASSES - 1 :]
-        return [replace(left[0], sentence=f"{len(left)} more claims about it hold.")] if len(left) > 1 else [*left]
-    if len(alike) > MOST_FAILURES:
-        more = f"({len(alike) - 1} more claims fail for the same reason.)"
-        return [replace(alike[0], sentence=f"{alike[0].sentence} {more}")]
-    return [*alike]

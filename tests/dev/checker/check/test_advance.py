@@ -424,53 +424,6 @@ def test_what_follows_from_events(events, lines):
     assert folded(events)[1] == lines
 
 
-def claims(count, mark=Mark.PASS, reason=""):
-    """Return so many claims about one function."""
-    return [Claimed(f"test_{number}", "one", f"Claim {number}.", mark, reason) for number in range(1, count + 1)]
-
-
-FIVE, FAILING = claims(5), claims(3, Mark.FAIL, "It is off.")
-FOUR_ROWS = [f"pass one: Claim {number}." for number in range(1, 5)]
-ON_A_GPU = [replace(claim, about="g") for claim in claims(6)]
-
-#: What happens -> which rows are shown at a terminal, and on the page, which folds those that pass itself.
-ALIKE = {
-    "six hold": (
-        [OPENED, *claims(6), OTHER],
-        [*FOUR_ROWS, "pass one: 2 more claims about it hold.", ROWS[1]],
-        [*FOUR_ROWS, "pass one: Claim 5.", "pass one: Claim 6.", ROWS[1]],
-    ),
-    "the fifth waits for something else": ([OPENED, *FIVE], FOUR_ROWS, [*FOUR_ROWS, "pass one: Claim 5."]),
-    "it prints after it": ([OPENED, *FIVE, Printed("2")], [*FOUR_ROWS, "pass one: Claim 5.", "| 2"], None),
-    "something compiles for long after it": ([OPENED, *FIVE, BEGUN, LONG], [*FOUR_ROWS, "pass one: Claim 5."], None),
-    "something has compiled": ([OPENED, *FIVE, BEGUN, DONE], FOUR_ROWS, [*FOUR_ROWS, "pass one: Claim 5."]),
-    "they hold on a GPU": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), *ON_A_GPU, Ended()],
-        [*PASSES, *(row.replace("one", "g") for row in FOUR_ROWS), "pass g: 2 more claims about it hold."],
-        [*PASSES, *(f"pass g: Claim {number}." for number in range(1, 7))],
-    ),
-    "two fail for one reason": (
-        [OPENED, *FAILING[:2], replace(FAILING[2], reason="It is too long."), Interrupted()],
-        [*(f"fail one: Claim {number}." for number in range(1, 4)), NOT_EXPLAINED],
-        None,
-    ),
-    "three fail for one reason": (
-        [OPENED, *FAILING, Interrupted()],
-        ["fail one: Claim 1. (2 more claims fail for the same reason.)", NOT_EXPLAINED],
-        None,
-    ),
-}
-
-
-@pytest.mark.parametrize(("events", "lines", "on_page"), ALIKE.values(), ids=ALIKE)
-def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(events, lines, on_page):
-    state, shown = folded(events)
-    assert shown == lines
-    assert folded(events, replace(S07, folds=(Mark.FAIL,)))[1] == (on_page or lines)
-    claimed = [event for event in events if isinstance(event, Claimed) and event not in (DRAWN_TOO, TRACED_TOO)]
-    assert len(state.rows) == len(claimed), "another program gets them all"
-
-
 ANOTHER = "MAX 1 is installed."
 CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …")
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
