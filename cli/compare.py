@@ -41,14 +41,14 @@ def differences(step: Step) -> list[Difference]:
     source = read_text(step.learner_file)
     step.language.refuse(source, str(step.learner_file))
     solution = step.solution_source
-    mine, theirs = step.language.functions(source), step.language.functions(solution)
+    written, right = step.language.functions(source), step.language.functions(solution)
     different = []
     for name in (blank.function for blank in blanks_of(step)):
-        if name not in mine:
-            different.append(Difference(name, None, rows_of([], _lines(solution, theirs[name]))))
-        elif mine[name].means != theirs[name].means:
-            rows = rows_of(_lines(source, mine[name]), _lines(solution, theirs[name]))
-            different.append(Difference(name, mine[name].defined, rows))
+        if name not in written:
+            different.append(Difference(name, None, rows_of([], _lines(solution, right[name]))))
+        elif written[name].means != right[name].means:
+            rows = rows_of(_lines(source, written[name]), _lines(solution, right[name]))
+            different.append(Difference(name, written[name].defined, rows))
     return different
 
 

@@ -60,7 +60,7 @@ class LearnersCommands(Commands):
         if command := super().get_command(ctx, name):
             return command
         with refusing(ValueError):
-            return check_of(find_step(name))
+            return check_command(find_step(name))
 
 
 def command_at(place: str) -> click.Command:
@@ -75,7 +75,7 @@ def main() -> None:
     """Build GPT-2 step by step: check a step, ask for a hint, run the finished model."""
 
 
-def check_of(step: Step) -> click.Command:
+def check_command(step: Step) -> click.Command:
     """Return the command that checks a step."""
     about = f"Check {relative_path(step.learner_file)}: {step.title}"
     return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)

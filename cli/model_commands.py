@@ -126,7 +126,7 @@ def naming_steps() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if stand_ins.in_use and not stand_ins.is_refusal(error):
+        if stand_ins.steps_by_file and not stand_ins.is_refusal(error):
             raise UserError(blaming(stand_ins.failing_file(error), error)) from error
         raise
     except SystemExit as error:
@@ -151,11 +151,11 @@ def blaming(file: str | None, error: BaseException) -> str:
     else:
         return f"your steps do not run together. {words}\n{stand_ins.where_to_look()}"
     calls = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__))
-    callers = [call for call in calls if call[0] in stand_ins.in_use and call[0] != file]
+    callers = [call for call in calls if call[0] in stand_ins.steps_by_file and call[0] != file]
     for caller, line in callers[-1:]:  # which may have given it something wrong
         shown.append(f"called from {relative_path(Path(caller))}, line {line}: {code_in(caller, line)}")
     place = "".join(f"\n    {line}" for line in shown)
-    return f"{relative_path(Path(file))}: {words}{place}\n`./run {stand_ins.in_use[file].task}` checks this step"
+    return f"{relative_path(Path(file))}: {words}{place}\n`./run {stand_ins.steps_by_file[file].task}` checks this step"
 
 
 @click.command("try")

@@ -70,7 +70,7 @@ def fault() -> str:
     except OSError as error:  # nobody may run it, say
         return f"its Python does not start ({error.strerror})"
     if asked.returncode:
-        return f"its Python does not start ({last_line(asked)})"
+        return f"its Python does not start ({last_printed_line(asked)})"
     made, now = [path.name for path in (VENV / "lib").glob("python*")], asked.stdout.strip()
     if made and now not in made:
         return f"it was made with {made[0]}, and its Python is {now} now"
@@ -91,7 +91,7 @@ def run_quietly(command: Command) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False, **streams)
 
 
-def last_line(run: subprocess.CompletedProcess[str]) -> str:
+def last_printed_line(run: subprocess.CompletedProcess[str]) -> str:
     """Return the last line that a program printed."""
     return (run.stdout.strip().splitlines() or ["it says nothing"])[-1]
 
@@ -154,7 +154,7 @@ def installer(lock: int) -> Command:
     if not any(VENV.glob("lib/python*/site-packages/pip")):
         made = run_quietly([PYTHON, "-m", "ensurepip", "--default-pip"])
         if made.returncode:
-            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(made)}. {ON_DEBIAN}")
+            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_printed_line(made)}. {ON_DEBIAN}")
         succeeds([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
     return [PYTHON, "-m", "pip", "install", "--no-input"]
 

@@ -68,7 +68,7 @@ def all_compilations() -> list[Compilation]:
     return [FIRST, *talking, *longest, KERNELS, LATER]
 
 
-def check_of(step: Step, *options: str) -> Compilation:
+def solution_check(step: Step, *options: str) -> Compilation:
     """Return the check of a step's solution."""
     return Compilation(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
@@ -141,6 +141,6 @@ def warm_up(named: Sequence[Step], device: str) -> int:
     for step in named or all_steps():
         is_left_out = step.compiles_long and device == "cpu" and not named
         options = ["--no-compile"] if is_left_out else ["--device", device]
-        checks.append(check_of(step, *options))
+        checks.append(solution_check(step, *options))
     failed = [each for each in asyncio.run(carry_out(compilations[:1], compilations[1:], checks)) if each in checks]
     return int(bool(failed))

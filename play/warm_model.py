@@ -18,12 +18,12 @@ if TYPE_CHECKING:  # the process that starts the served model imports none of it
 
 def graphs() -> list[Graph]:
     """Return the graphs of the small model that the ways of writing need."""
-    from checker.max_adapter.tracing import Mode, up_to_compiling
+    from checker.max_adapter.tracing import GraphMode, up_to_compiling
     from play.generation.engine import Writer
 
     found: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
-        with up_to_compiling(Mode.COLLECT) as left:
+        with up_to_compiling(GraphMode.COLLECT) as left:
             Writer(cache=cache, kernels=kernels)
         found += left
     return found

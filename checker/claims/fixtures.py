@@ -18,7 +18,7 @@ from checker.claims.loading import load_solution, load_step
 from checker.claims.observation import SUBJECTS
 from checker.course.steps import Step
 from checker.numeric.references import Draw, Reference
-from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, in_use
+from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, tolerance_now
 
 SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
 USUAL_SIZES = {5, 7, 15}  # of a head, a sequence and a model, in recordings and in what claims are made on
@@ -78,9 +78,9 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
     """Return the device to compile for, ``cpu`` or ``gpu``; numbers are compared as far as its products go."""
     from checker.max_adapter.runtime import uses_tf32
 
-    before = in_use.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
+    before = tolerance_now.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
     yield request.param
-    in_use.reset(before)
+    tolerance_now.reset(before)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

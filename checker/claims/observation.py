@@ -21,10 +21,10 @@ from checker import events
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.locating import passed, place_in
+from checker.diagnosis.locating import place_in, traces_in
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
 from checker.events import FromChild, Mark, Stage
-from checker.max_adapter.tracing import Mode, up_to_compiling
+from checker.max_adapter.tracing import GraphMode, up_to_compiling
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph
@@ -37,7 +37,7 @@ def unheard(event: FromChild) -> None:
 
 
 #: How far the compiled claims run at the stages that try them without compiling.
-MODES = {Stage.TRACING: Mode.TRACE, Stage.COLLECTING: Mode.COLLECT}
+MODES = {Stage.TRACING: GraphMode.TRACE, Stage.COLLECTING: GraphMode.COLLECT}
 
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
 UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
@@ -235,7 +235,7 @@ def fault_of_check(error: BaseException) -> str:
 
 def passed_through(path: str, error: BaseException) -> bool:
     """Return whether an error came through a line of the file ``path``."""
-    return any(passed(error, path))
+    return any(traces_in(error, path))
 
 
 def subject_of(item: pytest.Function) -> str:

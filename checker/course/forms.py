@@ -38,14 +38,14 @@ def other_forms(step: Step, source: str) -> dict[str, str]:
     if step.language is not PYTHON:
         return {}
     solution = parse(step.solution_source)
-    mine, theirs = function_nodes(parse(source)), function_nodes(solution)
-    labels = {name: name.rpartition(".")[2] for name in theirs}
+    written, right = function_nodes(parse(source)), function_nodes(solution)
+    labels = {name: name.rpartition(".")[2] for name in right}
     lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in source}
-    other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
-    unset = {name for name, node in theirs.items() if not all(attribute in source for attribute in _set_by(node))}
-    inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
+    other = {name for name in written.keys() & right.keys() if not takes_calls_of(written[name], right[name])}
+    unset = {name for name, node in right.items() if not all(attribute in source for attribute in _set_by(node))}
+    inner = {name for name in right if name.rpartition(".")[0] in right}
     types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in source}
-    return types | {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
+    return types | {name: _form(node) for name, node in right.items() if name in (lacking | other | unset) - inner}
 
 
 def changed_since(step: Step, source: str) -> str:
@@ -60,17 +60,17 @@ def changed_since(step: Step, source: str) -> str:
     return ""
 
 
-def takes_calls_of(mine: FunctionNode, theirs: FunctionNode) -> bool:
-    """Return whether one function can be called wherever another is."""
-    own, given = ([each.arg for each in (*node.args.posonlyargs, *node.args.args)] for node in (mine, theirs))
-    own_by_name, given_by_name = ([each.arg for each in node.args.kwonlyargs] for node in (mine, theirs))
-    needed = {*own[: len(own) - len(mine.args.defaults)]} - {*given_by_name}
-    defaults = zip(own_by_name, mine.args.kw_defaults, strict=True)
+def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
+    """Return whether one function can be called wherever the other is."""
+    own, given = ([each.arg for each in (*node.args.posonlyargs, *node.args.args)] for node in (function, other))
+    own_by_name, given_by_name = ([each.arg for each in node.args.kwonlyargs] for node in (function, other))
+    needed = {*own[: len(own) - len(function.args.defaults)]} - {*given_by_name}
+    defaults = zip(own_by_name, function.args.kw_defaults, strict=True)
     needed_by_name = {name for name, default in defaults if default is None}
     return (
-        len(needed) <= len(given) - len(theirs.args.defaults)
-        and (len(own) >= len(given) or mine.args.vararg is not None)
-        and ({*given_by_name} <= {*own, *own_by_name} or mine.args.kwarg is not None)
+        len(needed) <= len(given) - len(other.args.defaults)
+        and (len(own) >= len(given) or function.args.vararg is not None)
+        and ({*given_by_name} <= {*own, *own_by_name} or function.args.kwarg is not None)
         and needed_by_name <= {*given_by_name}
         and [name for name in own if name in given] == [name for name in given if name in own]
     )

@@ -20,7 +20,7 @@ from typing import NamedTuple, cast
 from checker.course.languages import NotWritten
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
-from checker.diagnosis.locating import passed
+from checker.diagnosis.locating import traces_in
 from checker.diagnosis.rewriting import Place, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import shortened, what_was_said
@@ -100,7 +100,7 @@ class CaughtError:
         self.error, self.path = error, path
         self.message = shortened(what_was_said(error))  # without MAX's internals
         self.frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]  # the innermost last
-        self.traces = [*passed(error, path)]  # those of the frames that are in the file
+        self.traces = [*traces_in(error, path)]  # those of the frames that are in the file
         self.library = _library_of(self.frames, self.message)
         self.wrong_call = _wrong_call(error, self.frames)
 

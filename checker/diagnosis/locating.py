@@ -13,7 +13,7 @@ def place_in(error: BaseException, path: str) -> tuple[str, int]:
     A comprehension belongs to the function that it is in, as it does in Python since 3.12.
     """
     function, line = getattr(error, "blank", ""), 0  # a kernel that is still to write has no frames
-    for trace in passed(error, path):
+    for trace in traces_in(error, path):
         line = trace.tb_lineno
         name = trace.tb_frame.f_code.co_name
         function = function if name.startswith("<") else name
@@ -25,7 +25,7 @@ def code_in(path: str, number: int) -> str:
     return linecache.getline(path, number).strip()
 
 
-def passed(error: BaseException, path: str) -> Iterator[TracebackType]:
+def traces_in(error: BaseException, path: str) -> Iterator[TracebackType]:
     """Yield where an exception passed through the file ``path``, the outermost first."""
     trace = error.__traceback__
     while trace:

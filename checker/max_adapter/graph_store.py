@@ -30,8 +30,8 @@ from max.engine import InferenceSession, Model
 from max.graph import Graph, Module, Value
 
 from checker.files import remove_unused, replacing, use_if_kept
-from checker.max_adapter.runtime import ALL_KEPT, cache_path, digest
-from checker.max_adapter.tracing import Mode, leave, mode
+from checker.max_adapter.runtime import ALL_KEPT, cache_key, cache_path
+from checker.max_adapter.tracing import GraphMode, leave, mode
 
 SETS = ("solutions", "play")
 
@@ -59,7 +59,7 @@ def fingerprint(graph: Graph) -> str:
     text = COUNTER.sub("", repr(graph))
     for library in graph.kernel_libraries_paths:  # in a folder whose name stands for what is in it
         text = text.replace(f"{library.parent.parent}/", "")
-    return f"g{digest(text)}"
+    return f"g{cache_key(text)}"
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ def install_graphs() -> None:
         def compile_alone() -> Any:
             if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
                 raise TypeError(refused)
-            if mode() is Mode.TRACE:
+            if mode() is GraphMode.TRACE:
                 leave(model)
             return compile_any(session, model, **options)
 
-        if mode() is Mode.COLLECT:
+        if mode() is GraphMode.COLLECT:
             leave(model)
         name = fingerprint(model)
         for set_name in SETS:
@@ -191,7 +191,7 @@ def compile_together(graphs: Iterable[Graph], index: Path) -> None:
         devices.append(cpu)
     session = InferenceSession(devices=load_devices(devices))
     compiled = session.compile(Module(operation), custom_extensions=[*libraries])
-    file = index.with_name(f"{index.stem}-{digest(' '.join(sorted(names)))}.mef")
+    file = index.with_name(f"{index.stem}-{cache_key(' '.join(sorted(names)))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
     kept = {"file": str(file), "digest": _digest_of(file), "graphs": sorted(names), "weights": weights}

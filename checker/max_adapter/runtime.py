@@ -86,9 +86,9 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
         return None
     devices = ["cpu", *["gpu"] * accelerator_count()]
     made_for_all = "\n".join([_core.__version__, platform.machine(), instructions(), *devices, *made_for])
-    return Path(folder) / f"gpt2-in-max-{what}-{digest(made_for_all)}{suffix}"
+    return Path(folder) / f"gpt2-in-max-{what}-{cache_key(made_for_all)}{suffix}"
 
 
-def digest(text: str) -> str:
+def cache_key(text: str) -> str:
     """Return a short name that stands for a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]

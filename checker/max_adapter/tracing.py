@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from max.graph import Graph
 
 
-class Mode(Enum):
+class GraphMode(Enum):
     """What becomes of a graph that is met."""
 
     COMPILE = auto()  # it is found among those that are kept, or MAX compiles it
@@ -28,16 +28,16 @@ class LeftError(Exception):
         self.graph = graph
 
 
-_mode = ContextVar("_mode", default=Mode.COMPILE)
+_mode = ContextVar("_mode", default=GraphMode.COMPILE)
 
 
-def mode() -> Mode:
+def mode() -> GraphMode:
     """Return the mode that this code runs in."""
     return _mode.get()
 
 
 @contextmanager
-def up_to_compiling(mode: Mode) -> Iterator[list[Graph]]:
+def up_to_compiling(mode: GraphMode) -> Iterator[list[Graph]]:
     """While this is open, what has a graph left ends there, which is no error.
 
     Yields:

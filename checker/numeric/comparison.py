@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.numeric.tolerance import TOLERANCE, in_use
+from checker.numeric.tolerance import TOLERANCE, tolerance_now
 
 OTHER_ORDER = (
     "The numbers are right, but their order is not: look at the reshapes and transposes, and at the order of what is "
@@ -33,7 +33,7 @@ def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE
 def room_of(expected: np.ndarray, tolerance: float = TOLERANCE) -> float:
     """Return how far from ``expected`` numbers may be: in proportion to the largest finite one, if it is above 1."""
     size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    return tolerance * in_use.get() / TOLERANCE * float(size)
+    return tolerance * tolerance_now.get() / TOLERANCE * float(size)
 
 
 @dataclass(frozen=True)

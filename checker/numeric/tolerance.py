@@ -15,4 +15,4 @@ TOLERANCE = 2e-5
 TF32_TOLERANCE = 2**-6
 
 #: Which of them holds; claims that ask for a closer one are given room in proportion.
-in_use = ContextVar("in_use", default=TOLERANCE)
+tolerance_now = ContextVar("tolerance_now", default=TOLERANCE)

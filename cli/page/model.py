@@ -19,7 +19,7 @@ from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT, digest, saved_at
 from checker.lines import StartedProcess
-from play.mine.choice import passed
+from play.mine.choice import done_steps
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
@@ -54,7 +54,7 @@ class PageModel:
             return await run_in_threadpool(training)
         if what not in FIGURES_THAT_ASK:
             raise UserError("there is no such figure")
-        steps = await run_in_threadpool(lambda: [*passed().steps])
+        steps = await run_in_threadpool(lambda: [*done_steps().steps])
         answer = await run_in_threadpool(self._ask, steps, {**question, "what": what})
         if "error" in answer:
             raise UserError(str(answer["error"]))

@@ -18,7 +18,7 @@ NONE = ""  # the version of a file that does not exist
 
 
 @dataclass(frozen=True)
-class File:
+class VersionedText:
     """A learner's file: its text with plain line ends, and a name for exactly these bytes."""
 
     text: str
@@ -28,12 +28,12 @@ class File:
 class Conflict(Exception):
     """A ``text`` cannot be saved: the ``file`` is no longer the version that it began from."""
 
-    def __init__(self, file: File, text: str) -> None:
+    def __init__(self, file: VersionedText, text: str) -> None:
         super().__init__("the file was saved elsewhere")
         self.file, self.text = file, text
 
 
-def read(step: Step) -> File:
+def read(step: Step) -> VersionedText:
     """Return the learner's file; an empty one of no version where there is none.
 
     Raises:
@@ -42,9 +42,9 @@ def read(step: Step) -> File:
     path = step.learner_file
     try:
         data = read_bytes(path)  # once: a save may come between two
-        return File(as_text(data), digest(data))
+        return VersionedText(as_text(data), digest(data))
     except NoSuchFile:
-        return File("", NONE)
+        return VersionedText("", NONE)
     except Unreadable as error:
         raise UserError(f"{relative_path(path)}: {error.sentence_with(ANEW)}") from error
 

@@ -128,7 +128,7 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     """Return what the file has of a module."""
     lines = {number: line for number, line in enumerate(source.text.split("\n"), 1) if not COMMENT.match(line)}
     behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
-    behind += named(tree, source.unused)
+    behind += definitions_of(tree, source.unused)
     for statement in behind:
         first = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
         while lines.get(first - 1, "").startswith("#:"):  # what is said of it
@@ -144,7 +144,7 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
     return f"# --- {source.heading} ---\n" + "\n" * blank_lines + text
 
 
-def named(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
+def definitions_of(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
     """Return the constants and methods of these names."""
     classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
     methods = [part for each in classes for part in each.body if getattr(part, "name", "") in names]

@@ -37,15 +37,15 @@ class Chosen:
 
 def handed_on() -> Chosen:
     """Return what the process chose that started this one."""
-    return named(os.environ.get(HANDED_ON, "").split())
+    return steps_named(os.environ.get(HANDED_ON, "").split())
 
 
-def named(names: Sequence[str]) -> Chosen:
+def steps_named(names: Sequence[str]) -> Chosen:
     """Return the learner's steps of these names, such as ``step_07``."""
     return Chosen(tuple(step for step in all_steps() if step.name in names))
 
 
-def passed() -> Chosen:
+def done_steps() -> Chosen:
     """Return the learner's steps of the model that have passed as they are, and fit together."""
     done = (step for step in steps_up_to(CACHED_MODEL) if standing_of(step).is_done)
     return Chosen(tuple(step for step in done if not forms_of(step)))

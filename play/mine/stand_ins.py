@@ -22,12 +22,12 @@ PLACE = re.compile(r'File "(.+?)", line (\d+)')  # in a message of MAX's with MO
 COMPILING = {"max.engine.api", "checker.max_adapter.graph_store"}
 
 #: The learner's steps that stand in for solutions, by the path of their file.
-in_use: dict[str, Step] = {}
+steps_by_file: dict[str, Step] = {}
 
 
 def stand_in(steps: Sequence[Step]) -> None:
     """Let the import of these solutions import the learner's files; of those that are in use, again."""
-    if not {str(step.learner_file) for step in steps} <= in_use.keys():
+    if not {str(step.learner_file) for step in steps} <= steps_by_file.keys():
         loaded = [name for name in sys.modules if name.startswith("solutions.")]
         assert not loaded, f"{loaded} were imported too early"
         sys.meta_path.insert(0, _Mine(steps))
@@ -38,7 +38,7 @@ class _Mine(importlib.abc.MetaPathFinder):
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self.files = {f"solutions.{step.solution_file.stem}": step.learner_file for step in steps}
-        in_use.update({str(step.learner_file): step for step in steps})
+        steps_by_file.update({str(step.learner_file): step for step in steps})
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -55,7 +55,7 @@ def file_in_use(step: Step) -> Path:
 
     A solution in Python is imported instead; one in Mojo is compiled from its file.
     """
-    return step.learner_file if str(step.learner_file) in in_use else step.solution_file
+    return step.learner_file if str(step.learner_file) in steps_by_file else step.solution_file
 
 
 # ---------------------------------------------------------------- which step is to blame
@@ -63,7 +63,7 @@ def file_in_use(step: Step) -> Path:
 
 def where_to_look() -> str:
     """Return what to do if the learner's steps in use fail together, and no line of theirs is known for it."""
-    tasks = [step.task for step in in_use.values() if not standing_of(step).is_done]
+    tasks = [step.task for step in steps_by_file.values() if not standing_of(step).is_done]
     if not tasks:
         return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
     return f"look first at what no check has passed as it is: {', '.join(tasks)}; `./run {tasks[0]}` checks it"
@@ -80,7 +80,7 @@ def failing_file(error: BaseException) -> str | None:
         modules.add(frame.f_globals.get("__name__", ""))
     if modules & COMPILING:
         return None
-    return next((file for file in reversed(files) if file in in_use), None)
+    return next((file for file in reversed(files) if file in steps_by_file), None)
 
 
 def line_that_failed(error: BaseException) -> str:
@@ -90,12 +90,12 @@ def line_that_failed(error: BaseException) -> str:
         return ""
     line = [number for frame, number in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == file][-1]
     what = traceback.format_exception_only(error)[-1].strip()
-    return f"{relative_path(Path(file))}, line {line}: {what}\n`./run {in_use[file].task}` checks this step"
+    return f"{relative_path(Path(file))}, line {line}: {what}\n`./run {steps_by_file[file].task}` checks this step"
 
 
 def line_in_graph(error: BaseException) -> tuple[str, int] | None:
     """Return the learner's file and line of the operation that failed in a graph, if MAX was told to keep them."""
-    lines = [(file, int(number)) for file, number in PLACE.findall(str(error)) if file in in_use]
+    lines = [(file, int(number)) for file, number in PLACE.findall(str(error)) if file in steps_by_file]
     return lines[-1] if lines else None
 
 

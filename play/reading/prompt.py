@@ -53,7 +53,7 @@ def open_prompt(tell: Callable[[str], None], command: str = "") -> None:
 @cache
 def prepare_notebook() -> None:
     """Prepare MAX in the kernel of a notebook, once, and run the reader's steps that have passed."""
-    own = choice.passed()
+    own = choice.done_steps()
     own.install()
     print("Your own steps that run here:", ", ".join(step.task for step in own.steps) or "none has passed yet")
     warnings.filterwarnings("ignore", 'install "ipywidgets"')  # rich's, which then shows no moving line

@@ -11,7 +11,7 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from checker.files import replacing
-from checker.max_adapter.runtime import digest
+from checker.max_adapter.runtime import cache_key
 from play.checkpoints import usable_checkpoint, usable_llama
 from play.serving.options import ServerOptions, Tell
 from play.smollm2 import SMOLLM2, cache_folder, is_llama, llama_file
@@ -106,7 +106,7 @@ def _written(files: dict[str, str]) -> Path:
     Raises:
         ValueError: they cannot be written.
     """
-    folder = cache_folder() / f"served-{digest(json.dumps(files))}"
+    folder = cache_folder() / f"served-{cache_key(json.dumps(files))}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

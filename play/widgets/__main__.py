@@ -17,7 +17,7 @@ def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
     page = Starter()
     end_with_the_starter(page.descriptor)
-    choice.named(names).install()
+    choice.steps_named(names).install()
     from checker.max_adapter.hooks import install_hooks
     from play.widgets.reading import Reader
 

@@ -46,7 +46,7 @@ SINGLE = ("gpu", SMOLLM2)  # parts in which one text is written, and the time of
 
 
 @dataclass(frozen=True)
-class Plan:
+class Benchmark:
     """What is run.
 
     Args:
@@ -76,7 +76,7 @@ class Plan:
         return [replace(text, new_tokens=count) for text in texts for count in (1, self.new_tokens)]
 
 
-QUICK = Plan(lengths=(8,), prompts=(8,), llama_prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # one layer
+QUICK = Benchmark(lengths=(8,), prompts=(8,), llama_prompts=(8,), batches=(2,), new_tokens=4, turn=0.01)  # one layer
 
 
 def ways_of(part: str) -> Sequence[Way]:
@@ -145,13 +145,13 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
     """
     if "gpu" in parts and len(parts) > 1:
         raise UserError("figures of a GPU are filed under its name; run `./run bench --only gpu` by itself")
-    plan, size = (QUICK, "one-layer") if quick else (Plan(), "gpt2")
+    benchmark, size = (QUICK, "one-layer") if quick else (Benchmark(), "gpt2")
     result = conditions(rounds) | {"parts": {}, "versions": {}, "failed": {}}
     for part in parts:
         say(part)
         checkpoint = smollm2(say) if part == SMOLLM2 else checkpoint_of(size)
-        right = reference(REFERENCE, plan.workloads(part), checkpoint)
-        answers, failed = compare(ways_of(part), right, checkpoint, rounds, plan.turn)
+        right = reference(REFERENCE, benchmark.workloads(part), checkpoint)
+        answers, failed = compare(ways_of(part), right, checkpoint, rounds, benchmark.turn)
         result["parts"][part] = medians(part, answers)
         result["versions"] |= {way.library: some[0].version for way, some in answers.items()}
         result["failed"] |= failed

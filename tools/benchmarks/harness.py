@@ -27,7 +27,7 @@ from play.processor import instruction_sets, processor_name
 
 Result = dict[str, Any]
 Row = dict[str, Any]
-Way = TypeVar("Way", bound=Hashable)
+Timed = TypeVar("Timed", bound=Hashable)
 Figure = TypeVar("Figure")
 PAUSE = 0.6  # seconds before each turn
 
@@ -73,9 +73,9 @@ def task_arguments(name: str) -> list[str]:
 # ---------------------------------------------------------------- times
 
 
-def take_turns(ways: Iterable[Way], rounds: int, measure: Callable[[Way], Figure]) -> dict[Way, list[Figure]]:
+def take_turns(ways: Iterable[Timed], rounds: int, measure: Callable[[Timed], Figure]) -> dict[Timed, list[Figure]]:
     """Measure every way once per round; every second round runs backward. Return one figure per round for each."""
-    figures: dict[Way, list[Figure]] = {way: [] for way in ways}
+    figures: dict[Timed, list[Figure]] = {way: [] for way in ways}
     for turn in range(rounds):
         for way in reversed(figures) if turn % 2 else figures:
             time.sleep(PAUSE)

@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.errors import UserError
-from play.mine.stand_ins import file_in_use, in_use
+from play.mine.stand_ins import file_in_use, steps_by_file
 from play.reading.chapters import find_chapter, python_fences
 
 CHAPTER = """```python
@@ -59,7 +59,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
 def test_a_kernel_is_compiled_from_the_readers_file_if_it_stands_in(monkeypatch):
     step = find_step("21")
     assert file_in_use(step) == step.solution_file
-    monkeypatch.setitem(in_use, str(step.learner_file), step)
+    monkeypatch.setitem(steps_by_file, str(step.learner_file), step)
     assert file_in_use(step) == step.learner_file
 
 

@@ -219,9 +219,9 @@ def test_smollm2_is_hugging_faces(smollm2_file, tmp_path):
 def test_gpt2_small_is_hugging_faces_at_its_full_size():
     """Its logits, and the text that it writes: 124 million seeded weights."""
     pytest.importorskip("torch")
-    plan = bench.Plan(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20)
+    benchmark = bench.Benchmark(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20)
     for part in ("forward", "generation"):
-        right = turns.reference(bench.REFERENCE, plan.workloads(part), checkpoint_of())
+        right = turns.reference(bench.REFERENCE, benchmark.workloads(part), checkpoint_of())
         answers, _ = compare([OURS], right, checkpoint_of(), 1, 0.0)
         assert answers.keys() == {OURS}
 

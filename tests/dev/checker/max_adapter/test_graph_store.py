@@ -17,7 +17,7 @@ from checker.claims import modules
 from checker.claims.modules import build
 from checker.max_adapter import graph_store
 from checker.max_adapter.hooks import install_hooks
-from checker.max_adapter.tracing import Mode, up_to_compiling
+from checker.max_adapter.tracing import GraphMode, up_to_compiling
 
 
 class Sliced(Module):
@@ -44,7 +44,7 @@ def index(tmp_path, monkeypatch):
             raise LookupError("this one is compiled alone")
         return compile_any(session, model, **options)
 
-    with up_to_compiling(Mode.COLLECT) as left:
+    with up_to_compiling(GraphMode.COLLECT) as left:
         compile_sliced("batch", 3)
     (graph,), index, file = left, tmp_path / "graphs.json", tmp_path / "graphs.mef"
     assert "counter = " in repr(graph)  # and from now on another one
@@ -68,7 +68,7 @@ def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_
 
 
 def test_a_graph_whose_file_is_damaged_is_left_where_nothing_is_to_be_compiled(index):
-    with up_to_compiling(Mode.TRACE) as left:
+    with up_to_compiling(GraphMode.TRACE) as left:
         compile_sliced("batch", 3)
     assert len(left) == 1
     assert not index.exists()
@@ -90,7 +90,7 @@ def staged(evaluate):
             return evaluate(x)
 
     install_hooks()
-    with up_to_compiling(Mode.COLLECT) as left:
+    with up_to_compiling(GraphMode.COLLECT) as left:
         Evaluating().compile(TensorType(DType.float32, ["batch", 6], device=CPU()))
     (graph,) = left
     return graph

@@ -5,7 +5,7 @@ import pytest
 
 from checker.claims import Refusal, equal
 from checker.numeric.comparison import HUGGING_FACE, Comparison
-from checker.numeric.tolerance import TF32_TOLERANCE, in_use
+from checker.numeric.tolerance import TF32_TOLERANCE, tolerance_now
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -112,11 +112,11 @@ def test_on_a_gpu_a_pattern_has_the_room_that_equality_has():
 
     noise = np.where(np.arange(RIGHT.size).reshape(RIGHT.shape) % 2, 1e-3, -1e-3)
     assert "one factor" not in pattern()
-    token = in_use.set(TF32_TOLERANCE)
+    token = tolerance_now.set(TF32_TOLERANCE)
     try:
         assert "Everything is off by one factor" in pattern()
     finally:
-        in_use.reset(token)
+        tolerance_now.reset(token)
 
 
 def test_an_output_that_is_an_input_is_found():

@@ -28,7 +28,7 @@ FIGURES = '{"plan": {"steps": 40}, "facts": {"vocab": 512}, "losses": [6, 5], "e
 
 def model_of(monkeypatch, program, names=(), **options):
     """Return a model that asks a program, where the steps of these names have passed."""
-    monkeypatch.setattr(model, "passed", lambda: Chosen(tuple(find_step(name) for name in names)))
+    monkeypatch.setattr(model, "done_steps", lambda: Chosen(tuple(find_step(name) for name in names)))
     return PageModel((sys.executable, "-c", program), **options)
 
 

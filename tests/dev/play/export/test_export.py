@@ -15,7 +15,7 @@ from checker.course.steps import SMALL_MODEL, SOLUTIONS
 from checker.files import ROOT
 from checker.packages import needed_version
 from play.export.export import SECTIONS, UNUSED
-from play.export.merging import imports_of, named
+from play.export.merging import definitions_of, imports_of
 from tests.dev.connections import is_silent, traced
 from tools.course_copy import python
 
@@ -68,7 +68,7 @@ def test_nothing_is_lost_but_imports_the_comments_of_blanks_and_what_nothing_use
     files = [file for file in sorted(SOLUTIONS.glob("solution_*.py")) if file.stem < "solution_15"]
     for file in [*files, SOLUTIONS / "checkpoint.py", SOLUTIONS / "caching.py"]:
         tree = ast.parse(file.read_text())
-        for part in named(tree, UNUSED.get(file.stem, ())):
+        for part in definitions_of(tree, UNUSED.get(file.stem, ())):
             (owner,) = (each for each in [tree, *tree.body] if part in getattr(each, "body", ()))
             owner.body.remove(part)
         for node in tree.body[1:]:

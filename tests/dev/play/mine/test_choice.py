@@ -55,7 +55,7 @@ def test_a_process_that_is_started_runs_the_same_steps(monkeypatch):
 
 def test_steps_stand_in_before_a_solution_is_imported_and_not_twice(monkeypatch):
     python = SimpleNamespace(meta_path=[], modules={})
-    monkeypatch.setattr(stand_ins, "in_use", {})
+    monkeypatch.setattr(stand_ins, "steps_by_file", {})
     monkeypatch.setattr(stand_ins, "sys", python)
     Chosen().install()
     assert python.meta_path == []

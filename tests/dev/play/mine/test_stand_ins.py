@@ -27,14 +27,14 @@ CALLS = {
 
 
 @pytest.fixture
-def in_use(tmp_path, monkeypatch):
+def standing_in(tmp_path, monkeypatch):
     """Import a module that stands in for a solution from a file that is in use as a step."""
-    monkeypatch.setattr(stand_ins, "in_use", {})
+    monkeypatch.setattr(stand_ins, "steps_by_file", {})
 
     def load(number, source):
         file = tmp_path / f"step_{number}.py"
         file.write_text(source)
-        stand_ins.in_use[str(file)] = find_step(number)
+        stand_ins.steps_by_file[str(file)] = find_step(number)
         module = ModuleType(f"solutions.solution_{number}")
         exec(compile(source, str(file), "exec"), module.__dict__)
         return module
@@ -42,16 +42,16 @@ def in_use(tmp_path, monkeypatch):
     return load
 
 
-def test_an_error_in_the_import_of_a_step_is_never_a_refusal(in_use):
+def test_an_error_in_the_import_of_a_step_is_never_a_refusal(standing_in):
     with pytest.raises(ValueError, match="no") as caught:
-        in_use("07", "raise ValueError('no')")
+        standing_in("07", "raise ValueError('no')")
     assert not stand_ins.is_refusal(caught.value)
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, call):
-    later = in_use("08", "def call(): len(None)\ndef refuse(): raise ValueError('no token')")
-    first = in_use("07", f"import numpy as np\ndef call(later):\n    {call}")
+def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(standing_in, call):
+    later = standing_in("08", "def call(): len(None)\ndef refuse(): raise ValueError('no token')")
+    first = standing_in("07", f"import numpy as np\ndef call(later):\n    {call}")
     with pytest.raises((TypeError, ValueError, OSError, SystemExit)) as caught:
         first.call(later)
     assert stand_ins.is_refusal(caught.value) == (CALLS[call] is None)
@@ -66,10 +66,10 @@ def test_an_error_is_blamed_on_the_innermost_step_and_a_refusal_on_none(in_use, 
         assert words.endswith(f"\n`./run s{number}` checks this step")
 
 
-def test_what_the_compiler_refuses_blames_all_steps_together(in_use, monkeypatch):
+def test_what_the_compiler_refuses_blames_all_steps_together(standing_in, monkeypatch):
     monkeypatch.setattr(stand_ins, "COMPILING", {"solutions.solution_08"})
-    compiler = in_use("08", "def compile(): raise TypeError('MAX compiles no such softmax.')")
-    caller = in_use("14", "def call(compiler): compiler.compile()")
+    compiler = standing_in("08", "def compile(): raise TypeError('MAX compiles no such softmax.')")
+    caller = standing_in("14", "def call(compiler): compiler.compile()")
     with pytest.raises(TypeError) as caught:
         caller.call(compiler)
     assert stand_ins.failing_file(caught.value) is None
