@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from checker.course.blanks import TODO, blanks_of, read_text
-from checker.course.languages import Function, Unreadable, lines_of
+from checker.course.languages import Function, Unreadable
 from checker.course.progress import standing_of
+from checker.course.source import Source
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.terminal import Terminal
@@ -38,9 +39,9 @@ def differences(step: Step) -> list[Difference]:
     Raises:
         Unreadable: the learner's file cannot be read.
     """
-    source = read_text(step.learner_file)
+    source = Source(read_text(step.learner_file))
     step.language.refuse(source, str(step.learner_file))
-    solution = step.solution_source
+    solution = step.read_solution()
     written, right = step.language.functions(source), step.language.functions(solution)
     different = []
     for name in (blank.function for blank in blanks_of(step)):
@@ -52,9 +53,9 @@ def differences(step: Step) -> list[Difference]:
     return different
 
 
-def _lines(source: str, function: Function) -> list[str]:
+def _lines(source: Source, function: Function) -> list[str]:
     """Return a function's source, from its decorators to its end, moved to the left margin."""
-    lines = lines_of(source)[function.first - 1 : function.last]
+    lines = source.lines[function.first - 1 : function.last]
     return textwrap.dedent("\n".join(line.rstrip().replace(TODO, "# ", 1) for line in lines)).splitlines()
 
 

@@ -203,7 +203,7 @@ def print_grade(terminal: Terminal, grade: Grade) -> None:
     """Print the line of a step, and below it why it fails."""
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.result:<{len(NOT_BEGUN)}}", STYLES.get(grade.result, "dim")
-    terminal.styled(f"  {grade.step.task}  ", word, f"  {grade.step.title}{seconds}")
+    terminal.styled(f"  {grade.step.task}  ", word, f"  {grade.step.read_title()}{seconds}")
     terminal.below(grade.why, 7)
 
 

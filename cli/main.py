@@ -77,7 +77,7 @@ def main() -> None:
 
 def check_command(step: Step) -> click.Command:
     """Return the command that checks a step."""
-    about = f"Check {relative_path(step.learner_file)}: {step.title}"
+    about = f"Check {relative_path(step.learner_file)}: {step.read_title()}"
     return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
 
 

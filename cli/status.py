@@ -46,4 +46,4 @@ def print_standing(terminal: Terminal, standing: Standing, width: int, *, is_cur
     elif terminal.console.width < INDENT + width + TITLE:
         terminal.styled(f"{task}  ", (standing.words, style))
     else:
-        terminal.styled(f"{task}  ", (f"{standing.words:<{width}}", style), f"  {standing.step.title}")
+        terminal.styled(f"{task}  ", (f"{standing.words:<{width}}", style), f"  {standing.step.read_title()}")

@@ -224,8 +224,8 @@ class Watch:
         if not coming:
             return NONE_LEFT
         if self.read_keys:
-            return f"Press n for {coming.task}, {coming.title}."
-        return f"Save {relative_path(coming.learner_file)} to go on with {coming.task}, {coming.title}."
+            return f"Press n for {coming.task}, {coming.read_title()}."
+        return f"Save {relative_path(coming.learner_file)} to go on with {coming.task}, {coming.read_title()}."
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""

@@ -75,7 +75,7 @@ class Course:
     def write(self, step: str, source: str | None = None, edits: dict[str, str] | None = None) -> None:
         """Put ``source``, or the edited solution, where the learner's file of a step is."""
         name = find_step(step)
-        source = source if source is not None else name.solution_source
+        source = source if source is not None else name.read_solution().text
         for old, new in (edits or {}).items():
             assert old in source
             source = source.replace(old, new)
@@ -91,7 +91,7 @@ class Course:
         blanks = [blank.label for blank in blanks_of(name)]
         if unknown := [label for label in labels if label not in blanks]:
             raise ValueError(f"step {step} has no blank {unknown[0]!r}; it has {', '.join(blanks)}")
-        self.write(step, skeleton(name.solution_source, name.language, labels))
+        self.write(step, skeleton(name.read_solution(), name.language, labels))
 
     def spoil(self, step: str, beginning: str, kind: str = "mistakes") -> None:
         """Make the mistake whose sentence starts with ``beginning``, or write with the habit that is called so.
@@ -106,7 +106,7 @@ class Course:
             all_of_them = "".join(f"\n  {attempt}" for attempt in known)
             count = f"{len(fitting)} {kind} of {name.name} start with {beginning!r}"
             raise ValueError(f"{count}; use the beginning of one of:{all_of_them}")
-        self.write(step, edited(name.solution_source, known[fitting[0]]))
+        self.write(step, edited(name.read_solution().text, known[fitting[0]]))
 
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""

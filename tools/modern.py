@@ -11,6 +11,7 @@ from functools import cache
 from types import ModuleType
 
 from checker.claims.loading import load_source
+from checker.course.source import Source
 from checker.course.steps import SOLUTIONS
 from checker.diagnosis.mistakes import Edits
 
@@ -114,5 +115,5 @@ def load(variant: str) -> dict[str, ModuleType]:
         source = text_of(file, variant)
         for other in FILES:
             source = source.replace(f"from solutions.{other} ", f"from {package}.{other} ")
-        modules[file] = load_source(f"{package}.{file}", source, f"{file}.py of {package}")
+        modules[file] = load_source(f"{package}.{file}", Source(source), f"{file}.py of {package}")
     return modules

@@ -23,6 +23,7 @@ from checker.claims.main import all_pass, explainer_of, import_max
 from checker.claims.observation import Observation
 from checker.compiling import listeners
 from checker.course.languages import PYTHON, Location, Unreadable
+from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
@@ -177,10 +178,10 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     def load(name: str) -> ModuleType | None:
         begin(name)
         try:
-            module = f"graded.{step.name}_{paths[name]}"
+            module, source = f"graded.{step.name}_{paths[name]}", Source(sources[name])
             if compiled_kernels:
-                return load_step(step, module, sources[name], paths[name])
-            return load_source(module, sources[name], paths[name])
+                return load_step(step, module, source, paths[name])
+            return load_source(module, source, paths[name])
         except Unreadable as error:
             surveyed[name].happened = f"it cannot be read: {error}"
             surveyed[name].locations["it is read"] = error.location
@@ -215,8 +216,8 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if Mark.FAIL in subject.marks.values():
             begin(name)
-            of_drawn = explainer_of(step, seeds)
-            diagnosis = (of_drawn if name in right else explainer).diagnose(outcomes, sources[name], paths[name])
+            explains = explainer_of(step, seeds) if name in right else explainer
+            diagnosis = explains.diagnose(outcomes, Source(sources[name]), paths[name])
             for explained in diagnosis.explanations:
                 subject.take(explained)
     return Survey(list(surveyed.values()), sorted(used_kernels), compiled)
@@ -250,7 +251,7 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
     Returns:
         By habit, why that did not lead to a pass, or nothing; and what MAX compiled on the way.
     """
-    solution, habits = step.solution_source, load_attempts(step).habits
+    solution, habits = step.read_solution().text, load_attempts(step).habits
     sources, compiled = {name: edited(solution, habits[name]) for name in names}, set[str]()
     problems = dict.fromkeys(names, "it was accepted as it is")
     for _ in range(MOST_ROUNDS):

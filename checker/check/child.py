@@ -19,7 +19,8 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.check.limits import Limits, Spent, limits_of, reached
-from checker.course.languages import Location, lines_of
+from checker.course.languages import Location
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.events import (
     CheckFailed,
@@ -137,7 +138,7 @@ class Child:
         while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
             stack += data
             if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), stack):
-                lines, number = lines_of(job.source), int(line[1])
+                lines, number = Source(job.source).lines, int(line[1])
                 return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
         return None
 

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from checker.check.effects import Explanation, Row, SaveProgress
 from checker.check.offers import Offers
 from checker.course.languages import Language, Location
+from checker.course.source import Source
 from checker.events import (
     THE_KERNEL,
     CheckFailed,
@@ -251,5 +252,5 @@ class State:
         if location:
             return location.line
         name = self.context.functions.get(about, about)
-        function = self.context.language.functions(self.source).get(name) if name else None
+        function = self.context.language.functions(Source(self.source)).get(name) if name else None
         return function.defined if function else None

@@ -8,7 +8,8 @@ from dataclasses import replace
 from checker import events
 from checker.check.effects import Explanation, SaveProgress
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
-from checker.course.languages import Language, Location, lines_of
+from checker.course.languages import Language, Location
+from checker.course.source import Source
 from checker.errors import INTERRUPTED
 from checker.events import Died, Doing, Explained, Late, Limit, Mark
 
@@ -223,7 +224,7 @@ def _may_lack_explanation(happened: str) -> str:
 
 def _line_of_file(state: State, number: int) -> Location | None:
     """Return a line of the file as a place, if there is such a line."""
-    lines = lines_of(state.source)
+    lines = Source(state.source).lines
     return Location(number, lines[number - 1].strip()) if number <= len(lines) else None
 
 

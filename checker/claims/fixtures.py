@@ -38,8 +38,7 @@ def step(request: pytest.FixtureRequest) -> ModuleType:
     if graded:
         return graded[request.param]
     step = step_of(request.path)
-    source, path = step.solution_source, str(step.solution_file)
-    return load_step(step, f"graded.{step.name}", source, path)
+    return load_step(step, f"graded.{step.name}", step.read_solution(), str(step.solution_file))
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from checker.course.languages import PYTHON, compile_file, lines_of
+from checker.course.languages import PYTHON
+from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, STEPS, Step
 
 
-def load_step(step: Step, name: str, source: str, path: str) -> ModuleType:
+def load_step(step: Step, name: str, source: Source, path: str) -> ModuleType:
     """Run the file of a step as the module ``name`` or, where it is a kernel, compile it.
 
     Args:
@@ -38,13 +39,13 @@ def load_step(step: Step, name: str, source: str, path: str) -> ModuleType:
     from checker.mojo.library import load_kernel
 
     remember(source, path)
-    return load_kernel(step, name, source, path)
+    return load_kernel(step, name, source.text, path)
 
 
-def load_source(name: str, source: str, path: str) -> ModuleType:
+def load_source(name: str, source: Source, path: str) -> ModuleType:
     """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
     remember(source, path)
-    return load_code(name, compile_file(source, path))
+    return load_code(name, source.compiled(path))
 
 
 def load_code(name: str, code: CodeType) -> ModuleType:
@@ -67,12 +68,12 @@ def load_code(name: str, code: CodeType) -> ModuleType:
 def load_solution(step: Step) -> ModuleType:
     """Return the solution of a step, of a kernel its model, as a module of its own; it is run once."""
     path = step.model_file
-    return load_source(f"solution.{step.name}", path.read_text(encoding="utf-8"), str(path))
+    return load_source(f"solution.{step.name}", Source(path.read_text(encoding="utf-8")), str(path))
 
 
-def remember(source: str, path: str) -> None:
+def remember(source: Source, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
-    linecache.cache[path] = (len(source), None, [f"{line}\n" for line in lines_of(source)], path)
+    linecache.cache[path] = (len(source.text), None, [f"{line}\n" for line in source.lines], path)
 
 
 # ---------------------------------------------------------------- former ways to call what is imported

@@ -26,6 +26,7 @@ from checker.claims.loading import load_code, load_step
 from checker.claims.observation import Observation, Send, fault_of_check, import_claims, unheard
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
+from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
@@ -44,7 +45,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     """Run the learner's file; report why if that fails."""
     try:
         name = f"steps.{step.name if job.solution else Path(job.path).stem}"
-        return load_step(step, name, job.source, job.path)
+        return load_step(step, name, Source(job.source), job.path)
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
     except UserError as error:  # where Mojo cannot compile
@@ -56,7 +57,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
         words = error_in_words(error)
         if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-            words += changed_since(step, job.source)
+            words += changed_since(step, Source(job.source))
         send(events.Unloadable(words, location_of(error, job.path)))
     return None
 
@@ -66,11 +67,12 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     if not step.language.is_run:
         return []
     blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
-    if set(blanks) <= step.language.functions(job.source).keys():
+    source = Source(job.source)
+    if set(blanks) <= step.language.functions(source).keys():
         return []  # as in most files
     from checker.claims.missing import missing_from
 
-    missing = missing_from(module, job.source, blanks)
+    missing = missing_from(module, source, blanks)
     if missing:
         send(events.Missing(missing))
     return [function.rpartition(".")[2] for function in missing]
@@ -142,7 +144,7 @@ class Grader:
         if self.job.hunt:
             answers = {}  # no mistake can be named: the learner is to find it
         explainer = explainer_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
-        diagnosis = explainer.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
+        diagnosis = explainer.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
         for explained in diagnosis.explanations:
             self.send(explained)
         if self.job.show:

@@ -10,13 +10,13 @@ from collections.abc import Collection, Iterable
 from types import ModuleType
 
 from checker.course.forms import RENAMED
-from checker.course.languages import function_nodes, parse
+from checker.course.source import Source
 from checker.spelling import closest_name
 
 CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
 
 
-def missing_from(module: ModuleType, source: str, blanks: Collection[str]) -> dict[str, str]:
+def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
     Args:
@@ -24,12 +24,10 @@ def missing_from(module: ModuleType, source: str, blanks: Collection[str]) -> di
         source: the text of the file.
         blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
     """
-    tree = parse(source)
-    given = {
-        node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    }
-    given |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    written = [name for name in function_nodes(tree) if name not in blanks]  # another blank's is meant as itself
+    nodes = list(ast.walk(source.tree))
+    given = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    given |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    written = [name for name in source.function_nodes if name not in blanks]  # another blank's is meant as itself
     missing = {}
     for blank in blanks:
         name = blank.rpartition(".")[2]

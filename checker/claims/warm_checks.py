@@ -31,8 +31,7 @@ def graphs() -> list[Graph]:
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
-        source, path = step.solution_source, str(step.solution_file)
-        solution = load_source(f"solutions.{step.name}", source, path)
+        solution = load_source(f"solutions.{step.name}", step.read_solution(), str(step.solution_file))
         observation = Observation(step, {"solution": solution}, Stage.COLLECTING, device="cpu")
         observation.run()
         found += observation.graphs

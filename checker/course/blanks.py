@@ -15,9 +15,11 @@ import re
 import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from checker.course.languages import PYTHON, Language, Location, Unreadable, imports, lines_of
+from checker.course.languages import PYTHON, Language, Location, Unreadable
+from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step
 
 TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
@@ -49,18 +51,19 @@ class Unwritten:
     started: bool = False  # there is code besides that statement
 
 
-def blanks_of(step: Step) -> list[Blank]:
+def blanks_of(step: Step) -> tuple[Blank, ...]:
     """Return the blanks of a step, from top to bottom."""
-    return find_blanks(step.solution_source, step.language)
+    return find_blanks(step.read_solution(), step.language)
 
 
-def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
+@lru_cache(maxsize=64)  # a check asks six times; a process that goes through all steps, often once each
+def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, ...]:
     """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
         ValueError: a blank is outside a function, or is not as long as it says.
     """
-    lines = solution.splitlines()
+    lines = solution.lines
     functions = language.functions(solution)
     blanks: list[Blank] = []
     for number, line in enumerate(lines, start=1):
@@ -79,7 +82,7 @@ def find_blanks(solution: str, language: Language = PYTHON) -> list[Blank]:
         if any(other.function == blank.function for other in blanks):
             raise ValueError(f"line {number}: {blank.function} has two blanks; a function has one")
         blanks.append(blank)
-    return blanks
+    return tuple(blanks)
 
 
 def _code_lines(lines: Sequence[str], after: int, last: int) -> list[int]:
@@ -88,17 +91,17 @@ def _code_lines(lines: Sequence[str], after: int, last: int) -> list[int]:
     return [number for number, text in code if text.strip() and not text.lstrip().startswith("#")]
 
 
-def skeleton(solution: str, language: Language = PYTHON, written: Collection[str] = ()) -> str:
+def skeleton(solution: Source, language: Language = PYTHON, written: Collection[str] = ()) -> str:
     """Return the learner's file: the solution with every blank still to write, but for those ``written``, by label."""
-    lines = solution.splitlines()
+    lines = list(solution.lines)
     for blank in reversed([blank for blank in find_blanks(solution, language) if blank.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
         todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop}"]
         lines[blank.first - 1 : blank.last] = todo
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
-def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[Unwritten]:
+def unwritten(learner: Source, solution: Source, language: Language = PYTHON) -> list[Unwritten]:
     """Return the blanks that a learner's file has yet to fill, judged without running it.
 
     The statement at which the skeleton stops counts where it stood, unless something before it returns. Whether a
@@ -108,7 +111,7 @@ def unwritten(learner: str, solution: str, language: Language = PYTHON) -> list[
         Unreadable: the learner's file is none of the language.
     """
     language.refuse(learner, "")
-    present, untouched = language.functions(learner), language.functions(skeleton(solution, language))
+    present, untouched = language.functions(learner), language.functions(Source(skeleton(solution, language)))
     to_write = []
     for blank in find_blanks(solution, language):
         function = present.get(blank.function)
@@ -198,26 +201,27 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
     Raises:
         Unreadable: the file cannot be graded.
     """
-    source, solution = read_text(path), step.solution_source
+    source = Source(read_text(path))
     try:
         step.language.refuse(source, str(path))
         if is_solution:
-            return Reading(source, len(blanks_of(step)), ())
+            return Reading(source.text, len(blanks_of(step)), ())
         refuse_imported_solution(step, source)
     except Unreadable as error:
-        error.source = source
+        error.source = source.text
         raise
-    return Reading(source, len(blanks_of(step)), tuple(unwritten(source, solution, step.language)))
+    to_write = unwritten(source, step.read_solution(), step.language)
+    return Reading(source.text, len(blanks_of(step)), tuple(to_write))
 
 
-def refuse_imported_solution(step: Step, source: str) -> None:
+def refuse_imported_solution(step: Step, source: Source) -> None:
     """Raise Unreadable if a file imports the solution of its step, or a later one, which is made of it."""
     kind, _, _ = step.solution_file.stem.rpartition("_")
     names = [path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
     modules = {f"{SOLUTIONS.name}.{name}" for name in names}
-    for module, line in imports(source) if step.language is PYTHON else ():
+    for module, line in source.imports() if step.language is PYTHON else ():
         if module in modules:
-            code = lines_of(source)[line - 1].strip()
+            code = source.lines[line - 1].strip()
             raise Unreadable(
                 f"Your file imports {module}, the answer to this step. Write your own, and compare with it once the "
                 "check passes.",

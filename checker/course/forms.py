@@ -7,9 +7,11 @@ functions, and a check names what such a file imports in vain. What it still may
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 
-from checker.course.languages import PYTHON, FunctionNode, function_nodes, parse
+from checker.course.languages import PYTHON
+from checker.course.source import FunctionNode, Source
 from checker.course.steps import Step
 
 #: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
@@ -30,27 +32,27 @@ RENAMED = {
 }
 
 
-def other_forms(step: Step, source: str) -> dict[str, str]:
+def other_forms(step: Step, source: Source) -> dict[str, str]:
     """Return the types that a file lacks, the functions that it lacks or has in another form, and the solution's form.
 
     A function's form is its parameters, and of ``__init__`` what it sets: ``(config) with self.c_fc and self.c_proj``.
     """
     if step.language is not PYTHON:
         return {}
-    solution = parse(step.solution_source)
-    written, right = function_nodes(parse(source)), function_nodes(solution)
+    solution, names = step.read_solution(), _names_in(source)
+    written, right = source.function_nodes, solution.function_nodes
     labels = {name: name.rpartition(".")[2] for name in right}
-    lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in source}
+    lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
     other = {name for name in written.keys() & right.keys() if not takes_calls_of(written[name], right[name])}
-    unset = {name for name, node in right.items() if not all(attribute in source for attribute in _set_by(node))}
+    unset = {name for name, node in right.items() if not names.issuperset(_set_by(node))}
     inner = {name for name in right if name.rpartition(".")[0] in right}
-    types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in source}
+    types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in names}
     return types | {name: _form(node) for name, node in right.items() if name in (lacking | other | unset) - inner}
 
 
-def changed_since(step: Step, source: str) -> str:
+def changed_since(step: Step, source: Source) -> str:
     """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
-    imports = (node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom))
+    imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
     imported = {each.name for node in imports for each in node.names}
     if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in imported]:
         return f". {' and '.join(renamed)}: rename it in this file."
@@ -76,9 +78,25 @@ def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
     )
 
 
-def _types(module: ast.Module) -> Iterator[tuple[str, ast.Assign]]:
-    """Yield the names of types that a module makes, such as ``Pair = tuple[int, int]``."""
-    for node in module.body:
+def _names_in(source: Source) -> set[str]:
+    """Return the names that a file uses or defines, also as texts; an attribute also with its object: ``self.x``."""
+    names = set[str]()
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Name(id=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.ClassDef(name=name) | ast.Constant(value=str(name)):
+                names.add(name)
+            case ast.Attribute(attr=name):
+                names |= {name, ast.unparse(node)}
+            case ast.alias():
+                names.add(node.asname or node.name)
+    return names
+
+
+def _types(solution: Source) -> Iterator[tuple[str, ast.Assign]]:
+    """Yield the names of types that a solution makes, such as ``Pair = tuple[int, int]``."""
+    for node in solution.tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)]) if not name.isupper():
                 yield name, node
@@ -93,8 +111,9 @@ def _set_by(node: FunctionNode) -> list[str]:
 
 
 def _form(node: FunctionNode) -> str:
-    for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+    arguments = copy.deepcopy(node.args)
+    for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         parameter.annotation = None
-    parameters = ast.unparse(node.args).removeprefix("self").removeprefix(", ")
+    parameters = ast.unparse(arguments).removeprefix("self").removeprefix(", ")
     attributes = " and ".join(_set_by(node))
     return f"({parameters}) with {attributes}" if attributes else f"({parameters})"

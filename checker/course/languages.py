@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from types import CodeType
+
+from checker.course.source import FunctionNode, Source
 
 
 @dataclass(frozen=True)
@@ -99,53 +99,6 @@ class Function:
 
 # ---------------------------------------------------------------- Python
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def parse(source: str) -> ast.Module:
-    """Return the syntax tree of a file; what Python warns of, it says where the file runs."""
-    with warnings.catch_warnings(action="ignore"):
-        return ast.parse(source)
-
-
-def compile_file(source: str, path: str) -> CodeType:
-    """Return the code of a file as Python alone compiles it: under none of the ``__future__`` of who calls this."""
-    with warnings.catch_warnings(action="ignore"):
-        return compile(source, path, "exec", dont_inherit=True)
-
-
-def lines_of(source: str) -> list[str]:
-    """Return the lines that Python counts: a form feed, say, at which ``str.splitlines`` also cuts, ends none."""
-    return source.split("\n")
-
-
-def function_nodes(tree: ast.Module) -> dict[str, FunctionNode]:
-    """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
-    nodes: dict[str, FunctionNode] = {}
-
-    def visit(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, FunctionNode):
-                nodes[prefix + child.name] = child
-            if isinstance(child, FunctionNode | ast.ClassDef):
-                visit(child, f"{prefix}{child.name}.")
-            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                visit(child, prefix)
-
-    visit(tree, "")
-    return nodes
-
-
-def imports(source: str) -> Iterator[tuple[str, int]]:
-    """Yield every module that a file imports, and what it imports from it, by its dotted name, and the line."""
-    for node in ast.walk(parse(source)):
-        match node:
-            case ast.Import():
-                yield from ((alias.name, node.lineno) for alias in node.names)
-            case ast.ImportFrom(module=str(module)):
-                yield module, node.lineno
-                yield from ((f"{module}.{alias.name}", node.lineno) for alias in node.names)
-
 
 def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all below it, but for what is inside of an inner function."""
@@ -191,10 +144,10 @@ class Python:
     look_for_exit = "Look for os._exit, or an exit in C code."
     look_for_crash = "Look for os.abort, or an index outside of its table, at which MAX may crash."
 
-    def refuse(self, source: str, path: str) -> None:
+    def refuse(self, source: Source, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
         try:
-            compile_file(source, path)
+            source.compiled(path)
             self.meaning(source)  # which nests deeper than what is compiled
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
@@ -207,26 +160,26 @@ class Python:
                 "The file nests too deeply for Python to read. Break it into shorter expressions.", "not Python"
             ) from None
 
-    def functions(self, source: str) -> dict[str, Function]:
+    def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
-        read, stop = {}, ast.dump(parse(self.stop).body[0])
-        for name, node in function_nodes(parse(source)).items():
+        read, stop = {}, ast.dump(ast.parse(self.stop).body[0])
+        for name, node in source.function_nodes.items():
             first = min(part.lineno for part in (node, *node.decorator_list))
             last = node.end_lineno or node.lineno
             read[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))
         return read
 
-    def docstring(self, source: str) -> str:
+    def docstring(self, source: Source) -> str:
         """Return what the file says of itself."""
-        return ast.get_docstring(parse(source)) or ""
+        return ast.get_docstring(source.tree) or ""
 
     def crash(self, printed: str) -> tuple[int, str] | None:
         """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
         return None
 
-    def meaning(self, source: str) -> str:
+    def meaning(self, source: Source) -> str:
         """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
-        return ast.dump(parse(source))
+        return ast.dump(source.tree)
 
 
 def _stop_of(node: FunctionNode, stop: str) -> int | None:
@@ -280,14 +233,14 @@ class Mojo:
     look_for_exit = "Look for an exit."
     look_for_crash = "Look for an index outside of its array: a pointer does not know where its numbers end."
 
-    def refuse(self, source: str, path: str) -> None:
+    def refuse(self, source: Source, path: str) -> None:
         """Raise Unreadable if the text cannot be a source file at all."""
-        if "\0" in source:
+        if "\0" in source.text:
             raise Unreadable("The file is not Mojo: it contains null bytes.", "not Mojo")
 
-    def functions(self, source: str) -> dict[str, Function]:
+    def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, in the order of the file; one stops if it aborts."""
-        lines, code = source.splitlines(), _without_text(source).splitlines()
+        code = _without_text(source.text).split("\n")
         read: dict[str, Function] = {}
         around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
         for number, line in enumerate(code, start=1):
@@ -304,13 +257,13 @@ class Mojo:
             name = f"{owner}.{match['name']}" if owner else match["name"]
             around.append((indent, last, name))
             if match["kind"] in ("def", "fn"):
-                means = self.meaning("\n".join(lines[first - 1 : last]))
+                means = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
                 read[name] = Function(first, number, last, *_written(code[head:last], head + 1), means)
         return read
 
-    def docstring(self, source: str) -> str:
+    def docstring(self, source: Source) -> str:
         """Return the text that the file begins with."""
-        match = DOCSTRING.match(source)
+        match = DOCSTRING.match(source.text)
         return match[1].strip() if match else ""
 
     def crash(self, printed: str) -> tuple[int, str] | None:
@@ -318,10 +271,10 @@ class Mojo:
         match = CRASH.match(printed)
         return (int(match["line"]), match["said"].rstrip(".")) if match else None
 
-    def meaning(self, source: str) -> str:
+    def meaning(self, source: Source) -> str:
         """Return the tokens of every line with their indentation, without comments and empty lines."""
-        code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source)
-        lines = [(_indent(line), TOKEN.findall(line)) for line in code.splitlines()]
+        code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source.text)
+        lines = [(_indent(line), TOKEN.findall(line)) for line in code.split("\n")]
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
 from checker.course.progress_file import LastPass, changing, read_saved
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.files import digest, saved_at
 
@@ -32,7 +33,7 @@ def digest_of_code(step: Step, source: str) -> str:
     What is none of its language is taken as it is.
     """
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return digest(step.language.meaning(source))
+        return digest(step.language.meaning(Source(source)))
     return digest(source)
 
 
@@ -132,7 +133,7 @@ def standing_of(step: Step) -> Standing:
         failed = bool(error.source) and digest_of_code(step, error.source) == saved.failures.get(step.name)
         details = f"{why}, {LAST_FAILED}" if failed else why
         return Standing(step, state, f"{begun} ({details})", failed)
-    if static.source == skeleton(step.solution_source, step.language):
+    if static.source == skeleton(step.read_solution(), step.language):
         return Standing(step, StepState.UNTOUCHED, "untouched")
     code = digest_of_code(step, static.source)
     if last and last.code == code:
@@ -140,7 +141,7 @@ def standing_of(step: Step) -> Standing:
             from checker.course.forms import other_forms  # which a check does without
 
             words = "done, but its check has changed since"
-            if names := [name.rpartition(".")[2] for name in other_forms(step, static.source)]:
+            if names := [name.rpartition(".")[2] for name in other_forms(step, Source(static.source))]:
                 more = f" and {len(names) - 1} more" if len(names) > 1 else ""
                 words = f"{words} (see {names[0]}{more})"
             return Standing(step, StepState.CHANGED, words, by_its_check=True)

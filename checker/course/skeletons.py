@@ -13,6 +13,7 @@ from pathlib import Path
 
 from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
+from checker.course.source import Source
 from checker.course.steps import Step, all_steps, relative_path
 from checker.files import ROOT
 from checker.machine import printed
@@ -20,7 +21,7 @@ from checker.machine import printed
 
 def expected(step: Step) -> str:
     """Return the skeleton of a step as the generator makes it now."""
-    return skeleton(step.solution_source, step.language)
+    return skeleton(step.read_solution(), step.language)
 
 
 def is_untouched(step: Step) -> bool:
@@ -33,7 +34,7 @@ def is_untouched(step: Step) -> bool:
 def is_committed_skeleton(step: Step) -> bool:
     """Return whether the learner's file is the skeleton, to the letter, of the solution at git's last commit."""
     committed = f"HEAD:{step.solution_file.relative_to(ROOT)}"
-    solution = printed("git", "-C", str(ROOT), "show", committed)
+    solution = Source(printed("git", "-C", str(ROOT), "show", committed))
     with suppress(Unreadable, ValueError):
         return read_text(step.learner_file) == skeleton(solution, step.language)
     return False

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from checker.course.languages import MOJO, PYTHON, Language
+from checker.course.source import Source
 from checker.files import ROOT
 
 STEPS = ROOT / "steps"
@@ -77,12 +78,6 @@ class Step:
         return MOJO if _solution(self.name, MOJO.suffix).is_file() else PYTHON
 
     @property
-    def title(self) -> str:
-        """Its subject: the first line of its solution, without the number and what follows a comma."""
-        words = self.language.docstring(self.solution_source).partition("\n")[0]
-        return words.partition(": ")[2].partition(",")[0].rstrip(".")
-
-    @property
     def learner_file(self) -> Path:
         """The only file of this step that a learner edits."""
         name = self.task.replace(" ", "_") if self.hunted else self.name
@@ -92,11 +87,6 @@ class Step:
     def solution_file(self) -> Path:
         """The answer, and the one source of the skeleton."""
         return _solution(self.name, self.language.suffix)
-
-    @property
-    def solution_source(self) -> str:
-        """The text of the answer."""
-        return self.solution_file.read_text(encoding="utf-8")
 
     @property
     def check_file(self) -> Path:
@@ -139,6 +129,15 @@ class Step:
     def answers_file(self) -> Path:
         """What every known mistake answers to the claims, recorded."""
         return REFERENCES / "mistakes" / f"{self.name}.json.gz"
+
+    def read_solution(self) -> Source:
+        """Return the text of the answer."""
+        return Source(self.solution_file.read_text(encoding="utf-8"))
+
+    def read_title(self) -> str:
+        """Return its subject: the first line of its solution, without the number and what follows a comma."""
+        words = self.language.docstring(self.read_solution()).partition("\n")[0]
+        return words.partition(": ")[2].partition(",")[0].rstrip(".")
 
 
 def _solution(name: str, suffix: str) -> Path:

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from checker.course.languages import PYTHON, Location, compile_file, function_nodes
+from checker.course.languages import PYTHON, Location
+from checker.course.source import Source
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import File, Graft
 from checker.diagnosis.locating import code_in
@@ -28,7 +29,9 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explained:
 # ---------------------------------------------------------------- a name that is missing
 
 
-def explain_missing_names(failing: Outcomes, source: str, solution: str, labels: Collection[str]) -> list[Explained]:
+def explain_missing_names(
+    failing: Outcomes, source: Source, solution: Source, labels: Collection[str]
+) -> list[Explained]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
     Args:
@@ -59,7 +62,7 @@ def explain_missing_names(failing: Outcomes, source: str, solution: str, labels:
     return explanations
 
 
-def _function_at(source: str, location: Location | None, labels: Collection[str]) -> str:
+def _function_at(source: Source, location: Location | None, labels: Collection[str]) -> str:
     """Return the label of the function with a blank that holds a place, or nothing."""
     if location is None:
         return ""
@@ -128,7 +131,7 @@ def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: Fil
     """
     if not suspects:
         return {}
-    code = compile_file(file.source, file.path)
+    code = file.source.compiled(file.path)
     tried = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)
@@ -138,18 +141,18 @@ def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: Fil
 
 
 def _shared_by(label: str, outcome: Outcome, file: File) -> SharedState:
-    line, why = next(what_outlives_a_call(ast.parse(file.source), file.functions.get(label, "")), (0, ""))
+    line, why = next(what_outlives_a_call(file.source, file.functions.get(label, "")), (0, ""))
     location = Location(line, code_in(file.path, line)) if line else outcome.location
     return SharedState(" ".join(filter(None, [SHARED, why, outcome.sentence])), location)
 
 
-def what_outlives_a_call(tree: ast.Module, function: str) -> Iterator[tuple[int, str]]:
+def what_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, str]]:
     """Yield what in a file may keep something from one call of its functions to the next: the line, and a sentence.
 
     What a ``function`` has itself comes first.
     """
-    tables = {name_of(node) for node in tree.body if isinstance(getattr(node, "value", None), OUTLIVES)}
-    for name, node in sorted(function_nodes(tree).items(), key=lambda item: item[0] != function):
+    tables = {name_of(node) for node in source.tree.body if isinstance(getattr(node, "value", None), OUTLIVES)}
+    for name, node in sorted(source.function_nodes.items(), key=lambda item: item[0] != function):
         for value in [*node.args.defaults, *node.args.kw_defaults]:
             if isinstance(value, OUTLIVES):
                 yield value.lineno, f"The default {ast.unparse(value)} is made once, and all calls share it."

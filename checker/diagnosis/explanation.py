@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from checker.course.blanks import blanks_of
-from checker.course.languages import PYTHON, compile_file
+from checker.course.languages import PYTHON
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, waits
@@ -86,10 +87,10 @@ class Explainer:
 
     def __init__(self, step: Step, run_claims: RunClaims, known: KnownMistakes) -> None:
         self.step, self.run_claims, self.known = step, run_claims, known
-        self.solution = step.solution_source
+        self.solution = step.read_solution()
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
-    def diagnose(self, outcomes: Outcomes, source: str, path: str, to_write: Collection[str] = ()) -> Diagnosis:
+    def diagnose(self, outcomes: Outcomes, source: Source, path: str, to_write: Collection[str] = ()) -> Diagnosis:
         """Return the cause of each failure of a file: missing names, what is given, and then functions with a blank.
 
         Args:
@@ -120,11 +121,11 @@ class Explainer:
         of_functions = Blamer(file, finder, restored).diagnose(left, mistake)
         return replace(of_functions, explanations=settled + of_functions.explanations)
 
-    def _by_their_names(self, explanations: list[Explained], source: str) -> list[Explained]:
+    def _by_their_names(self, explanations: list[Explained], source: Source) -> list[Explained]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
         changed = changed_lines(source, self.solution)
         for name, edits in self.known.edits.items():
-            if changed and changed_lines(edited(self.solution, edits), self.solution) == changed:
+            if changed and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changed:
                 return [
                     replace(explanation, sentence=name, mistake=name) if explanation.mark == Mark.FAIL else explanation
                     for explanation in explanations
@@ -281,7 +282,7 @@ class Blamer:
                 asked[blame.label] = compared[:1]
         if not asked:
             return blamed
-        code = compile_file(self.file.source, self.file.step_path)
+        code = self.file.source.compiled(self.file.step_path)
         tried = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
         copied = {
             label: FoundMistake(f"The result is {name}, unchanged.")

@@ -7,7 +7,8 @@ import copy
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import FunctionNode, Location, function_nodes, lines_of
+from checker.course.languages import Location
+from checker.course.source import FunctionNode, Source
 from checker.diagnosis.locating import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
@@ -41,14 +42,14 @@ class Change:
         return Location(self.line, code_in(path, self.line), instead=self.instead, instead_line=self.line)
 
 
-def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
+def changes_outside_blanks(learner: Source, solution: Source) -> list[Change]:
     """Return how the learner's constants, fields and helpers differ from those of the solution that have their name.
 
     Of a function with a blank, the order of the parameters and the statements before the blank are compared.
     """
-    mine, theirs = _definitions(ast.parse(learner)), _definitions(ast.parse(solution))
+    mine, theirs = _definitions(learner.tree), _definitions(solution.tree)
     blanks = {blank.function: blank.first for blank in find_blanks(solution)}
-    lines = lines_of(learner), lines_of(solution)
+    lines = learner.lines, solution.lines
     changes: list[Change | None] = []
     for name, node in mine.items():
         other = theirs.get(name, node)
@@ -59,9 +60,9 @@ def changes_outside_blanks(learner: str, solution: str) -> list[Change]:
     return [change for change in changes if change]
 
 
-def reordered(learner: str, solution: str) -> set[str]:
+def reordered(learner: Source, solution: Source) -> set[str]:
     """Return the functions that have the solution's parameters in another order, by qualified names."""
-    mine, theirs = function_nodes(ast.parse(learner)), function_nodes(ast.parse(solution))
+    mine, theirs = learner.function_nodes, solution.function_nodes
     return {name for name in mine.keys() & theirs.keys() if in_other_order(mine[name], theirs[name])}
 
 
@@ -71,11 +72,10 @@ def in_other_order(mine: FunctionNode, theirs: FunctionNode) -> bool:
     return names != given and sorted(names) == sorted(given)
 
 
-def changed_lines(learner: str, solution: str) -> set[tuple[str, str]]:
+def changed_lines(learner: Source, solution: Source) -> set[tuple[str, str]]:
     """Return what is given and was changed: the name of each, and the first line of it that differs."""
-    lines = lines_of(learner)
     changes = changes_outside_blanks(learner, solution)
-    return {(change.name, lines[change.line - 1].strip()) for change in changes}
+    return {(change.name, learner.lines[change.line - 1].strip()) for change in changes}
 
 
 def statements(node: ast.stmt) -> list[ast.stmt]:
@@ -93,10 +93,10 @@ def name_of(node: ast.stmt) -> str:
     return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
 
 
-def imports_of(source: str) -> dict[str, str]:
+def imports_of(source: Source) -> dict[str, str]:
     """Return the statement that imports each name of a file: ``causal_mask`` alone, without its neighbors."""
     statements = {}
-    for node in ast.parse(source).body:
+    for node in source.tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
                 one = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else node

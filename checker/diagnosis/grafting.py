@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Protocol
 
-from checker.course.languages import FunctionNode
+from checker.course.source import FunctionNode, Source
 from checker.diagnosis.given import in_other_order, name_of, statements
 from checker.diagnosis.outcomes import Outcomes
 
@@ -37,12 +37,12 @@ class Graft:
     statements: int | None = None
 
 
-def graft(learner: str, solution: str, grafts: Iterable[Graft]) -> ast.Module:
+def graft(learner: Source, solution: Source, grafts: Iterable[Graft]) -> ast.Module:
     """Return the learner's file with some of the solution's code in place of its own.
 
     Methods that only the solution has are added; whatever else the learner wrote stays.
     """
-    tree, by_name = ast.parse(learner), dict[str, Graft]()
+    tree, by_name = learner.new_tree(), dict[str, Graft]()
     for one in grafts:
         if one.statements is None or one.name not in by_name:  # the whole of a function has its beginning in it
             by_name[one.name] = one
@@ -50,7 +50,7 @@ def graft(learner: str, solution: str, grafts: Iterable[Graft]) -> ast.Module:
     return tree
 
 
-def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: str) -> CodeType:
+def compile_grafted(tree: ast.Module, solution: Source, path: str, solution_path: str) -> CodeType:
     """Compile what :func:`graft` returned, for a traceback that shows the lines of each file as its own.
 
     The solution is run first, in the same module: what the learner's file lacks, such as an import, it has from there.
@@ -63,16 +63,16 @@ def compile_grafted(tree: ast.Module, solution: str, path: str, solution_path: s
 
 @dataclass(frozen=True)
 class File:
-    """A learner's file beside the solution: the ``source`` of both and where they are, and what a learner writes.
+    """A learner's file beside the solution: the texts of both and where they are, and what a learner writes.
 
     ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
     ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write;
     ``run_claims`` runs them on edited versions of the file.
     """
 
-    source: str
+    source: Source
     path: str
-    solution: str
+    solution: Source
     solution_path: str
     step_path: str
     functions: Mapping[str, str]
@@ -85,8 +85,8 @@ class File:
         return compile_grafted(tree, self.solution, self.path, self.solution_path)
 
 
-def _far(solution: str) -> ast.Module:
-    tree = ast.parse(solution)
+def _far(solution: Source) -> ast.Module:
+    tree = solution.new_tree()
     ast.increment_lineno(tree, FAR)
     return tree
 

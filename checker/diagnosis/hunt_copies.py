@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 
 from checker.course.languages import PYTHON, TEXT
 from checker.course.skeletons import expected
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
@@ -25,12 +26,12 @@ def copies_of(step: Step) -> dict[str, str]:
     It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
     does it only add lines: those that the learner never wrote are seen at once.
     """
-    known, solution, right = KnownMistakes(step), step.solution_source, copy_with(step, {})
+    known, solution, right = KnownMistakes(step), step.read_solution(), copy_with(step, {})
     copies = {}
     for name, answers in known.answers.items():
-        source = edited(solution, known.edits[name])
-        is_told = step.language is PYTHON and changed_lines(source, solution)
-        is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.splitlines()})
+        source = edited(solution.text, known.edits[name])
+        is_told = step.language is PYTHON and changed_lines(Source(source), solution)
+        is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.text.splitlines()})
         if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
             copy = copy_with(step, known.edits[name])
             if not is_longer(copy, right):
@@ -49,7 +50,7 @@ def without_unused(source: str) -> str:
     """Return Python without the imports that a mistake has left unused."""
     tree, lines = ast.parse(source), source.splitlines(keepends=True)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    unused = imports_of(source).keys() - used
+    unused = imports_of(Source(source)).keys() - used
     for node in reversed(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__":
             kept = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
@@ -75,7 +76,7 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 def copy_with(step: Step, edits: Edits) -> str:
     """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
     given = {*expected(step).splitlines()}
-    source = edited(step.solution_source, edits).splitlines()
+    source = edited(step.read_solution().text, edits).splitlines()
     lines = [(line, line if line in given else without_comment(line)) for line in source]
     copy = "\n".join(bare for line, bare in lines if bare or not line) + "\n"
     return without_unused(copy) if step.language is PYTHON else copy

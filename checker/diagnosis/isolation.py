@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import CodeType
 
-from checker.course.languages import PYTHON, FunctionNode, function_nodes
+from checker.course.languages import PYTHON
+from checker.course.source import FunctionNode, Source
 from checker.diagnosis.grafting import File, Graft, graft
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
 from checker.events import Mark
@@ -45,14 +46,13 @@ class Isolation:
 
     def __init__(self, file: File, restored: Collection[Graft]) -> None:
         self.file, self.restored, self.functions = file, restored, file.functions
-        tree = ast.parse(file.source)
-        attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+        attributes = [node for node in ast.walk(file.source.tree) if isinstance(node, ast.Attribute)]
         assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
         self.unset = {node.attr for node in attributes} - assigned
         mine, theirs = PYTHON.functions(file.source), PYTHON.functions(file.solution)
         names = self.functions.items()
         self.changed = {label for label, name in names if name not in mine or mine[name].means != theirs[name].means}
-        self.calls = calls(tree)
+        self.calls = calls(file.source)
 
     @cached_property
     def only_functions_differ(self) -> bool:
@@ -151,12 +151,12 @@ class Isolation:
         return [*self.restored, *(Graft(self.functions[label]) for label in labels)]
 
 
-def calls(tree: ast.Module) -> dict[str, set[str]]:
-    """Return which functions of a module each of them may call, itself or through others, by qualified name.
+def calls(source: Source) -> dict[str, set[str]]:
+    """Return which functions of a file each of them may call, itself or through others, by qualified name.
 
     Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
     """
-    nodes = function_nodes(tree)
+    nodes = source.function_nodes
     called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
     for through in nodes:
         for name in nodes:

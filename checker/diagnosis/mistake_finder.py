@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
-from checker.course.languages import PYTHON, Function, lines_of
+from checker.course.languages import PYTHON, Function
 from checker.diagnosis.grafting import File
 from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
 from checker.diagnosis.outcomes import Outcomes, failed
@@ -109,7 +109,7 @@ class MistakeFinder:
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
-        places, lines = self.places(mistake), lines_of(self.file.source)
+        places, lines = self.places(mistake), self.file.source.lines
         spoiled = [function for label, function in self.written.items() if label in places]
         called = CALL.findall(
             "\n".join(line for function in spoiled for line in lines[function.first - 1 : function.last])

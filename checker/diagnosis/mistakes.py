@@ -27,6 +27,7 @@ import numpy as np
 
 from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Raised, Sketch, agrees, failed
 from checker.events import Mark
@@ -59,19 +60,19 @@ def load_attempts(step: Step) -> Attempts:
     return Attempts(*(namespace[table] for table in TABLES))
 
 
-def places(solution: str, edits: Edits, language: Language = PYTHON) -> set[str]:
+def places(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
     changed = set()
     for old in edits:
-        before = solution.partition(old)[0]
+        before = solution.text.partition(old)[0]
         first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
-        lines_of = _lines_of(solution, language).items()
-        changed |= {name for name, lines in lines_of if lines.start <= last and first < lines.stop}
+        written = _lines_of(solution, language).items()
+        changed |= {name for name, lines in written if lines.start <= last and first < lines.stop}
     return changed
 
 
 @cache
-def _lines_of(solution: str, language: Language) -> dict[str, range]:
+def _lines_of(solution: Source, language: Language) -> dict[str, range]:
     """Return the lines of the functions with a blank."""
     functions = language.functions(solution)
     names = [blank.function for blank in find_blanks(solution, language)]
@@ -120,7 +121,7 @@ class KnownMistakes:
     @cached_property
     def lies_in(self) -> Mapping[str, set[str]]:
         """The functions with a blank that each spoils, by their labels."""
-        solution, language = self.step.solution_source, self.step.language
+        solution, language = self.step.read_solution(), self.step.language
         return {
             name: {place.rpartition(".")[2] for place in places(solution, edits, language)}
             for name, edits in self.edits.items()

@@ -17,6 +17,7 @@ from mojo.run import subprocess_run_mojo
 
 from checker.compiling import compiling
 from checker.course.languages import NotWritten, Unreadable
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.events import THE_KERNEL
@@ -141,7 +142,7 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     taught = {
         name: function for name, function in functions.items() if function.__code__.co_varnames[:1] == ("library",)
     }
-    waiting = _waiting(step, source, taught)
+    waiting = _waiting(step, Source(source), taught)
     for label, function in taught.items():
         stopped = _stopped(waiting[label]) if label in waiting else None
         setattr(module, label, stopped or functools.partial(function, library))
@@ -178,15 +179,15 @@ def _stopped(blank: str) -> Callable[..., Any]:
     return stop
 
 
-def _waiting(step: Step, source: str, labels: Collection[str]) -> Mapping[str, str]:
+def _waiting(step: Step, source: Source, labels: Collection[str]) -> Mapping[str, str]:
     """Return the functions that cannot be called yet, and the first function to write of those they call."""
-    functions, lines = step.language.functions(source), source.splitlines()
+    functions = step.language.functions(source)
 
     def to_write(label: str, seen: Collection[str] = ()) -> Iterator[str]:
         if label not in functions or functions[label].stop:
             yield label
         elif label not in seen:
-            text = "\n".join(lines[functions[label].defined : functions[label].last])
+            text = "\n".join(source.lines[functions[label].defined : functions[label].last])
             for other in labels:
                 if other != label and re.search(rf"\b{other}\b", text):
                     yield from to_write(other, {*seen, label})

@@ -259,7 +259,7 @@ def _all_standings() -> Json:
             {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in standings
         ],
         "done": sum(standing.is_done for standing in standings),
-        "next": {"name": following.name, "title": following.title} if following else None,
+        "next": {"name": following.name, "title": following.read_title()} if following else None,
     }
 
 

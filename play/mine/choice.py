@@ -12,6 +12,7 @@ from checker.course.blanks import NoSuchFile, read_statically, read_text
 from checker.course.forms import other_forms
 from checker.course.languages import Unreadable
 from checker.course.progress import Standing, StepState, standing_of
+from checker.course.source import Source
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from play.mine.stand_ins import stand_in
 
@@ -127,7 +128,7 @@ def why_unreadable(step: Step) -> str:
 
 def forms_of(step: Step) -> dict[str, str]:
     """Return the functions in the learner's file of a step that later steps cannot call, with the right parameters."""
-    return other_forms(step, read_text(step.learner_file))
+    return other_forms(step, Source(read_text(step.learner_file)))
 
 
 def to_fit(others: Mapping[Step, Mapping[str, str]]) -> str:

@@ -31,7 +31,7 @@ from tools.course_copy import Course
 
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
-RIGHT = STEP.solution_source
+RIGHT = STEP.read_solution().text
 WRONG = edited(RIGHT, {"scores + mask": "scores"})
 NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
 ALL = "Pass ("  # the last line of a pass

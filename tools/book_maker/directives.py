@@ -6,8 +6,9 @@ import re
 import textwrap
 from html import escape, unescape
 
-from checker.course.languages import MOJO, function_nodes
+from checker.course.languages import MOJO
 from checker.course.skeletons import expected
+from checker.course.source import Source, function_nodes
 from checker.course.steps import WIDGETS, find_step, relative_path
 from checker.files import ROOT
 from play.reading.chapters import Fault, fences
@@ -101,7 +102,7 @@ def definition(source: str, name: str, suffix: str = ".py") -> str:
         ValueError: there is no such name; the message lists those there are.
     """
     if suffix == MOJO.suffix:
-        places = {function: (place.first, place.last) for function, place in MOJO.functions(source).items()}
+        places = {function: (place.first, place.last) for function, place in MOJO.functions(Source(source)).items()}
     else:
         tree = ast.parse(source)
         nodes = function_nodes(tree) | {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}

@@ -39,7 +39,7 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     ):
         assert words in shown
     assert "def _attention_weights" not in shown
-    spaced = find_step("s07").solution_source.replace("softmax(scores", "softmax( scores")
+    spaced = find_step("s07").read_solution().text.replace("softmax(scores", "softmax( scores")
     for source, status, words in (
         (spaced, 0, "All 7 blanks are written as in the solution."),
         (expected(find_step("s07")), 0, "7 of 7 blanks are written differently."),

@@ -29,7 +29,7 @@ WRITES = "\nfrom pathlib import Path\nPath('tests/test_warmup_05.py').write_text
 
 
 def solution(task):
-    return find_step(task).solution_source
+    return find_step(task).read_solution().text
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ W01 = find_step("w01")
 def passed(course, step: Step) -> None:
     """Let the solution be the learner's file, which has passed."""
     course.write(step.task)
-    code, check = progress.digest_of_code(step, step.solution_source), progress.digest_of_check(step)
+    code, check = progress.digest_of_code(step, step.read_solution().text), progress.digest_of_check(step)
     kept = {"hints": {}, "fail": {}, "pass": {step.name: {"code": code, "check": check, "compiled": True}}}
     (course.root / ".course").mkdir()
     (course.root / ".course" / "progress.json").write_text(json.dumps(kept))
@@ -52,7 +52,7 @@ def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytes
     assert [name for name in names for said in (begun, json.loads(in_json)) if name in str(said)] == []
     assert {row["mark"] for row in json.loads(in_json)["rows"]} <= {"pass", "fail", "waits"}
     assert states(course)[step.task] == "done"
-    file.write_text(step.solution_source)
+    file.write_text(step.read_solution().text)
     found = run(course, *hunt)
     assert "not compiled" not in found
     assert "Compare with" not in found
@@ -88,7 +88,7 @@ def test_a_hunt_from_its_beginning_to_its_end(course):
     assert run(course, *hunt, "--name").startswith("Named at guess 2, after "), "there is nothing left to choose"
     assert hunted_for(course, W01) == mistake, "it goes on"
     run(course, *hunt, status=1)
-    file.write_text(W01.solution_source)
+    file.write_text(W01.read_solution().text)
     assert re.search(rf"\nRepaired after (\d+ min )?\d+ s: {re.escape(mistake)}\n", run(course, *hunt))
 
     run(course, *hunt, status=1)

@@ -67,7 +67,7 @@ def test_what_is_next(course):
     assert next_steps() == ["step_01", "step_03"]
     passed = {}
     for step in all_steps():
-        code = progress.digest_of_code(step, step.solution_source)
+        code = progress.digest_of_code(step, step.read_solution().text)
         passed[step.name] = {"code": code, "check": progress.digest_of_check(step), "compiled": step.task != "s12"}
     (course.root / ".course").mkdir()
     (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))
@@ -81,7 +81,7 @@ def test_what_is_next(course):
     assert "\nThe fast path is done: `./run generate" in shown
     assert next_steps() == ["The fast path is done", "step_13"]
     for task in ("s09", "s04"):  # the later one is saved first
-        course.write(task, find_step(task).solution_source + "\nNOTE = 1\n")
+        course.write(task, find_step(task).read_solution().text + "\nNOTE = 1\n")
     assert next_steps() == ["step_04", "step_04"]
     course.fill("w02", "project")
     os.utime(course.path("w02"), (1, 1))

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 READY = KEYS[-6:]  # the end of the last line when a verdict is complete
 WRONG = {"return query @ ": "return 2 * query @ "}
-RIGHT = find_step("w01").solution_source
+RIGHT = find_step("w01").read_solution().text
 FUTURE = "from __future__ import annotations\n"
 CHAPTER = "## Hints\n" + "".join(
     f'<details class="hint"><summary>Hint {n} of 2: {what}</summary>\n\n{what}!\n\n</details>\n'
@@ -42,7 +42,7 @@ def watching(course):
 
 def beginning_with(lines, task="w01"):
     """The right answer, which does something else first."""
-    return find_step(task).solution_source.replace(FUTURE, FUTURE + lines)
+    return find_step(task).read_solution().text.replace(FUTURE, FUTURE + lines)
 
 
 def wait_for_a_resting_child(terminal):

@@ -11,6 +11,7 @@ from max.experimental.nn import Module
 
 from checker.claims.loading import load_source
 from checker.claims.observation import Observation
+from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
 from checker.events import Mark, Stage
@@ -76,7 +77,7 @@ def gpu(monkeypatch):
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: device == "gpu")
 
     def outcomes(step, source):
-        module = load_source(f"graded.{step.name}", source, str(step.solution_file))
+        module = load_source(f"graded.{step.name}", Source(source), str(step.solution_file))
         return Observation(step, {"subject": module}, Stage.ON_GPU, device="gpu").run()["subject"]
 
     return outcomes
@@ -85,7 +86,7 @@ def gpu(monkeypatch):
 @pytest.mark.parametrize("task", [*WITH_PRODUCTS, *AT_LENGTH])
 def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch):
     step = find_step(task)
-    source = step.solution_source
+    source = step.read_solution().text
     assert {outcome.mark for outcome in gpu(step, source).values()} == {Mark.PASS}
     monkeypatch.setattr(runtime, "uses_tf32", lambda device: False)
     assert Mark.FAIL in {outcome.mark for outcome in gpu(step, source).values()}
@@ -95,17 +96,17 @@ def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch
 def test_serving_is_right_at_the_sizes_that_a_gpu_takes(gpu, monkeypatch):
     monkeypatch.setattr(Module, "compile", COMPILE)
     step = find_step("s15")
-    assert gpu(step, step.solution_source)["test_compiled[gpu]"].mark == Mark.PASS
+    assert gpu(step, step.read_solution().text)["test_compiled[gpu]"].mark == Mark.PASS
 
 
 def test_what_asks_for_no_device_is_not_compiled_again(gpu):
     step = find_step("s22")
-    assert gpu(step, step.solution_source) == {}
+    assert gpu(step, step.read_solution().text) == {}
 
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
-    source = edited(step.solution_source, {" / math.sqrt(self.head_dim)": ""})
+    source = edited(step.read_solution().text, {" / math.sqrt(self.head_dim)": ""})
     assert gpu(step, source)["test_compiled[gpu]"].mark == Mark.FAIL
 
 

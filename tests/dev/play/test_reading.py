@@ -49,7 +49,7 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     assert "steps/warmup_01.py is not written yet, so the solution stands in" in untouched.stderr
     for fence in python_fences("", step.chapter.read_text()):
         assert f"line {fence.first + 1} (" in untouched.stdout
-    course.write("w01", step.solution_source + "\nprint('this is mine')\nraise OSError('mine')\n")
+    course.write("w01", step.read_solution().text + "\nprint('this is mine')\nraise OSError('mine')\n")
     failed = course.check("try", "w01")
     assert (failed.returncode, "this is mine" in failed.stdout, "OSError: mine" in failed.stderr) == (1, True, True)
     assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n +(from|import) ', failed.stderr)

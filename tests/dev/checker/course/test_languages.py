@@ -1,6 +1,5 @@
 """What is read of a file before it runs: one in Mojo, its functions, what is still to write, what it means."""
 
-import ast
 import contextlib
 import sys
 import warnings
@@ -8,9 +7,10 @@ import warnings
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
-from checker.course.languages import MOJO, PYTHON, Unreadable, lines_of
+from checker.course.languages import MOJO, PYTHON, Unreadable
+from checker.course.source import Source
 
-SOLUTION = '''"""Step 98: a kernel, of a kind.
+SOLUTION = Source('''"""Step 98: a kernel, of a kind.
 
 def not_a_function(): this is text.
 """
@@ -45,24 +45,24 @@ struct Operation:
     ](output: Numbers) raises:
         # Fill it. (1 line)
         output[0] = 1
-'''
+''')
 
 
 def test_a_caret_stands_below_what_is_no_python():
     with pytest.raises(Unreadable) as refused:
-        PYTHON.refuse("def f():\n    x = 1 +* 2\n", "")
+        PYTHON.refuse(Source("def f():\n    x = 1 +* 2\n"), "")
     assert refused.value.location.as_lines() == ["x = 1 +* 2", "       ^"]
 
 
 def test_what_python_warns_of_is_no_fault_and_is_said_where_the_file_runs():
-    source = 'def f(x):\n    assert (x, "twice")\n    return "\\d" if x is 1 else x\n'
+    source = Source('def f(x):\n    assert (x, "twice")\n    return "\\d" if x is 1 else x\n')
     with warnings.catch_warnings(action="error"):
         PYTHON.refuse(source, "a file")
         assert list(PYTHON.functions(source)) == ["f"]
 
 
 def test_the_functions_of_a_file_and_their_lines():
-    lines = SOLUTION.splitlines()
+    lines = SOLUTION.lines
     functions = MOJO.functions(SOLUTION).items()
     assert {name: (lines[each.first - 1].strip(), lines[each.last - 1].strip()) for name, each in functions} == {
         "double": ("def double(x: Float32) -> Float32:  # def no_function():", "return 2 * x"),
@@ -73,7 +73,8 @@ def test_the_functions_of_a_file_and_their_lines():
 
 
 def states(source):
-    return {each.blank.label: (each.line is not None, each.started) for each in unwritten(source, SOLUTION, MOJO)}
+    to_write = unwritten(Source(source), SOLUTION, MOJO)
+    return {each.blank.label: (each.line is not None, each.started) for each in to_write}
 
 
 def test_what_is_written_is_seen_line_by_line():
@@ -96,32 +97,28 @@ def test_what_is_written_is_seen_line_by_line():
     ],
 )
 def test_comments_and_spaces_mean_nothing(change, same):
-    assert (MOJO.meaning(SOLUTION.replace(*change)) == MOJO.meaning(SOLUTION)) is same
+    assert (MOJO.meaning(Source(SOLUTION.text.replace(*change))) == MOJO.meaning(SOLUTION)) is same
 
 
 @pytest.mark.parametrize("source", ["", "def", "def f(", "def f():", '"""', "    )\n"])
 def test_half_a_file_is_read_as_far_as_it_goes(source):
-    MOJO.meaning(source)
-    assert len(unwritten(source, SOLUTION, MOJO)) == 3
+    MOJO.meaning(Source(source))
+    assert len(unwritten(Source(source), SOLUTION, MOJO)) == 3
 
 
 @pytest.mark.parametrize("line", ["type Pair = tuple[int, int]", "def first[T](x: T) -> T: ...", "print(f'{d['a']}')"])
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="this Python reads it")
 def test_syntax_of_a_newer_python_is_said_to_be_that(line):
     with pytest.raises(Unreadable, match=r"Python 3\.11 runs here, and this is syntax of Python 3\.12\."):
-        PYTHON.refuse(f"x = 1\n{line}\n", "a file")
+        PYTHON.refuse(Source(f"x = 1\n{line}\n"), "a file")
 
 
 @pytest.mark.parametrize(
     "source", [f"x = {' + '.join(['1'] * 990)}\n", "if x: pass\n" + "elif x: pass\n" * 400], ids=["sum", "elif"]
 )
 def test_what_nests_too_deeply_to_be_read_is_refused_in_words(source):
+    source = Source(source)
     with contextlib.suppress(Unreadable):  # how deep a file may be differs from Python to Python
         PYTHON.refuse(source, "step.py")
         PYTHON.functions(source)
         PYTHON.docstring(source)
-
-
-def test_lines_are_those_that_python_counts():
-    source = "a = 1  # \u2028 and \x0c\nb = 2\n"
-    assert lines_of(source)[ast.parse(source).body[1].lineno - 1] == "b = 2"

@@ -15,7 +15,7 @@ from tests.dev.commands import run, states
 
 @pytest.mark.slow
 def test_done_is_exactly_the_file_that_passed(course):
-    solution = find_step("w01").solution_source
+    solution = find_step("w01").read_solution().text
     for source, is_checked, state in (
         (solution, True, "done"),
         (f"{solution}# a note\n", False, "done"),  # it means the same
@@ -54,7 +54,7 @@ def test_progress_that_is_damaged_or_cannot_be_kept(course):
 
 
 W01 = find_step("w01")
-RIGHT = W01.solution_source
+RIGHT = W01.read_solution().text
 
 #: What becomes of the file while it is checked, and while it is compiled then -> whether its pass is kept as compiled.
 MEANWHILE = {

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 
 from checker.course.blanks import skeleton
+from checker.course.source import Source
 
 
 def test_skeletons_never_overwrite_work(course):
@@ -45,14 +46,14 @@ def test_an_older_skeleton_is_no_work(course):
     newer, untouched = solution.read_text(), path.read_text()
     older = newer.replace("return F.gather(", "rows = F.gather(").replace("axis=0)", "axis=0)\n        return rows")
     solution.write_text(older)
-    path.write_text(skeleton(older))
+    path.write_text(skeleton(Source(older)))
     author = ["-c", "user.name=A learner", "-c", "user.email=learner@example.org"]
     for line in (["init", "-q"], ["add", "-f", "solutions", "steps"], ["commit", "-q", "-m", "A commit"]):
         subprocess.run(["git", "-C", course.root, *author, *line], check=True)
     solution.write_text(newer)
-    path.write_text(skeleton(older).replace("return rows", "return self.weight"))
+    path.write_text(skeleton(Source(older)).replace("return rows", "return self.weight"))
     assert "steps/step_05.py is left alone" in course.check("skeletons", status=0).stdout
-    path.write_text(skeleton(older))
+    path.write_text(skeleton(Source(older)))
     course.check("skeletons", status=0)
     assert path.read_text() == untouched
     assert not list(path.parent.glob("*.kept-*"))

@@ -1,9 +1,8 @@
 """Causes outside the blanks are named: a missing name, something given that was changed, state between two calls."""
 
-import ast
-
 import pytest
 
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis.causes import what_outlives_a_call
 from checker.events import Mark
@@ -131,4 +130,4 @@ def test_the_cause_is_told_in_max_too(step, edits, said):
     ],
 )
 def test_what_outlives_a_call_is_found(source, line):
-    assert next(what_outlives_a_call(ast.parse(source), "f"), (0, ""))[0] == line
+    assert next(what_outlives_a_call(Source(source), "f"), (0, ""))[0] == line

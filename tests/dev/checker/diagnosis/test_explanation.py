@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checker.course.languages import Location
+from checker.course.source import Source
 from checker.course.steps import Step, find_step
 from checker.diagnosis.explanation import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import File
@@ -53,7 +54,7 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     of_mistake = {claim: Outcome(Mark.FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
-    file = File(source, "", source, "", "", {"f": "f"}, [], lambda *_, **__: {})
+    file = File(Source(source), "", Source(source), "", "", {"f": "f"}, [], lambda *_, **__: {})
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
     (blame,) = Blamer(file, MistakeFinder(file, known), ()).diagnose(outcomes, "").blamed
     assert blame.found == FoundMistake(name)
@@ -61,13 +62,13 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
 
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
     explainer = Explainer(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
-    diagnosis = explainer.diagnose({"a claim": replace(MEASURED, about="")}, "", "")
+    diagnosis = explainer.diagnose({"a claim": replace(MEASURED, about="")}, Source(""), "")
     assert [each.sentence for each in diagnosis.explanations] == [MEASURED.sentence]
 
 
 def pairs_of(step: Step, seed: int):
     """Yield pairs of mistakes in any order, each of which lies in another function, and how to make both."""
-    solution, mistakes = step.solution_source, load_attempts(step).mistakes
+    solution, mistakes = step.read_solution(), load_attempts(step).mistakes
     lies_in = {name: places(solution, edits) for name, edits in mistakes.items()}
     pairs = list(itertools.combinations((name for name in mistakes if len(lies_in[name]) == 1), 2))
     random.Random(f"{seed} {step.name}").shuffle(pairs)
@@ -75,7 +76,7 @@ def pairs_of(step: Step, seed: int):
         edits = {**mistakes[first], **mistakes[second]}
         if lies_in[first] != lies_in[second]:
             with contextlib.suppress(ValueError):  # they touch the same text
-                edited(solution, edits)
+                edited(solution.text, edits)
                 yield (first, second), edits
 
 

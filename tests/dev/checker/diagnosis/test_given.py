@@ -2,6 +2,7 @@
 
 import pytest
 
+from checker.course.source import Source
 from checker.diagnosis.given import changes_outside_blanks
 
 SOLUTION = '''\
@@ -60,7 +61,7 @@ def apart(
     ],
 )
 def test_what_differs_from_what_is_given_is_found(before, after, name, line, instead):
-    found = changes_outside_blanks(SOLUTION.replace(before, after), SOLUTION)
+    found = changes_outside_blanks(Source(SOLUTION.replace(before, after)), Source(SOLUTION))
     assert [(each.name, each.line, each.instead) for each in found] == ([(name, line, instead)] if name else [])
     before_a_blank = {"Thing.area": 1, "apart": 0}  # so many statements are given
     assert [each.statements for each in found] == [before_a_blank.get(each.name) for each in found]

@@ -4,6 +4,7 @@ import traceback
 
 import pytest
 
+from checker.course.source import Source
 from checker.diagnosis.grafting import Graft, compile_grafted, graft
 
 SOLUTION = '''\
@@ -56,9 +57,9 @@ class Thing:
 
 def grafted(*theirs: str) -> dict:
     namespace: dict = {"__name__": "grafted"}
-    exec(
-        compile_grafted(graft(LEARNER, SOLUTION, map(Graft, theirs)), SOLUTION, "learner.py", "solution.py"), namespace
-    )
+    learner, solution = Source(LEARNER), Source(SOLUTION)
+    tree = graft(learner, solution, map(Graft, theirs))
+    exec(compile_grafted(tree, solution, "learner.py", "solution.py"), namespace)
     return namespace
 
 
@@ -88,5 +89,6 @@ TOLD = 'def f(x):\n    """Return it."""\n    y = {} * x\n    return {} * y\n'
 @pytest.mark.parametrize(("mine", "theirs"), [(BARE, TOLD), (TOLD, BARE), (TOLD, TOLD)])
 def test_a_function_begins_as_the_solutions_does_whichever_has_a_docstring(mine, theirs):
     namespace: dict = {}
-    exec(compile(graft(mine.format(3, 5), theirs.format(2, 7), [Graft("f", 1)]), "f.py", "exec"), namespace)
+    tree = graft(Source(mine.format(3, 5)), Source(theirs.format(2, 7)), [Graft("f", 1)])
+    exec(compile(tree, "f.py", "exec"), namespace)
     assert namespace["f"](1) == 2 * 5

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from checker.course.skeletons import expected
+from checker.course.source import Source
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.hunt_copies import (
     SENTENCES,
@@ -26,14 +27,14 @@ EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.t
 
 @EACH_STEP
 def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
-    copies, solution = copies_of(step), step.solution_source
+    copies, solution = copies_of(step), step.read_solution().text
     assert len(copies) >= 2 * SENTENCES
     given = {*expected(step).splitlines()}
     for source in [*copies.values(), copy_with(step, {})]:
         assert step.language.stop not in source
         assert [line for line in source.splitlines() if "# " in line and line not in given] == []
     assert copy_with(step, {}) not in copies.values()
-    assert step.language.meaning(copy_with(step, {})) == step.language.meaning(solution)
+    assert step.language.meaning(Source(copy_with(step, {}))) == step.language.meaning(Source(solution))
 
 
 @EACH_STEP

@@ -15,7 +15,7 @@ from checker.mojo.library import build_library, load_kernel
 pytestmark = pytest.mark.slow
 
 STEP = Step("step_21")
-SOLUTION = STEP.solution_source
+SOLUTION = STEP.read_solution().text
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from tests.dev.cli.page.serving import serve
 pytestmark = pytest.mark.slow
 
 STEP = "/api/steps/warmup_05"
-SOLUTION = find_step("w05").solution_source
+SOLUTION = find_step("w05").read_solution().text
 MISTAKE = "The heads are merged without being transposed back"
 WRONG_KEY = {"Authorization": "Bearer é".encode().decode("latin-1")}
 REJECTED = [

@@ -142,7 +142,7 @@ def test_a_step_is_solved_on_the_page(window, site, task, mistake):
 
 def test_a_hunt_after_a_pass(window, site):
     site.course.reset()
-    panel = open_step(window, site, "w05", find_step("w05").solution_source)
+    panel = open_step(window, site, "w05", find_step("w05").read_solution().text)
     check(panel)
     press(panel, "Find a mistake")
     hunted = window.locator("section.panel[data-step=hunt_w05]")
@@ -150,7 +150,7 @@ def test_a_hunt_after_a_pass(window, site):
     assert check(hunted) == "fail"
     assert complaints(window, {"where": {"include": [".panel"]}, "rules": {}}) == []
     hunted.locator("textarea").press("Control+a")
-    window.keyboard.insert_text(find_step("w05").solution_source)
+    window.keyboard.insert_text(find_step("w05").read_solution().text)
     assert check(hunted) == "pass"
     hunted.locator(".verdict", has_text=re.compile(r"Found after (\d+ min )?\d+ s: ")).wait_for(timeout=SOON)
     press(hunted, "Find a mistake")

@@ -16,7 +16,7 @@ from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
-SOLUTION = find_step("w05").solution_source
+SOLUTION = find_step("w05").read_solution().text
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])
