@@ -4,13 +4,15 @@ What the page has in view is of one processor, on which every program was timed;
 """
 
 import re
+from operator import itemgetter
+from typing import Any
 
+from tools.benchmarks import recorded
 from tools.book_maker.values.arithmetic import decode_bytes, parameters, quantized_bytes
 from tools.book_maker.values.book_values import compared, kernels, ladder, peers, sizes, speed
 
 NAME = "Intel(R) Xeon(R) Processor, AVX-512, 2 cores"  # all of it in one run of one day
 ZEN_4, ZEN_5 = (f"AMD EPYC (Zen {generation}), AVX-512, 2 cores" for generation in (4, 5))
-OTHERS = [processor for processor in peers if processor != NAME]
 chosen = peers[NAME]
 OURS, PLAIN = "this course, with kernels", "this course"
 AFTER = ("1 x 16", "1 x 512")  # one text, by the tokens before it
@@ -21,11 +23,6 @@ LADDER = {
     "a register tile": "tiles of 16 queries: step 21",
 }
 OWN = "MAX's own"  # attention without the kernels, by MAX's operations
-SHOWN = {  # in words that tell what else a row of the ladder does
-    "the formula: all scores in memory": "four plain loops, all scores in memory",
-    "tiles of 16 queries: step 21": "step 21: half the scores, in tiles of 16 queries",
-    OWN: "MAX's own, for comparison",
-}
 NOT_TIMED = "\N{EN DASH}"
 
 
@@ -41,9 +38,10 @@ def named(tables: str) -> str:
 
 
 def plausible(tables: str) -> str:
-    """Return tables of writing without the rows that get faster from 16 tokens to 512, though they read more."""
+    """Return tables of writing without rows that weren't timed, or get faster from 16 tokens to 512 and read more."""
     row = r"\n\| [^|\n]+ \| \**(\d+)\** \| \**(\d+)\** \|.*"
-    return re.sub(row, lambda found: found[0] if int(found[1]) >= int(found[2]) else "", tables)
+    timed = re.sub(r"\n.* not timed \|.*", "", tables)
+    return re.sub(row, lambda found: found[0] if int(found[1]) >= int(found[2]) else "", timed)
 
 
 def limits(processor: str = NAME) -> dict[str, float]:
@@ -125,15 +123,6 @@ def linear_share() -> float:
     return float(linear("kernel, GB/s")) / limits()["reading"]
 
 
-def attention() -> str:
-    """Return a row for each way to compute attention: its milliseconds, and how many times as fast it is."""
-    times, (first, *_) = ladder(NAME), LADDER.values()
-    rows = [(first, f"{times[first]:.0f}", "")]
-    rows += [(way, f"{times[way]:.3g}", _rung(way, NAME)) for way in LADDER]
-    rows.append((OWN, f"{times[OWN]:.3g}", ""))
-    return "\n".join(_row(SHOWN.get(way, way), *cells) for way, *cells in rows)
-
-
 def q4_bytes() -> int:
     """Return how many bytes of weights a token reads in 4 bits: all but the table of positions."""
     return quantized_bytes(sizes["gpt2"], 18) - 4 * parameters(sizes["gpt2"])["wpe"]
@@ -165,6 +154,22 @@ def one_text(*ways: str) -> str:
     return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in ways))
 
 
+def closest() -> str:
+    """Return how close to the limit a pass gets, in percent by tokens: a row for ours, and one for the best other."""
+    others = [way for way in IN_FLOAT32 if not way.startswith(PLAIN)]
+    best = (max(row["share"][way] for way in others if way in row["share"]) for row in _prompts())
+    ours = (row["share"][OURS] for row in _prompts())
+    rows = {OURS: ours, "the best other library in float32": best}
+    return "\n".join(_row(name, *(f"{share:.0f}" for share in shares)) for name, shares in rows.items())
+
+
+def prompts() -> str:
+    """Return the table of prompts, with the milliseconds that the limit allows in float32."""
+    least = (row["share"][OURS] * row["ms"][OURS] / 100 for row in _prompts())
+    row = _row("the limit in float32", *(f"{milliseconds:.3g}" for milliseconds in least))
+    return f"{named(recorded.table(chosen['recorded'], 'forward'))}\n{row}"
+
+
 def libraries() -> str:
     """Return the table of what libraries compute with: a row for all that do the same."""
     made = compared["tables"]["libraries"]
@@ -180,6 +185,11 @@ def leads() -> dict[str, float]:
     cases = [result["parts"]["generation"][work]["tokens/s"] for result in peers.values() for work in AFTER]
     ahead = [max(rates.get(way, 0) for way in IN_FLOAT32) / rates[OURS] for rates in cases]
     return {"first": ahead.count(1), "cases": len(cases), "percent": 100 * max(ahead) - 100}
+
+
+def _prompts() -> list[dict[str, Any]]:
+    rows = (row for row in chosen["parts"]["forward"].values() if row["batch"] == 1)
+    return sorted(rows, key=itemgetter("length"))
 
 
 def _rung(way: str, processor: str) -> str:
