@@ -31,6 +31,7 @@ VARIANTS = (
     "The ship was struck by the whale, and it",
     "The whale near the island struck the ship, and it",
 )
+ASIDE = "The whale struck, near the island, the ship, and it"  # the page's answer, not in its table
 NOUNS = (" ship", " whale", " island")
 TWICE = f"{TEXT} sank. {TEXT} sank."
 NEW_TOKENS = 14  # after the text
@@ -170,7 +171,7 @@ def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any
         "chances": softmax(logits)[range(len(ids) - 1), ids[1:]].round(4).tolist(),  # of each token that follows
     }
     found["variants"] = {}
-    for text in VARIANTS:
+    for text in (*VARIANTS, ASIDE):
         ids = tokenizer.encode(text).ids
         tokens = [tokenizer.decode([token]) for token in ids]
         taken = forward(ids, weights, config)[0][look["layer"], look["head"], -1]
@@ -240,11 +241,17 @@ def taken(noun: str) -> float:
 
 def variants() -> str:
     """Return the rows of the page's table of sentences: how much of it the head for the ship takes from each noun."""
-    rows = RECORDED["heads"]["variants"].items()
+    rows = {text: RECORDED["heads"]["variants"][text] for text in VARIANTS}
     return "\n".join(
         f"| *{text}* | {' | '.join(f'{taken[noun]:.2f}' if noun in taken else '' for noun in NOUNS)} |"
-        for text, taken in rows
+        for text, taken in rows.items()
     )
+
+
+def aside() -> dict[str, float]:
+    """Return how much that head takes from each noun where another noun is put between the verb and its object."""
+    taken: dict[str, float] = RECORDED["heads"]["variants"][ASIDE]
+    return taken
 
 
 def highest(kind: str) -> str:
