@@ -46,16 +46,16 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
         event: what has happened.
         seconds: how long the check has taken so far.
     """
-    state, effects = _what_follows(state, event, seconds)
+    state, effects = _what_follows(replace(state, seconds=seconds), event)
     rows = tuple(effect for effect in effects if isinstance(effect, Row))
     return replace(state, rows=state.rows + rows), effects
 
 
-def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
+def _what_follows(state: State, event: Event) -> Advanced:
     """Return the same as ``advance``; the rows are not noted yet."""
     match event:
         case events.Opened():
-            return _opened(state, event, seconds)
+            return _opened(state, event)
         case events.Started():
             return replace(state, running=event.sentence), []
         case Claimed():
@@ -63,7 +63,7 @@ def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
         case events.Explained():
             return replace(state, explained=(*state.explained, event)), []
         case events.StageEnded():
-            return _stage_ended(state, event.stage, seconds)
+            return _stage_ended(state, event.stage)
         case events.Missing():
             return _missing(state, event)
         case events.Printed():
@@ -75,22 +75,22 @@ def _what_follows(state: State, event: Event, seconds: float) -> Advanced:
         case events.HuntEnded():
             return state, [remark(event.sentence)]
         case events.CompilingBegan():
-            begun = BeingCompiled(event.what, seconds)
+            begun = BeingCompiled(event.what, state.seconds)
             return replace(state, being_compiled=(*state.being_compiled, begun)), []
         case events.CompilingEnded():
             return _compiling_ended(state, event)
         case events.Tick():
-            return _ticked(state, seconds)
+            return _ticked(state)
         case events.Unloadable():
-            return _unloadable(state, event, seconds)
+            return _unloadable(state, event)
         case events.Refused():
-            return _refused(state, event, seconds)
+            return _refused(state, event)
         case events.Ended() | events.CheckFailed() | events.Late() | events.Died() | events.Interrupted():
-            return _end(state, event, seconds)
+            return _end(state, event)
     return state, []
 
 
-def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
+def _opened(state: State, event: events.Opened) -> Advanced:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
     reading, stop = event.reading, state.context.language.stop
     labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
@@ -101,21 +101,21 @@ def _opened(state: State, event: events.Opened, seconds: float) -> Advanced:
     ]
     if reading.can_be_tried:
         return state, rows
-    state, effects = _end(state, event, seconds)
+    state, effects = _end(state, event)
     return state, rows + effects
 
 
-def _refused(state: State, event: events.Refused, seconds: float) -> Advanced:
+def _refused(state: State, event: events.Refused) -> Advanced:
     """Show the claim about the file that does not hold, if there is one; that is all."""
     rows: list[Effect] = [Row(Mark.FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
-    state, effects = _end(replace(state, source=event.source), event, seconds)
+    state, effects = _end(replace(state, source=event.source), event)
     return state, rows + effects
 
 
-def _unloadable(state: State, event: events.Unloadable, seconds: float) -> Advanced:
+def _unloadable(state: State, event: events.Unloadable) -> Advanced:
     """Show that the file cannot be loaded, if it is to blame; that is all."""
     loads, line = state.context.language.loads, state.line_of("", event.location)
-    state, effects = _end(state, event, seconds)
+    state, effects = _end(state, event)
     return state, [Row(Mark.FAIL, "", loads, line), *effects]
 
 
@@ -181,16 +181,16 @@ def _rows_of_held(state: State) -> Advanced:
     return _rows(replace(state, held=()), [state.claims[claim] for claim in state.held])
 
 
-def _stage_ended(state: State, stage: Stage, seconds: float) -> Advanced:
+def _stage_ended(state: State, stage: Stage) -> Advanced:
     """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
     context = state.context
     if stage == Stage.DRAWN and context.tries_compiled_claims and state.numbers_are_right:
-        return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({seconds:.1f} s).")]
+        return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
     may_be_last = stage in (Stage.TRACING, Stage.COMPILED)  # tracing is, if everything was kept compiled
     is_compiled = may_be_last and Mark.TRACED not in state.marks
     if is_compiled and not state.verdict:
-        return _give_verdict(state, Phase.AFTER_VERDICT, seconds)
+        return _give_verdict(state, Phase.AFTER_VERDICT)
     if stage == Stage.TRACING and state.numbers_are_right and context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
@@ -211,11 +211,11 @@ def _compiling_ended(state: State, event: events.CompilingEnded) -> Advanced:
     return state, [EndCompiling(event.what, event.seconds)]
 
 
-def _ticked(state: State, seconds: float) -> Advanced:
+def _ticked(state: State) -> Advanced:
     """Say what has been compiling for long; and that the learner may go on, if the file has passed."""
     if not state.being_compiled:
         return state, []
-    compiling = ShowCompiling(state.compiled_now, seconds - state.being_compiled[-1].began)
+    compiling = ShowCompiling(state.compiled_now, state.seconds - state.being_compiled[-1].began)
     if compiling.seconds <= COMPILING_IS_LONG:
         return state, []
     if state.phase is not Phase.PASSED_UNCOMPILED:
@@ -234,11 +234,11 @@ def remark(text: str, *, aside: bool = False) -> Words:
 # ---------------------------------------------------------------- the end
 
 
-def _end(state: State, event: Event, seconds: float) -> Advanced:
+def _end(state: State, event: Event) -> Advanced:
     """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
     effects: list[Effect] = [CloseView()] if isinstance(event, events.Late | events.Died | events.Interrupted) else []
     if not state.verdict:
-        state, following = _give_verdict(replace(state, end=event), Phase.OVER, seconds)
+        state, following = _give_verdict(replace(state, end=event), Phase.OVER)
         return state, effects + following
     if isinstance(event, events.CheckFailed):
         effects.append(remark(no_verdict(event.why)))
@@ -247,33 +247,33 @@ def _end(state: State, event: Event, seconds: float) -> Advanced:
     return replace(state, phase=Phase.OVER), effects
 
 
-def _give_verdict(state: State, then: Phase, seconds: float) -> Advanced:
+def _give_verdict(state: State, then: Phase) -> Advanced:
     """Decide; show what was held and the last lines, and save progress. After that, the phase is ``then``."""
     state, effects = _rows_of_held(state)
     verdict = decide(state)
-    effects += _last_lines(state, verdict, seconds)
+    effects += _last_lines(state, verdict)
     if verdict.progress and state.context.saves_progress:
         effects.append(verdict.progress)
     return replace(state, phase=then, verdict=verdict), effects
 
 
-def _last_lines(state: State, verdict: Verdict, seconds: float) -> list[Effect]:
+def _last_lines(state: State, verdict: Verdict) -> list[Effect]:
     """Return the last lines of a check, in their order: the one to act on is read last."""
     words = list[Effect](map(remark, verdict.words))
     if verdict.status == PASSED and state.came_to_its_end:
-        return words + _pass_in_words(state, seconds)
+        return words + _pass_in_words(state)
     if verdict.status == PASSED or isinstance(state.end, events.Interrupted):
         return words
     return words + _taken_back(state) + _about_numbers(state, verdict) + _in_order(verdict)
 
 
-def _pass_in_words(state: State, seconds: float) -> list[Effect]:
+def _pass_in_words(state: State) -> list[Effect]:
     """Return what is said of a pass."""
     context = state.context
     left_out_by = ""
     if not context.is_complete:
         left_out_by = "--show" if context.options.show else "--no-compile"
-    words = context.offers.passed(seconds, context.solution, left_out_by)
+    words = context.offers.passed(state.seconds, context.solution, left_out_by)
     return [remark(words)] if words else []
 
 

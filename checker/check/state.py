@@ -128,6 +128,7 @@ class State:
     Attributes:
         context: what was known before.
         phase: where it is.
+        seconds: how long it had taken when the last event came.
         source: the text of the file.
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
@@ -148,6 +149,7 @@ class State:
 
     context: Context
     phase: Phase = Phase.UNREAD
+    seconds: float = 0.0
     source: str = ""
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, Claimed] = field(default_factory=dict)
