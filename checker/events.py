@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 from checker.course.blanks import Reading
 from checker.course.languages import Location
+from checker.course.steps import Kind
 from checker.lines import Message, message_of
 
 
@@ -26,14 +27,18 @@ class Mark(StrEnum):
 
 
 class Stage(StrEnum):
-    """The stages of a check, in order: each tries the claims of that kind, and the last three the same ones."""
+    """The stages of a check, in order: each tries the claims of one kind."""
 
     NUMBERS = "numbers"
     DRAWN = "drawn"
     TRACING = "tracing"
     COMPILED = "compiled"
     ON_GPU = "on a GPU"  # those that ask for a device
-    COLLECTING = "collecting"  # of no check: `./run warm` asks the compiled claims for the graphs that they need
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the claims that it tries: the last three stages try the compiled ones."""
+        return {Stage.NUMBERS: Kind.NUMBERS, Stage.DRAWN: Kind.DRAWN}.get(self, Kind.COMPILED)
 
 
 class Doing(StrEnum):

@@ -31,6 +31,7 @@ from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProg
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
+from checker.course.steps import Kind
 from checker.events import THE_KERNEL, Claimed, Event, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
@@ -159,7 +160,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
-        if claim.mark == Mark.PASS and state.context.kind_of(claim.claim) == Stage.DRAWN:
+        if claim.mark == Mark.PASS and state.context.kind_of(claim.claim) == Kind.DRAWN:
             continue  # it is of interest only if it does not hold
         if claim.mark == Mark.WAITS:
             if about not in waiting:  # else a row says so already

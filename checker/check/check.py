@@ -26,8 +26,8 @@ from checker.check.view import View
 from checker.course import progress, progress_file
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.languages import Unreadable
-from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import Event, Job, Options, Stage
+from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
+from checker.events import Event, Job, Options
 
 MOST_SEEDS = 10_000
 
@@ -176,9 +176,9 @@ def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
 def context_of(step: Step, options: Options, view: View) -> Context:
     """Return what is known of a check before it begins; without a seed, one is drawn."""
     seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
-    kinds = {claim: Stage(kind) for claim, kind in claims_of(step).items()}
+    kinds = claims_of(step)
     if options.hunt:  # for a mistake that shows in numbers
-        kinds = {claim: kind for claim, kind in kinds.items() if kind != Stage.COMPILED}
+        kinds = {claim: kind for claim, kind in kinds.items() if kind != Kind.COMPILED}
     return Context(
         task=step.task,
         language=step.language,

@@ -10,6 +10,7 @@ from checker.check.effects import Explanation, Row, SaveProgress
 from checker.check.offers import Offers
 from checker.course.languages import Language, Location
 from checker.course.source import Source
+from checker.course.steps import Kind
 from checker.events import (
     THE_KERNEL,
     CheckFailed,
@@ -76,7 +77,7 @@ class Context:
         file: where the file is, as it is printed.
         solution: where the solution is, as it is printed.
         recorded_from: whose numbers are recorded.
-        kinds: the kind of each claim: numbers, drawn or compiled.
+        kinds: the kind of each claim.
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
@@ -89,7 +90,7 @@ class Context:
     file: str
     solution: str
     recorded_from: str
-    kinds: Mapping[str, Stage]
+    kinds: Mapping[str, Kind]
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
@@ -99,24 +100,24 @@ class Context:
     def tries_compiled_claims(self) -> bool:
         """Whether the compiled claims are tried: the options ask for them, and the step has some."""
         asked = self.options.compile and not self.options.show
-        return asked and Stage.COMPILED in self.kinds.values()
+        return asked and Kind.COMPILED in self.kinds.values()
 
     @property
     def is_complete(self) -> bool:
         """Whether a pass would leave nothing open."""
-        return self.tries_compiled_claims or Stage.COMPILED not in self.kinds.values()
+        return self.tries_compiled_claims or Kind.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
         """The claims that a pass needs."""
-        return {claim for claim, kind in self.kinds.items() if kind != Stage.COMPILED or self.tries_compiled_claims}
+        return {claim for claim, kind in self.kinds.items() if kind != Kind.COMPILED or self.tries_compiled_claims}
 
     @property
     def saves_progress(self) -> bool:
         """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
         return not self.options.solution and self.options.device != "gpu"
 
-    def kind_of(self, claim: str) -> Stage | None:
+    def kind_of(self, claim: str) -> Kind | None:
         """Return the kind of a claim, whatever it was tried with; None if the check does not make it."""
         return self.kinds.get(claim.partition("[")[0])
 
@@ -218,8 +219,8 @@ class State:
     def is_drawn(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds.values()
-        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == Stage.NUMBERS}
-        return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Stage.DRAWN in kinds
+        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == Kind.NUMBERS}
+        return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Kind.DRAWN in kinds
 
     @property
     def unusable(self) -> str:
@@ -235,7 +236,7 @@ class State:
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
-        is_drawn = any(self.context.kind_of(claim.claim) == Stage.DRAWN for claim in failed)
+        is_drawn = any(self.context.kind_of(claim.claim) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
     def as_seen(self, claim: Claimed) -> Claimed:

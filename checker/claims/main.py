@@ -27,7 +27,7 @@ from checker.claims.observation import Observation, Send, fault_of_check, import
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.source import Source
-from checker.course.steps import SOLUTIONS, Step, claims_of, optional_in, uses_max
+from checker.course.steps import SOLUTIONS, Kind, Step, claims_of, optional_in, uses_max
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import FromChild, Job, Mark, Stage, encode
@@ -101,7 +101,7 @@ class Grader:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
         if any_fails(outcomes):
             self.explain_failures(outcomes, seeds if is_drawn else ())
-        elif self.job.compile and all_pass(outcomes) and Stage.COMPILED in claims_of(self.step).values():
+        elif self.job.compile and all_pass(outcomes) and Kind.COMPILED in claims_of(self.step).values():
             self.compile()
 
     def compile(self) -> None:

@@ -36,9 +36,6 @@ def unheard(event: FromChild) -> None:
     """Send an event to nobody."""
 
 
-#: How far the compiled claims run at the stages that try them without compiling.
-MODES = {Stage.TRACING: GraphMode.TRACE, Stage.COLLECTING: GraphMode.COLLECT}
-
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
 UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
 
@@ -54,10 +51,11 @@ class Observation:
     Attributes:
         step: whose claims.
         subjects: the modules that are graded, by name.
-        stage: which kind of claims; the same are tried when they are traced, collected and compiled, and on a GPU.
+        stage: which claims are tried, and whether they go on to where MAX would compile or to their end.
         seeds: of the configurations that the drawn claims are about; they are run once for each.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
+        mode: what becomes of a graph at the stage TRACING.
         show: with arrays that were not equal, record what the learner's code was given.
         to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
         send: called with an event when a claim starts and when it ends.
@@ -71,6 +69,7 @@ class Observation:
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
     device: str | None = None
+    mode: GraphMode = GraphMode.TRACE
     show: bool = False
     to_write: Collection[str] = ()
     send: Send = unheard
@@ -107,11 +106,10 @@ class Observation:
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave only the claims that were asked for."""
         kinds, only = claims_of(self.step), self.claims
-        kind = Stage.COMPILED if self.stage in (*MODES, Stage.ON_GPU) else self.stage
         items[:] = [
             item
             for item in items
-            if kinds[item.originalname] == kind
+            if kinds[item.originalname] == self.stage.kind
             and (only is None or claim_of(item) in only.get(subject_of(item), ()))
             and (self.stage != Stage.ON_GPU or "device" in item.fixturenames)
         ]
@@ -132,8 +130,8 @@ class Observation:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
         """Run a claim, up to where MAX would compile or to its end; note what it gives to the learner's function."""
         with contextlib.ExitStack() as opened:
-            if mode := MODES.get(self.stage):
-                self.left = opened.enter_context(up_to_compiling(mode))
+            if self.stage == Stage.TRACING:
+                self.left = opened.enter_context(up_to_compiling(self.mode))
             if self.show:
                 from checker.numeric.showing import noting_inputs
 

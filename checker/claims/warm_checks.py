@@ -18,6 +18,7 @@ from checker.claims.observation import Observation
 from checker.course.steps import all_steps, uses_max
 from checker.events import Stage
 from checker.max_adapter import graph_store, hooks, kernel_store
+from checker.max_adapter.tracing import GraphMode
 
 SET = "solutions"
 
@@ -32,7 +33,7 @@ def graphs() -> list[Graph]:
         if step.compiles_long:
             continue
         solution = load_source(f"solutions.{step.name}", step.read_solution(), str(step.solution_file))
-        observation = Observation(step, {"solution": solution}, Stage.COLLECTING, device="cpu")
+        observation = Observation(step, {"solution": solution}, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
         observation.run()
         found += observation.graphs
     return found

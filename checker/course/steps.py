@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -44,6 +45,14 @@ CHAT = "step_27"  # which a Llama needs as well, to answer
 
 #: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
+
+
+class Kind(StrEnum):
+    """What a claim is about: recorded numbers, numbers that are drawn anew, or what MAX has compiled."""
+
+    NUMBERS = "numbers"
+    DRAWN = "drawn"
+    COMPILED = "compiled"
 
 
 @dataclass(frozen=True, order=True)
@@ -186,13 +195,13 @@ def uses_max(step: Step) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in _statements(step))
 
 
-def claims_of(step: Step) -> dict[str, str]:
-    """Return the claims that the check of a step makes, and the kind of each: numbers, drawn or compiled."""
+def claims_of(step: Step) -> dict[str, Kind]:
+    """Return the claims that the check of a step makes, and the kind of each, which pytest's marker says."""
     claims = {}
     for node in _statements(step):
         if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
             markers = {ast.unparse(decorator).removeprefix("pytest.mark.") for decorator in node.decorator_list}
-            claims[node.name] = next((kind for kind in ("drawn", "compiled") if kind in markers), "numbers")
+            claims[node.name] = next((kind for kind in Kind if kind in markers), Kind.NUMBERS)
     return claims
 
 

@@ -10,7 +10,7 @@ from checker.check.effects import CloseView, EndCompiling, Explanation, Row, Sav
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON, Location
-from checker.course.steps import find_step
+from checker.course.steps import Kind, find_step
 from checker.events import (
     CheckFailed,
     Claimed,
@@ -40,10 +40,10 @@ from checker.events import (
 from cli.watch import in_one_line
 
 KINDS = {
-    "test_one": Stage.NUMBERS,
-    "test_other": Stage.NUMBERS,
-    "test_drawn": Stage.DRAWN,
-    "test_compiled": Stage.COMPILED,
+    "test_one": Kind.NUMBERS,
+    "test_other": Kind.NUMBERS,
+    "test_drawn": Kind.DRAWN,
+    "test_compiled": Kind.COMPILED,
 }
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
