@@ -20,7 +20,7 @@ INSTALL_CC = "On Debian and Ubuntu: apt install gcc libc6-dev; on a Mac: xcode-s
 X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
 
 
-def load() -> float:
+def load_per_core() -> float:
     """Return how many programs have wanted each core of late, this one included."""
     return os.getloadavg()[0] / (os.cpu_count() or 1)
 
@@ -28,7 +28,7 @@ def load() -> float:
 def crowd() -> str:
     """Return in words that other programs want the processor, or nothing: ``load 18 on 2 cores``."""
     cores = os.cpu_count() or 1
-    return f"load {load() * cores:.0f} on {cores} cores" if load() >= BUSY else ""
+    return f"load {load_per_core() * cores:.0f} on {cores} cores" if load_per_core() >= BUSY else ""
 
 
 def instructions() -> str:
@@ -66,7 +66,7 @@ def why_not_here() -> str:
     return why_max_cannot_run(system, platform.machine(), version, instructions())
 
 
-def printed(*command: str) -> str:
+def output_of(*command: str) -> str:
     """Return what a program prints; nothing where there is no such program."""
     with suppress(OSError):
         run = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache, partial
 
 from checker.files import ROOT
-from checker.machine import printed, why_mojo_cannot_link, why_not_here
+from checker.machine import output_of, why_mojo_cannot_link, why_not_here
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
 from cli.programs import Completed, last_line, run_module
 from cli.setup import ROOM_GB
@@ -108,7 +108,7 @@ def gpu() -> str:
 
 def number_printed(*line: str) -> int:
     """Return the first number that a program prints; 0 without one, or without the program."""
-    number = re.search(r"\d+", printed(*line))
+    number = re.search(r"\d+", output_of(*line))
     return int(number[0]) if number else 0
 
 
@@ -143,7 +143,7 @@ def metal() -> str:
 def commit() -> str:
     """Return the state of this checkout; a learner's own steps do not count as a change."""
 
-    git = partial(printed, "git", "-C", str(ROOT))
+    git = partial(output_of, "git", "-C", str(ROOT))
     without = "not a git checkout" if shutil.which("git") else "unknown: the program git is not installed"
     name = git("describe", "--always").strip() or without
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")

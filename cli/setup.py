@@ -49,14 +49,15 @@ def requirements(environment: str) -> Path:
     return ROOT / "requirements" / f"{environment}.txt"
 
 
-def stamp(environment: str) -> Path:
+def installed_list(environment: str) -> Path:
     """Return the copy of that list which is made once all of them are installed."""
     return VENV / f"installed-{environment}.txt"
 
 
 def is_installed(environment: str) -> bool:
     """Return whether everything on the list has been installed."""
-    return stamp(environment).is_file() and stamp(environment).read_bytes() == requirements(environment).read_bytes()
+    installed = installed_list(environment)
+    return installed.is_file() and installed.read_bytes() == requirements(environment).read_bytes()
 
 
 def fault() -> str:
@@ -171,7 +172,7 @@ def install_list(environment: str, lock: int, *options: str) -> None:
         raise UserError(
             f"the packages could not be installed. Is there a network?{room} The same command goes on from here."
         )
-    shutil.copy(requirements(environment), stamp(environment))
+    shutil.copy(requirements(environment), installed_list(environment))
 
 
 def install_all() -> None:

@@ -56,7 +56,7 @@ def refuse_damage() -> None:
     why = f"{', '.join(missing)} cannot be found"
     if is_new:
         raise UserError(f".venv has been made anew, and {why}. Delete the folder .venv, and run this again")
-    setup.stamp(setup.LEARN).unlink(missing_ok=True)
+    setup.installed_list(setup.LEARN).unlink(missing_ok=True)
     os.execve("/bin/sh", ["sh", str(ROOT / "run"), *sys.argv[1:]], os.environ | {setup.DAMAGED: why})
 
 

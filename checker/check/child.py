@@ -40,7 +40,7 @@ from checker.events import (
     decode,
 )
 from checker.lines import Lines, StartedProcess
-from checker.machine import crowd, load
+from checker.machine import crowd, load_per_core
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
@@ -189,7 +189,7 @@ class _Pace:
         computed = thread_seconds(self.pid)
         if self.computed_before is None:
             self.computed_before = computed
-        return Spent(time.monotonic() - self.quiet_since, computed - self.computed_before, load())
+        return Spent(time.monotonic() - self.quiet_since, computed - self.computed_before, load_per_core())
 
 
 def thread_seconds(pid: int) -> float:

@@ -16,7 +16,7 @@ from checker.course.languages import Unreadable
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, relative_path
 from checker.files import ROOT
-from checker.machine import printed
+from checker.machine import output_of
 
 
 def expected(step: Step) -> str:
@@ -34,7 +34,7 @@ def is_untouched(step: Step) -> bool:
 def is_committed_skeleton(step: Step) -> bool:
     """Return whether the learner's file is the skeleton, to the letter, of the solution at git's last commit."""
     committed = f"HEAD:{step.solution_file.relative_to(ROOT)}"
-    solution = Source(printed("git", "-C", str(ROOT), "show", committed))
+    solution = Source(output_of("git", "-C", str(ROOT), "show", committed))
     with suppress(Unreadable, ValueError):
         return read_text(step.learner_file) == skeleton(solution, step.language)
     return False

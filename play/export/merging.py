@@ -167,10 +167,10 @@ def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> 
 def import_block(imports: Collection[Imported]) -> str:
     """Return the imports of a file in the order of ruff and isort: Python's own, then the others."""
     own = {each for each in imports if each.package in sys.stdlib_module_names}
-    return "\n\n".join("\n".join(statements(group)) for group in (own, {*imports} - own) if group)
+    return "\n\n".join("\n".join(import_statements(group)) for group in (own, {*imports} - own) if group)
 
 
-def statements(imports: Iterable[Imported]) -> Iterator[str]:
+def import_statements(imports: Iterable[Imported]) -> Iterator[str]:
     """Yield the statements of one group: whole modules first, then by module, and each new name on a line."""
     taken: dict[str, list[Imported]] = {}
     for each in sorted(imports, key=lambda each: (each.module, kind(each.name), each.name.lower())):

@@ -107,7 +107,7 @@ def _only(value: Any) -> tuple[Any, str]:
 
 
 Stop = Annotated[str, Field(min_length=1, max_length=LONGEST_STOP)]
-Stops = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
+StopTexts = Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] | None
 StopTokens = Annotated[list[int], Field(max_length=MOST_STOP_TOKENS)] | None
 StreamOptions = Annotated[dict[Literal["include_usage"], bool] | None, BeforeValidator(_of_one_entry)]
 
@@ -151,7 +151,7 @@ def _settings(limits: ModelLimits) -> dict[str, tuple[Any, str]]:
         "top_p": (Annotated[float | None, Field(gt=0, le=1)], "a number above 0, up to 1"),
         "top_k": _number(int, -1, limits.vocab_size),
         "seed": _number(int, 0, 2**63 - 1),
-        "stop": (Stops, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
+        "stop": (StopTexts, f"a text, or a list of at most {MOST_STOPS} texts, each of 1 to {LONGEST_STOP} characters"),
         "stop_token_ids": (StopTokens, f"a list of at most {MOST_STOP_TOKENS} token ids"),
         "stream": (bool | None, "true or false"),
         "stream_options": (StreamOptions, '{"include_usage": true}, or left out'),

@@ -15,7 +15,7 @@ from checker.errors import UserError
 from checker.numeric.tolerance import TF32_TOLERANCE
 from play.smollm2 import SMOLLM2, smollm2
 from tools.benchmarks.harness import Column, Result, Row, conditions, finish, median, say, table
-from tools.benchmarks.random_weights import checkpoint_of
+from tools.benchmarks.random_weights import random_checkpoint
 from tools.benchmarks.turns import COURSE, HUGGING_FACE, LLAMA_CPP, Answer, Way, compare, reference
 from tools.benchmarks.workers import BFLOAT16, FORWARD, GPU, GPU_AGAIN, KERNELS, TEXT, Workload
 
@@ -149,7 +149,7 @@ def run(parts: Sequence[str], quick: bool, rounds: int, out: Path | None) -> Non
     result = conditions(rounds) | {"parts": {}, "versions": {}, "failed": {}}
     for part in parts:
         say(part)
-        checkpoint = smollm2(say) if part == SMOLLM2 else checkpoint_of(size)
+        checkpoint = smollm2(say) if part == SMOLLM2 else random_checkpoint(size)
         right = reference(REFERENCE, benchmark.workloads(part), checkpoint)
         answers, failed = compare(ways_of(part), right, checkpoint, rounds, benchmark.turn)
         result["parts"][part] = medians(part, answers)

@@ -20,7 +20,7 @@ SIZES: dict[str, dict[str, Any]] = {
 VARIED = {"c_proj.weight": 4, "transformer.ln_f.bias": 0.3}  # else every token of a text is followed by itself
 
 
-def checkpoint_of(name: str = "gpt2") -> Path:
+def random_checkpoint(name: str = "gpt2") -> Path:
     """Return a checkpoint of one of ``SIZES`` in Hugging Face's layout, which is made where it is missing."""
     checkpoint = HOME / name
     if not checkpoint.exists():

@@ -25,7 +25,7 @@ from checker.course.steps import SMALL_MODEL
 from checker.errors import UserError
 from checker.files import ROOT
 from tools.benchmarks.harness import Column, Result, conditions, finish, median, say, table, take_turns, task_arguments
-from tools.benchmarks.random_weights import checkpoint_of
+from tools.benchmarks.random_weights import random_checkpoint
 
 START_SECONDS = 900
 SECONDS, TOKENS = 4.0, 32  # of a turn, and of each request
@@ -145,7 +145,7 @@ def run(servers: Sequence[str], clients: Sequence[int], large: bool, rounds: int
         UserError: a server does not answer, or the large checkpoint cannot be made.
     """
     result = conditions(rounds) | {"tokens of a request": TOKENS, "clients": list(clients), "tokens a second": {}}
-    models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": checkpoint_of()} if large else {})
+    models = {"moby-dick": SMALL_MODEL} | ({"124M, random weights": random_checkpoint()} if large else {})
     for model, folder in models.items():
         with ExitStack() as stack:
             wanted = [server for server in SERVERS if server.partition(",")[0] in servers]

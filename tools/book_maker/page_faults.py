@@ -11,7 +11,7 @@ from tools.book_maker.directives import INLINE, number
 from tools.book_maker.formulas import TOKEN
 from tools.book_maker.words import DIRECTIVE
 
-Lines = Sequence[tuple[int, str]]  # a line's number, from 1, and the line
+NumberedLines = Sequence[tuple[int, str]]  # a line's number, from 1, and the line
 Found = Iterator[tuple[int, str]]  # the number of a line, and what is wrong with it
 
 RULE = re.compile(r"\|[\s:|-]+\|\s*")  # below the head of a table
@@ -44,7 +44,7 @@ def page_faults(chapter: str, text: str) -> list[Fault]:
     return [Fault(chapter, at, reason) for at, reason in sorted([*found, *typed_numbers(source, shown)])]
 
 
-def broken_tables(lines: Lines) -> Found:
+def broken_tables(lines: NumberedLines) -> Found:
     """Find rows without a head: a blank line has cut them off from theirs, and Markdown shows their bars."""
     rows = {at: line for at, line in lines if line.startswith("|")}
     for at in rows:
@@ -52,7 +52,7 @@ def broken_tables(lines: Lines) -> Found:
             yield at, "this row has no head: no blank line may be in a table, and |---| stands below its head"
 
 
-def dead_links(chapter: str, lines: Lines) -> Found:
+def dead_links(chapter: str, lines: NumberedLines) -> Found:
     """Find links to pages, or to places in them, that do not exist."""
     for at, line in lines:
         for link in LINK.finditer(line):
@@ -69,7 +69,7 @@ def places(text: str) -> list[str]:
     return [re.sub(r"\s", "-", heading) for heading in plain]
 
 
-def lost_commits(lines: Lines) -> Found:
+def lost_commits(lines: NumberedLines) -> Found:
     """Find commits and tags that are not in this repository."""
     for at, line in lines:
         for name in COMMIT.findall(line):
@@ -88,14 +88,14 @@ def _is_commit(name: str) -> bool:
     return found or git("rev-parse", "--is-shallow-repository").stdout.strip() != "false"
 
 
-def strange_units(lines: Lines) -> Found:
+def strange_units(lines: NumberedLines) -> Found:
     """Find units that this book writes in another way."""
     for at, line in lines:
         words = CODE.sub(" ", line)
         yield from ((at, reason) for wrong, reason in UNITS.items() if re.search(wrong, words))
 
 
-def typed_numbers(lines: Lines, shown: str) -> Found:
+def typed_numbers(lines: NumberedLines, shown: str) -> Found:
     """Find measured numbers that a writer has typed: a fraction of several digits, or a number with a unit.
 
     A directive must compute them, unless the page's code or output, ``shown``, has them too. A round fraction of one

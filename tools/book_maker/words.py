@@ -17,7 +17,7 @@ DIRECTIVE = re.compile(r"\{\{(?:(?:figure|widget)[^:}]*:(?P<caption>.*?)|.*?)\}\
 
 
 @dataclass(frozen=True)
-class Words:
+class WordCount:
     """The words of a page, or how many it may have: two numbers of its source in view, two of it as rendered."""
 
     prose: int
@@ -25,29 +25,29 @@ class Words:
     rendered: int
     folded: int
 
-    def exceed(self, limit: "Words") -> bool:
+    def exceed(self, limit: "WordCount") -> bool:
         """Return whether there are more of any kind than a limit allows."""
         return any(now > most for now, most in zip(astuple(self), astuple(limit), strict=True))
 
 
-LIMIT = Words(1_200, 2_000, 2_600, 1_500)
+LIMIT = WordCount(1_200, 2_000, 2_600, 1_500)
 LIMITS = {
-    **dict.fromkeys(("cheat_sheet", "glossary", "troubleshooting"), Words(2_000, 2_000, 2_600, 1_500)),
-    "setup": Words(400, 2_000, 2_600, 1_500),
-    "speed": Words(1_200, 2_000, 2_600, 1_800),
-    "classroom": Words(600, 2_000, 2_600, 1_500),
+    **dict.fromkeys(("cheat_sheet", "glossary", "troubleshooting"), WordCount(2_000, 2_000, 2_600, 1_500)),
+    "setup": WordCount(400, 2_000, 2_600, 1_500),
+    "speed": WordCount(1_200, 2_000, 2_600, 1_800),
+    "classroom": WordCount(600, 2_000, 2_600, 1_500),
 }
 #: All pages together: their source in view without and with tables and code, and what is rendered, folds included.
 BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED = 46_200, 75_000, 140_000
 
 
-def count(chapter: str, source: str, rendered: str) -> Words:
+def count(chapter: str, source: str, rendered: str) -> WordCount:
     """Return the words of a page, from its source and from what its directives make of it."""
     plain = DIRECTIVE.sub(lambda match: match["caption"] or "1", source)
     code = {number for fence in fences(chapter, plain) for number in range(fence.first, fence.last + 1)}
     lines = enumerate(plain.splitlines(), 1)
     prose = "\n".join("" if number in code or line.startswith("|") else line for number, line in lines)
-    return Words(_count(prose)[0], _count(plain)[0], *_count(rendered))
+    return WordCount(_count(prose)[0], _count(plain)[0], *_count(rendered))
 
 
 def _count(text: str) -> tuple[int, int]:
@@ -60,10 +60,10 @@ def _count(text: str) -> tuple[int, int]:
     return words[0], words[1]
 
 
-def report(pages: Mapping[str, Words]) -> list[str]:
+def report(pages: Mapping[str, WordCount]) -> list[str]:
     """Print a table of pages and their sum; return which are too long."""
-    total = Words(*map(sum, zip(*map(astuple, pages.values()), strict=True)))
-    book = Words(BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED - total.folded, BOOK_RENDERED)
+    total = WordCount(*map(sum, zip(*map(astuple, pages.values()), strict=True)))
+    book = WordCount(BOOK_PROSE, BOOK_SOURCE, BOOK_RENDERED - total.folded, BOOK_RENDERED)
     faults = []
     print(f"{'words':<20} {'prose':>7} {'source':>7} {'rendered':>9} {'folded':>7}")
     for page, words in {**pages, "together": total}.items():

@@ -224,9 +224,6 @@ def serve(options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None, tel
         status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
     if status == GIVEN_UP:
         tell("the process that runs the model ended; if it could say why, that is above")
-        tell(
-            stand_ins.where_to_look()
-            if stand_ins.steps_by_file
-            else f"`./run {checkpoint.task}` checks the model itself"
-        )
+        check_of_model = f"`./run {checkpoint.task}` checks the model itself"
+        tell(stand_ins.where_to_look() if stand_ins.steps_by_file else check_of_model)
     return status

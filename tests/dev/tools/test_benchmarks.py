@@ -12,7 +12,7 @@ from checker.errors import UserError
 from checker.files import ROOT
 from play.processor import instruction_sets
 from tools.benchmarks import bench, harness, recorded, serving, turns
-from tools.benchmarks.random_weights import checkpoint_of
+from tools.benchmarks.random_weights import random_checkpoint
 from tools.benchmarks.turns import COURSE, Answer, Way, compare, difference, log_probabilities
 from tools.benchmarks.workers import TEXT, Workload
 from tools.course_copy import python
@@ -155,7 +155,7 @@ def test_figures_are_the_medians_of_processes_and_a_text_without_its_first_token
 
 def test_without_pytorch_on_the_gpu_nothing_is_filed(monkeypatch, tmp_path):
     ran = {OURS: [Answer({}, {}, 0, "MAX 1")]}, {"Hugging Face, float32": "no CUDA"}
-    for name, result in (("checkpoint_of", tmp_path), ("reference", {}), ("compare", ran), ("medians", {})):
+    for name, result in (("random_checkpoint", tmp_path), ("reference", {}), ("compare", ran), ("medians", {})):
         monkeypatch.setattr(bench, name, lambda *_, result=result: result)
     with pytest.raises(UserError, match=r"PyTorch must name the GPU, and cannot use one here: .*no CUDA"):
         bench.run(["gpu"], quick=True, rounds=1, out=tmp_path / "figures.json")
@@ -221,8 +221,8 @@ def test_gpt2_small_is_hugging_faces_at_its_full_size():
     pytest.importorskip("torch")
     benchmark = bench.Benchmark(lengths=(16,), prompts=(16,), batches=(1,), new_tokens=20)
     for part in ("forward", "generation"):
-        right = turns.reference(bench.REFERENCE, benchmark.workloads(part), checkpoint_of())
-        answers, _ = compare([OURS], right, checkpoint_of(), 1, 0.0)
+        right = turns.reference(bench.REFERENCE, benchmark.workloads(part), random_checkpoint())
+        answers, _ = compare([OURS], right, random_checkpoint(), 1, 0.0)
         assert answers.keys() == {OURS}
 
 
