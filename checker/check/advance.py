@@ -156,7 +156,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
     """Return the rows of some claims, but none of what a learner knows already, or need not know."""
     rows: list[Effect] = []
     waiting = set(state.waiting)
-    for claim in map(state.as_seen, claims):
+    for claim in map(state.explained_claim, claims):
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
@@ -239,7 +239,7 @@ def _end(state: State, event: Event) -> Advanced:
     """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
     effects: list[Effect] = [CloseView()] if isinstance(event, events.Late | events.Died | events.Interrupted) else []
     if not state.verdict:
-        state, following = _give_verdict(replace(state, end=event), Phase.OVER)
+        state, following = _give_verdict(replace(state, end_event=event), Phase.OVER)
         return state, effects + following
     if isinstance(event, events.CheckFailed):
         effects.append(remark(no_verdict(event.why)))
@@ -248,14 +248,14 @@ def _end(state: State, event: Event) -> Advanced:
     return replace(state, phase=Phase.OVER), effects
 
 
-def _give_verdict(state: State, then: Phase) -> Advanced:
-    """Decide; show what was held and the last lines, and save progress. After that, the phase is ``then``."""
+def _give_verdict(state: State, phase_after: Phase) -> Advanced:
+    """Decide; show what was held and the last lines, and save progress. After that, the phase is ``phase_after``."""
     state, effects = _rows_of_held(state)
     verdict = decide(state)
     effects += _last_lines(state, verdict)
     if verdict.progress and state.context.saves_progress:
         effects.append(verdict.progress)
-    return replace(state, phase=then, verdict=verdict), effects
+    return replace(state, phase=phase_after, verdict=verdict), effects
 
 
 def _last_lines(state: State, verdict: Verdict) -> list[Effect]:
@@ -263,9 +263,9 @@ def _last_lines(state: State, verdict: Verdict) -> list[Effect]:
     words = list[Effect](map(remark, verdict.words))
     if verdict.status == PASSED and state.came_to_its_end:
         return words + _pass_in_words(state)
-    if verdict.status == PASSED or isinstance(state.end, events.Interrupted):
+    if verdict.status == PASSED or isinstance(state.end_event, events.Interrupted):
         return words
-    return words + _taken_back(state) + _about_numbers(state, verdict) + _in_order(verdict)
+    return words + _taken_back(state) + _about_numbers(state, verdict) + _explanations_last_first(verdict)
 
 
 def _pass_in_words(state: State) -> list[Effect]:
@@ -306,7 +306,7 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
     return lines
 
 
-def _in_order(verdict: Verdict) -> list[Effect]:
+def _explanations_last_first(verdict: Verdict) -> list[Effect]:
     """Return the explanations of a verdict, the one to begin with last."""
     first, others = verdict.explanations[:1], verdict.explanations[1:]
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))

@@ -144,7 +144,7 @@ class State:
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         shown: what ``--show`` is to show.
-        end: the event after which nothing more is tried.
+        end_event: the one after which nothing more is tried.
         verdict: what was decided.
     """
 
@@ -165,7 +165,7 @@ class State:
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
     shown: Shown | None = None
-    end: Event | None = None
+    end_event: Event | None = None
     verdict: Verdict | None = None
 
     @property
@@ -193,7 +193,7 @@ class State:
     @property
     def came_to_its_end(self) -> bool:
         """Whether nothing has cut the check short."""
-        return self.end is None or isinstance(self.end, Ended)
+        return self.end_event is None or isinstance(self.end_event, Ended)
 
     @property
     def compiled_now(self) -> str:
@@ -229,7 +229,7 @@ class State:
         It computes the same numbers, so wrong ones are not its fault.
         """
         has_error = any(claim.mark == Mark.FAIL and not claim.has_numbers for claim in self.claims.values())
-        may_be_its_fault = has_error or isinstance(self.end, Unloadable | CheckFailed | Late | Died)
+        may_be_its_fault = has_error or isinstance(self.end_event, Unloadable | CheckFailed | Late | Died)
         return self.context.why_unusable() if may_be_its_fault else ""
 
     @property
@@ -239,14 +239,14 @@ class State:
         is_drawn = any(self.context.kind_of(claim.claim) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
-    def as_seen(self, claim: Claimed) -> Claimed:
+    def explained_claim(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
         for why in self.explained:
             if why.claim == claim.claim:
                 claim = replace(claim, mark=why.mark, reason=why.sentence, location=why.location)
         return claim
 
-    def with_line(self, explanation: Explanation) -> Explanation:
+    def located_explanation(self, explanation: Explanation) -> Explanation:
         """Return an explanation with the line to look at."""
         return replace(explanation, line=self.line_of(explanation.about, explanation.location))
 

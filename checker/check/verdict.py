@@ -22,28 +22,28 @@ FAILURE, NO_END = SaveProgress(passed=False), SaveProgress(passed=False, takes_b
 
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
-    verdict = _by_its_end(state)
+    verdict = _verdict_at_end(state)
     explanations = verdict.explanations
     if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
         return replace(verdict, explanations=(Explanation(state.unusable),), progress=None)
-    return replace(verdict, explanations=tuple(map(state.with_line, explanations)))
+    return replace(verdict, explanations=tuple(map(state.located_explanation, explanations)))
 
 
-def _by_its_end(state: State) -> Verdict:
+def _verdict_at_end(state: State) -> Verdict:
     """Return the verdict at the end that a check has come to: its status, its words, and the progress to save."""
-    match state.end:
+    match state.end_event:
         case events.Opened():
-            return _not_begun(state, state.end)
+            return _not_begun(state, state.end_event)
         case events.Refused():
-            return _on_refusal(state.end)
+            return _on_refusal(state.end_event)
         case events.Unloadable():
-            return _on_unloadable(state.end)
+            return _on_unloadable(state.end_event)
         case events.CheckFailed():
-            return _on_failed_check(state, state.end)
+            return _on_failed_check(state, state.end_event)
         case Died():
-            return _on_death(state, state.end)
+            return _on_death(state, state.end_event)
         case Late():
-            return _on_late(state, state.end)
+            return _on_late(state, state.end_event)
         case events.Interrupted():
             return _on_interrupt(state)
     return _tried(state)
@@ -51,12 +51,11 @@ def _by_its_end(state: State) -> Verdict:
 
 def _tried(state: State) -> Verdict:
     """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
-    explanations = tuple(why_claims_fail(state))
     if state.has_failed:
-        return Verdict(FAILED, explanations, progress=FAILURE)
+        return Verdict(FAILED, tuple(why_claims_fail(state)), progress=FAILURE)
     if state.to_write or Mark.WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(FAILED, explanations, (now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
+        return Verdict(FAILED, words=(now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
     tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != Mark.TRACED}
     if missing := sorted(state.context.required - tried):
         not_tried = no_verdict(f"{', '.join(missing)} did not run. Does the file stop the check?")
@@ -91,7 +90,7 @@ def _on_refusal(refused: events.Refused) -> Verdict:
 # ---------------------------------------------------------------- what cuts a check short
 
 
-def _cut_short(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
+def _incomplete_verdict(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
     """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
 
     Args:
@@ -119,7 +118,7 @@ def _on_unloadable(event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _cut_short(state, Explanation(event.why), no_verdict(event.why), None)
+    return _incomplete_verdict(state, Explanation(event.why), no_verdict(event.why), None)
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -127,14 +126,20 @@ def _on_interrupt(state: State) -> Verdict:
     compiled_now = f" {state.compiled_now}" if state.being_compiled else ""
     if state.has_passed:
         return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.saved_in_words}",))
-    known = "the outputs match so far" if state.numbers_are_right else "there is no verdict"
-    if state.has_failed:
-        known = "the failure is not explained yet"
-    if state.phase is Phase.TAKEN_BACK:
-        known = "once compiled, a claim does not hold, and the pass is taken back"
     during = f" while {state.compiler} was compiling{compiled_now}" if state.being_compiled else ""
     kept = "; what MAX has compiled is kept" if state.has_compiled else ""
-    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {known}. Run it again{kept}.",))
+    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {_known_so_far(state)}. Run it again{kept}.",))
+
+
+def _known_so_far(state: State) -> str:
+    """Return what is known of a file without a verdict, as the middle of a sentence: the latest first."""
+    if state.phase is Phase.TAKEN_BACK:
+        return "once compiled, a claim does not hold, and the pass is taken back"
+    if state.has_failed:
+        return "the failure is not explained yet"
+    if state.numbers_are_right:
+        return "the outputs match so far"
+    return "there is no verdict"
 
 
 def _on_death(state: State, died: Died) -> Verdict:
@@ -155,7 +160,7 @@ def _on_death(state: State, died: Died) -> Verdict:
         advice = _of_a_solution(state) or _look_for(state.context.language, died)
         why = Explanation(_sentences(f"{happened} {during}", advice))
     is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
-    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    return _incomplete_verdict(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _look_for(language: Language, died: Died) -> str:
@@ -174,7 +179,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     happened = _which_limit(state, late)
     why = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
-    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    return _incomplete_verdict(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _which_limit(state: State, late: Late) -> str:
@@ -244,7 +249,7 @@ def why_claims_fail(state: State) -> list[Explanation]:
     """
     failures = [explained for explained in state.explained if explained.mark == Mark.FAIL]
     if not failures:  # compiled claims, or the child ended before it could explain
-        failed = (claim for claim in map(state.as_seen, state.claims.values()) if claim.mark == Mark.FAIL)
+        failed = (claim for claim in map(state.explained_claim, state.claims.values()) if claim.mark == Mark.FAIL)
         failures = [
             Explained(claim.claim, claim.about, claim.reason, claim.location, error_key=claim.error_key)
             for claim in failed
