@@ -106,13 +106,13 @@ class Started:
 
 @dataclass(frozen=True)
 class Claimed:
-    """The outcome of a claim about one function: ``reason`` and ``location`` say why it does not pass.
+    """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
 
     It is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the same for
     two errors that differ in sizes alone. ``has_numbers`` says that there are wrong ones.
     """
 
-    claim: str
+    name: str
     about: str
     sentence: str
     mark: Mark

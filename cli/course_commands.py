@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from checker.course.hunts import SENTENCES
 from checker.course.steps import Step, all_steps
 from checker.errors import UserError
 from checker.files import ROOT
@@ -71,7 +72,13 @@ def compare(step: Step, anyway: bool) -> int:
 @click.command()
 @step_argument
 @click.option(
-    "--name", "number", is_flag=False, flag_value=0, type=int, metavar="[NUMBER]", help="Choose among 4 sentences."
+    "--name",
+    "number",
+    is_flag=False,
+    flag_value=0,
+    type=int,
+    metavar="[NUMBER]",
+    help=f"Choose among {SENTENCES} sentences.",
 )
 @click.option("--give-up", is_flag=True, help="Tell the mistake.")
 @click.option("--new", is_flag=True, help="Begin another hunt; what you have written is kept beside it.")

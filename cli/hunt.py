@@ -16,7 +16,7 @@ from checker.check.records import Record, verdict_record
 from checker.check.state import FAILED, PASSED
 from checker.check.view import View
 from checker.course.blanks import blanks_of
-from checker.course.hunts import Hunt
+from checker.course.hunts import SENTENCES, Hunt
 from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
@@ -105,7 +105,7 @@ def begin_and_say_so(hunt: Hunt, printer: Printer, seed: int | None) -> None:
     if copy := begin(hunt, seed):
         printer.line(f"What you had is kept as {relative_path(copy)}.")
     printer.line(f"{BEGUN} `./run {hunt.copy.task}` checks it again.")
-    printer.line("--name lists four sentences, of which you choose the mistake's; --give-up tells it.\n")
+    printer.line(f"--name lists {SENTENCES} sentences, of which you choose the mistake's; --give-up tells it.\n")
 
 
 def check_copy(hunt: Hunt, printer: Printer, options: Options) -> tuple[int, Record]:

@@ -137,7 +137,7 @@ def _printed(state: State, text: str) -> Advanced:
 
 def _claimed(state: State, claim: Claimed) -> Advanced:
     """Show a claim; from the first failure on it is held, since its explanation may say that it waits for another."""
-    state = replace(state, claims={**state.claims, claim.claim: claim}, running="")
+    state = replace(state, claims={**state.claims, claim.name: claim}, running="")
     if claim.mark == Mark.TRACED:
         return state, []
     if state.phase is Phase.AFTER_VERDICT:
@@ -145,7 +145,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
     if state.has_failed:
-        has_passed, state = state.has_passed, replace(state, held=(*state.held, claim.claim))
+        has_passed, state = state.has_passed, replace(state, held=(*state.held, claim.name))
         if has_passed and not state.unusable:
             return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
         return state, []
@@ -160,7 +160,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
-        if claim.mark == Mark.PASS and state.context.kind_of(claim.claim) == Kind.DRAWN:
+        if claim.mark == Mark.PASS and state.context.kind_of(claim.name) == Kind.DRAWN:
             continue  # it is of interest only if it does not hold
         if claim.mark == Mark.WAITS:
             if about not in waiting:  # else a row says so already
@@ -174,7 +174,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
 
 def _group_of(state: State, failed: Claimed) -> str:
     """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
-    return next((why.mistake for why in state.explained if why.claim == failed.claim), "") or failed.reason
+    return next((why.mistake for why in state.explained if why.claim == failed.name), "") or failed.reason
 
 
 def _rows_of_held(state: State) -> Advanced:

@@ -219,7 +219,7 @@ class State:
     def is_drawn(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds.values()
-        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.claim) == Kind.NUMBERS}
+        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.name) == Kind.NUMBERS}
         return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Kind.DRAWN in kinds
 
     @property
@@ -236,13 +236,13 @@ class State:
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
-        is_drawn = any(self.context.kind_of(claim.claim) == Kind.DRAWN for claim in failed)
+        is_drawn = any(self.context.kind_of(claim.name) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
     def explained_claim(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
         for why in self.explained:
-            if why.claim == claim.claim:
+            if why.claim == claim.name:
                 claim = replace(claim, mark=why.mark, reason=why.sentence, location=why.location)
         return claim
 

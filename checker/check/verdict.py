@@ -251,7 +251,7 @@ def why_claims_fail(state: State) -> list[Explanation]:
     if not failures:  # compiled claims, or the child ended before it could explain
         failed = (claim for claim in map(state.explained_claim, state.claims.values()) if claim.mark == Mark.FAIL)
         failures = [
-            Explained(claim.claim, claim.about, claim.reason, claim.location, error_key=claim.error_key)
+            Explained(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key)
             for claim in failed
         ]
     by_mistake: dict[tuple[str, str], list[Explained]] = {}

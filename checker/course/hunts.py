@@ -13,6 +13,8 @@ from checker.course.skeletons import back_up
 from checker.course.steps import Step
 from checker.files import digest
 
+SENTENCES = 4  # among which the mistake is named
+
 
 class Hunt:
     """The hunt for a mistake in a step's solution: ``copy`` is the step with the mistaken copy as its file."""

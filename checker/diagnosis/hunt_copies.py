@@ -7,6 +7,7 @@ import random
 import re
 from difflib import SequenceMatcher
 
+from checker.course.hunts import SENTENCES
 from checker.course.languages import PYTHON, TEXT
 from checker.course.skeletons import expected
 from checker.course.source import Source
@@ -17,7 +18,6 @@ from checker.diagnosis.outcomes import failed
 
 LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
-SENTENCES = 4  # among which a mistake is named
 
 
 def copies_of(step: Step) -> dict[str, str]:

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from checker.course import progress
+from checker.course.hunts import SENTENCES
 from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.hunt_copies import copies_of, sentences_with
 from checker.diagnosis.mistakes import load_attempts
@@ -77,9 +78,9 @@ def test_a_hunt_from_its_beginning_to_its_end(course):
     mistake = hunted_for(course, W01)
     sentences = sentences_with(W01, mistake)
     listed = run(course, *hunt, "--name")
-    assert [line[3:] for line in listed.splitlines()[:4]] == sentences
+    assert [line[3:] for line in listed.splitlines()[:SENTENCES]] == sentences
     right = sentences.index(mistake) + 1
-    wrong = run(course, *hunt, "--name", str(right % 4 + 1), status=1)
+    wrong = run(course, *hunt, "--name", str(right % SENTENCES + 1), status=1)
     assert wrong == "It is another one; that was guess 1.\n"
     named, then = json.loads(run(course, *hunt, "--name", str(right), "--json"))["said"]
     assert named.startswith("Named at guess 2, after ")
@@ -108,7 +109,7 @@ def test_a_copy_that_cannot_be_tried_is_told_by_its_own_name_with_a_way_out(cour
     assert run(course, *hunt, "--show", "nope", status=2).startswith("hunt: there is no function nope to show; choose ")
     assert not file.exists(), "it is refused at once"
     run(course, *hunt, status=1)
-    assert run(course, *hunt, "--name", "5", status=2) == "hunt: --name is 5; choose from 1 to 4\n"
+    assert run(course, *hunt, "--name", "9", status=2) == f"hunt: --name is 9; choose from 1 to {SENTENCES}\n"
     way_out = "`./run hunt 04 --new` puts another copy in its place, and keeps this one beside it.\n"
     renamed = file.read_text().replace("class GPT2MLP", "class MLP")
     for source, said in (
