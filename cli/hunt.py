@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +40,16 @@ class OffersInHunt(Offers):
         return f"Pass ({seconds:.1f} s)."
 
 
-class CopyCheck(Check):
-    """A check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
+def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
+    """Return a check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
+    return Check(hunt.copy, view, replace(options, hunt=True), save=partial(end_at_pass, hunt))
 
-    def __init__(self, hunt: Hunt, view: View, options: Options) -> None:
-        super().__init__(hunt.copy, view, replace(options, hunt=True))
-        self.hunt = hunt
 
-    def save_progress(self, made: SaveProgress) -> Event | None:
-        """End the hunt at a pass."""
-        if made.passed and self.hunt.read().mistake:
-            return HuntEnded(self.hunt.end(self.state.source))
-        return None
+def end_at_pass(hunt: Hunt, made: SaveProgress, source: str) -> Event | None:
+    """End the hunt if its copy has passed; return the event that this is."""
+    if made.passed and hunt.read().mistake:
+        return HuntEnded(hunt.end(source))
+    return None
 
 
 def begin(hunt: Hunt, seed: int | None = None) -> Path | None:
@@ -110,7 +109,7 @@ def begin_and_say_so(hunt: Hunt, printer: Printer, seed: int | None) -> None:
 
 def check_copy(hunt: Hunt, printer: Printer, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
-    check = CopyCheck(hunt, printer, options)
+    check = check_of_copy(hunt, printer, options)
     with Child() as child:
         status = check.run(child).status
     if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried

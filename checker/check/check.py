@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 
 from checker import events
 from checker.check import effects
@@ -31,6 +31,8 @@ from checker.events import Event, Job, Options
 
 MOST_SEEDS = 10_000
 
+Save = Callable[[SaveProgress, str], Event | None]
+
 
 class Check:
     """A check: it handles events, and tells a view and the record of progress what follows from them.
@@ -40,14 +42,23 @@ class Check:
         view: what shows it, as it becomes known.
         options: how.
         started: the time of ``time.perf_counter`` from which the check counts.
+        save: saves what has come out of a source; returns the event that this is, if it is one.
 
     Attributes:
         state: everything that is known.
         items: everything that the view was shown.
     """
 
-    def __init__(self, step: Step, view: View, options: Options | None = None, started: float | None = None) -> None:
+    def __init__(
+        self,
+        step: Step,
+        view: View,
+        options: Options | None = None,
+        started: float | None = None,
+        save: Save | None = None,
+    ) -> None:
         self.step, self.view = step, view
+        self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options and options.solution else step.learner_file
         self.state = State(context_of(step, options or Options(), view))
@@ -137,20 +148,21 @@ class Check:
             self.items.append(item)
 
     def _save(self, made: SaveProgress) -> Event | None:
-        """Save progress; return the event that this is, or that it is impossible, if it is one."""
+        """Save what has come out; return the event that this is, or that it is impossible, if it is one."""
         try:
-            return self.save_progress(made)
+            return self.save(made, self.state.source)
         except OSError as error:
             why = f"{relative_path(progress_file.FILE)} cannot be written"
             return events.NotSaved(why, error.strerror or str(error))
 
-    def save_progress(self, made: SaveProgress) -> Event | None:
-        """Save what has come out, for ``status``; return the event that this is, if it is one."""
-        if not made.passed:
-            progress.note_failure(self.step, self.state.source, takes_back=made.takes_back)
-        elif not progress.note_pass(self.step, self.state.source, compiled=made.compiled):
-            return events.NotSaved("the file has been edited since")
-        return None
+
+def save_progress(step: Step, made: SaveProgress, source: str) -> Event | None:
+    """Save what has come out of a source, for ``status``; return the event that this is, if it is one."""
+    if not made.passed:
+        progress.note_failure(step, source, takes_back=made.takes_back)
+    elif not progress.note_pass(step, source, compiled=made.compiled):
+        return events.NotSaved("the file has been edited since")
+    return None
 
 
 @contextmanager

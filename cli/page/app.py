@@ -210,7 +210,7 @@ class CheckAnswer:
     def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
         view = PageRecords(self.send)
-        check = hunt.CopyCheck(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
+        check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
         begun = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
         begun.start()
         return begun
