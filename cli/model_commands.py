@@ -252,7 +252,7 @@ def serve(**options: Any) -> int:
     from play.signals import end_at_once
 
     end_at_once()
-    from play.serve import serve
+    from play.serving.serve import serve
 
     with refusing(ValueError), naming_steps():
         return serve(teller(), **options)

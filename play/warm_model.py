@@ -31,9 +31,9 @@ def graphs() -> list[Graph]:
 
 async def serve(model: str) -> None:
     """Start the process that runs a served model, and end it when it is ready."""
-    from play.serve import kernels_of, pass_on
     from play.serving.max.server import Served
     from play.serving.options import ServerOptions
+    from play.serving.serve import kernels_of, pass_on
     from play.serving.served_checkpoint import checkpoint_of
 
     options = ServerOptions(model)

@@ -9,8 +9,9 @@ import pytest
 from checker import files
 from checker.course.steps import SMALL_MODEL
 from checker.files import ROOT
-from play import attention, serve, startup
+from play import attention, startup
 from play.generation import generate
+from play.serving import serve
 from tests.dev.terminal import started
 from tools.course_copy import python
 
