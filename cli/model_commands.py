@@ -268,7 +268,7 @@ def serve(**options: Any) -> int:
 @device_option
 def attention(**options: Any) -> None:
     """See what every head looks at: ./run attention "The cat sat on the mat"."""
-    from play.attention import show_attention
+    from play.attention.show import show_attention
 
     with running(OSError) as tell:
         show_attention(tell, **options)

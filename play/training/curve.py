@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from play.widgets.page import as_html
+from play.browser.page import as_html
 
 POINTS = 300  # of the curve; in a longer training, each is the mean of several steps
 

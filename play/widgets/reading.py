@@ -10,10 +10,10 @@ import numpy as np
 
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.runtime import tensor
-from play.attention_weights import Attention, attention_of
-from play.pictures import visible
+from play.attention.pictures import attention_on, visible
+from play.attention.weights import Attention, attention_of
+from play.browser.packing import Json, packed
 from play.tokens import encode, end_of_text, load_tokenizer, token_texts
-from play.widgets.packing import Json, attention_on, packed
 from play.widgets.timing import BATCHES, PROMPTS, Timer
 from solutions.solution_05 import check_token_ids
 from solutions.solution_13 import load_pretrained

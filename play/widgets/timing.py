@@ -7,8 +7,8 @@ import time
 import numpy as np
 from max.driver import CPU
 
+from play.browser.packing import Json
 from play.generation.engine import compile_whole
-from play.widgets.packing import Json
 from solutions.arrays import LogitsFunction
 from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_14 import compile_cached

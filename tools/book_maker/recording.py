@@ -12,10 +12,11 @@ import numpy as np
 
 from checker.course.steps import WIDGETS
 from checker.max_adapter.hooks import install_hooks
-from play.attention_weights import Attention, attention_of
+from play.attention.pictures import attention_on
+from play.attention.weights import Attention, attention_of
+from play.browser.packing import packed
 from play.training.curve import as_points
 from play.whale import read as read_whale
-from play.widgets.packing import attention_on, packed
 from play.widgets.reading import Reader
 from play.widgets.timing import BATCHES, PROMPTS
 from solutions.warmup_01 import softmax

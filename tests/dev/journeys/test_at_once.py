@@ -9,7 +9,8 @@ import pytest
 from checker import files
 from checker.course.steps import SMALL_MODEL
 from checker.files import ROOT
-from play import attention, startup
+from play import startup
+from play.attention.show import show_attention
 from play.generation import generate
 from play.serving import serve
 from tests.dev.terminal import started
@@ -124,7 +125,7 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
     for command in (
         lambda: generate.generate("Call", print, **chosen),
         lambda: serve.serve(print, model=folder),
-        lambda: attention.show_attention(print, model=folder, device="cpu", mine=False, **shown),
+        lambda: show_attention(print, model=folder, device="cpu", mine=False, **shown),
     ):
         with pytest.raises(ValueError, match=message):
             command()

@@ -24,7 +24,7 @@ INLINE = "F.softmax(query @ key.T / math.sqrt(self.head_dim) + mask, axis=-1) @ 
 @pytest.fixture(scope="module")
 def read():
     from checker.max_adapter.hooks import install_hooks
-    from play.attention_weights import read_attention
+    from play.attention.weights import read_attention
 
     install_hooks()
     return read_attention(TEXT)
@@ -59,7 +59,7 @@ def test_weights_and_scores_are_hugging_faces(read):
 def test_the_weights_of_a_llama_are_hugging_faces_head_by_head(llama):
     torch = pytest.importorskip("torch")
     from checker.max_adapter.hooks import install_hooks
-    from play.attention_weights import read_attention_of_llama
+    from play.attention.weights import read_attention_of_llama
     from solutions.gguf_tokenizer import tokenizer_of
     from solutions.llama_files import read_llama
     from tools.hugging_face import hugging_face_llama, load
@@ -80,7 +80,7 @@ def test_the_weights_of_a_llama_are_hugging_faces_head_by_head(llama):
 
 def test_smollm2_looks_at_the_ship_as_the_page_about_heads_says(smollm2_file):
     from checker.max_adapter.hooks import install_hooks
-    from play.attention_weights import read_attention_of_llama
+    from play.attention.weights import read_attention_of_llama
     from tools.book_maker.values.smollm2 import TEXT, look, taken
 
     install_hooks()

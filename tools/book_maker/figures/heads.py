@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from play.pictures import visible
+from play.attention.pictures import visible
 from tools.book_maker.drawing.svg import Drawing
 from tools.book_maker.values import smollm2 as recorded
 from tools.book_maker.values.heads import shares

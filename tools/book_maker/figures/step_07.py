@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from play.pictures import visible
+from play.attention.pictures import visible
 from play.whale import read
 from solutions.solution_01 import GPT2Config
 from solutions.warmup_04 import merge_heads, split_heads

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from play.pictures import visible
+from play.attention.pictures import visible
 from play.whale import read
 from solutions.warmup_01 import softmax
 from solutions.warmup_03 import causal_mask

@@ -29,7 +29,7 @@ def state():
     return (*hooked, signal.getsignal(signal.SIGINT), dict(os.environ))
 before = state()
 for name in ("checker.max_adapter.runtime", "checker.max_adapter.hooks", "checker.max_adapter.graph_store",
-             "checker.claims.modules", "play.generation.engine", "play.attention_weights"):
+             "checker.claims.modules", "play.generation.engine", "play.attention.weights"):
     importlib.import_module(name)
 assert state() == before
 from checker.max_adapter.hooks import install_hooks

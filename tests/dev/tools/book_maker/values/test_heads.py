@@ -5,7 +5,7 @@ import pytest
 
 from checker.course.steps import SMALL_MODEL
 from checker.max_adapter.hooks import install_hooks
-from play import attention_weights
+from play.attention.weights import attention_of, shares
 from play.tokens import encode, load_tokenizer
 from play.training.texts import moby_dick
 from play.whale import read
@@ -29,7 +29,7 @@ def attention(ids):  # [window, seq] -> [window, layer, head, seq, seq]
     """The weights of the small model's heads."""
     install_hooks()
     model = load_pretrained(SMALL_MODEL)
-    return np.stack([attention_weights.attention_of(model, window[None])[0] for window in ids])
+    return np.stack([attention_of(model, window[None])[0] for window in ids])
 
 
 def test_copies_are_found():
@@ -66,7 +66,7 @@ def test_the_model_in_numpy_computes_what_the_model_in_max_does():
     """And a short text makes the first token look important, as the page says."""
     (weights,) = attention(windows(SENTENCE["text"]))
     assert SENTENCE["tokens"] == weights.shape[-1]
-    most = attention_weights.shares(weights)["the first token"].max()
+    most = shares(weights)["the first token"].max()
     assert most == pytest.approx(SENTENCE["most to the first token"], abs=1e-4)
     assert most > 3 * heads.shares["the first token"].max()
     numpy = [read(SENTENCE["text"])[f"h.{layer}.attn.weights"] for layer in range(len(weights))]

@@ -34,11 +34,10 @@ def show_attention(
     require_writable(out)
     llama = is_llama(model)
     with ready_to_run(tell, LLAMA if llama else [MODEL], **own_steps):
-        from play import pictures
-        from play.attention_weights import read_attention, read_attention_of_llama
+        from play.attention.pictures import attention_on, in_terminal
+        from play.attention.weights import read_attention, read_attention_of_llama
+        from play.browser.page import as_html
         from play.checkpoints import usable_checkpoint, usable_llama
-        from play.widgets.packing import attention_on
-        from play.widgets.page import as_html
         from solutions.checkpoint import read_config
 
         if llama:
@@ -52,7 +51,7 @@ def show_attention(
             require_head(layer, head, config.n_layer, config.n_head)
             attention = read_attention(text_to_read, folder, device)
     if text:
-        pictures.in_terminal(attention, layer, head)
+        in_terminal(attention, layer, head)
     if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
         write(out, as_html("attention", "What the heads look at", data).encode())

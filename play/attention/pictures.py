@@ -1,12 +1,14 @@
-"""Draw attention weights in the terminal. (``play.widgets.page`` makes the page.)"""
+"""Draw attention weights in the terminal, or give a page what it draws. (``play.browser.page`` makes the page.)"""
 
 from __future__ import annotations
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from play.attention_weights import Attention, pattern, shares
+from play.attention.weights import Attention, pattern, shares
+from play.browser.packing import Json, packed
 
 SHADES = " .:-=+*#%@"
 
@@ -49,3 +51,17 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
             table.add_row(str(number), str(index), *percents, pattern(head_shares))
     console.print()
     console.print(table)
+
+
+def attention_on(attention: Attention) -> Json:
+    """Return the scores and the weights of every head; of the weights, those that the mask allows, row by row."""
+    length = len(attention.tokens)
+    heads = measured(attention)
+    return {
+        "tokens": [visible(token) for token in attention.tokens],
+        "shape": list(attention.weights.shape[:2]),
+        "scores": packed(attention.scores),
+        "weights": packed(attention.weights[..., *np.tril_indices(length)], 0, 1),
+        "shares": [[{name: round(share, 4) for name, share in head.items()} for head in row] for row in heads],
+        "patterns": [[pattern(head) for head in row] for row in heads],
+    }
