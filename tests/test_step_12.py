@@ -1,7 +1,7 @@
 """Step 12, generation: what is claimed.
 
 Most claims are about a made-up model whose logits depend on nothing but the last token; the greedy
-text is made from logits that Hugging Face's model gave. No MAX is needed; ``tests/dev/play/test_play.py``
+text is made from logits that Hugging Face's model gave. No MAX is needed; ``tests/dev/play/generation/test_engine.py``
 compares the text of whole models.
 """
 

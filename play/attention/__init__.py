@@ -1,4 +1,4 @@
 """What a model's heads look at: their weights on a text, in the terminal or on a page.
 
-``show`` is the command, ``weights`` reads a model, and ``pictures`` draws. The book and its figures import the last two.
+``show`` is the command, ``weights`` reads a model, and ``pictures`` draws. The book imports the last two.
 """
