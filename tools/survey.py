@@ -27,7 +27,9 @@ from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.explanation import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
+from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
 from checker.events import THE_KERNEL, Explained, FromChild, Mark, Stage, Started
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
@@ -163,64 +165,93 @@ def main() -> None:
         starter.send({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
 
 
+@dataclass
+class Subject:
+    """What is graded: a source, the name by which errors call its file, and what was said of it so far."""
+
+    source: Source
+    path: str
+    surveyed: Surveyed
+
+
 def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     """Grade every subject, in an order drawn by lot; ``begin`` is called with the name of each that is begun.
 
     Those with the right numbers are graded on drawn configurations too, and what fails is explained.
     """
-    step, subjects, seed, compiled_kernels = Step(work.step), work.subjects, work.seed, work.compiled_kernels
-    compiled = list[str]()
+    step, seeds, compiled = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
+    listeners.append(lambda what, seconds: compiled.extend({what} - {THE_KERNEL}))
+    used_kernels = import_and_note_kernels(step)
+    subjects = drawn_by_lot(step, work)
+    modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)
 
     def send(event: FromChild) -> None:
         if isinstance(event, Started):
             begin(event.subject)
 
-    def load(name: str) -> ModuleType | None:
-        begin(name)
-        try:
-            module, source = f"graded.{step.name}_{paths[name]}", Source(sources[name])
-            if compiled_kernels:
-                return load_step(step, module, source, paths[name])
-            return load_source(module, source, paths[name])
-        except Unreadable as error:
-            surveyed[name].happened = f"it cannot be read: {error}"
-            surveyed[name].locations["it is read"] = error.location
-        except BaseException as error:
-            surveyed[name].happened = f"it cannot be loaded: {error_in_words(error)}"
-        return None
-
-    listeners.append(lambda what, seconds: compiled.extend({what} - {THE_KERNEL}))
-    used_kernels = set[str]()
-    import_max(step)
-    if uses_max(step):
-        from checker.max_adapter.kernel_store import note_used
-
-        used_kernels = note_used()
-    solution = (step.solution_file if compiled_kernels else step.model_file).read_text()
-    names = random.Random(seed).sample(list(subjects), len(subjects))
-    paths = {name: f"subject_{number}" for number, name in enumerate(names)}
-    sources = {name: edited(solution, subjects[name]) for name in names}
-    surveyed = {name: Surveyed(name) for name in names}
-    modules = {name: module for name in names if (module := load(name))}
     graded = Observation(step, modules, Stage.NUMBERS, send=send).run()
-    answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
-    if work.record:
-        write_answers(step, answers)
-    explainer = explainer_of(step, answers=None if read_answers(step) else answers)
-    seeds = range(seed, seed + work.draws)
     right = {name: module for name, module in modules.items() if all_pass(graded[name])}
+    explainer = explainer_by(step, graded, record=work.record)
     drawn = Observation(step, right, Stage.DRAWN, seeds, send=send).run()
-    for name, subject in surveyed.items():
+    for name, subject in subjects.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
-        subject.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
-        subject.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
-        if Mark.FAIL in subject.marks.values():
+        subject.surveyed.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
+        subject.surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
+        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
             begin(name)
             explains = explainer_of(step, seeds) if name in right else explainer
-            diagnosis = explains.diagnose(outcomes, Source(sources[name]), paths[name])
-            for explained in diagnosis.explanations:
-                subject.take(explained)
-    return Survey(list(surveyed.values()), sorted(used_kernels), compiled)
+            for explained in explains.diagnose(outcomes, subject.source, subject.path).explanations:
+                subject.surveyed.take(explained)
+    return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled)
+
+
+def import_and_note_kernels(step: Step) -> set[str]:
+    """Import MAX if the step needs it; return a set to which the kernels of MAX that are used from now on are added."""
+    import_max(step)
+    if not uses_max(step):
+        return set()
+    from checker.max_adapter.kernel_store import note_used
+
+    return note_used()
+
+
+def drawn_by_lot(step: Step, work: Work) -> dict[str, Subject]:
+    """Return the subjects by name, in the order in which they are graded."""
+    solution = (step.solution_file if work.compiled_kernels else step.model_file).read_text()
+    names = random.Random(work.seed).sample(list(work.subjects), len(work.subjects))
+    return {
+        name: Subject(Source(edited(solution, work.subjects[name])), f"subject_{number}", Surveyed(name))
+        for number, name in enumerate(names)
+    }
+
+
+def load_subjects(
+    step: Step, subjects: Mapping[str, Subject], begin: Callable[[str], None], *, compiled_kernels: bool
+) -> dict[str, ModuleType]:
+    """Return the modules of the subjects that can be loaded; of the others, note what happened."""
+    modules = dict[str, ModuleType]()
+    for name, subject in subjects.items():
+        begin(name)
+        module = f"graded.{step.name}_{subject.path}"
+        try:
+            if compiled_kernels:
+                modules[name] = load_step(step, module, subject.source, subject.path)
+            else:
+                modules[name] = load_source(module, subject.source, subject.path)
+        except Unreadable as error:
+            subject.surveyed.happened = f"it cannot be read: {error}"
+            subject.surveyed.locations["it is read"] = error.location
+        except BaseException as error:
+            subject.surveyed.happened = f"it cannot be loaded: {error_in_words(error)}"
+    return modules
+
+
+def explainer_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool) -> Explainer:
+    """Return what explains failures by the known mistakes: by what they answered now, if nothing is recorded."""
+    answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
+    if record:
+        write_answers(step, answers)
+    return explainer_of(step, answers=None if read_answers(step) else answers)
 
 
 def record_answers(steps: Iterable[Step]) -> int:

@@ -58,7 +58,7 @@ def index(tmp_path, monkeypatch):
 
 
 def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_the_file_is_damaged(index):
-    """That what is found is right, the compiled claims say; that it is found after ``warm``, ``test_warming.py``."""
+    """That what is found is right, the compiled claims say; that it is found after ``warm``, ``test_warm_model.py``."""
     with pytest.raises(LookupError):
         compile_sliced("batch", "seq", 3)
     assert index.exists()
