@@ -23,7 +23,7 @@ from play.serving.options import ServerOptions, Tell
 from play.signals import ending_soon
 from play.smollm2 import CONTEXT
 from play.startup import in_utf8, tell_stopped
-from play.training import plan
+from play.training.plan import Plan
 
 
 class Finite(click.FloatRange):
@@ -64,15 +64,31 @@ def model_options(about: str) -> Callable[..., Any]:
     return each(model, own_steps_options)
 
 
-plan_options = each(  # no defaults: a resumed training must know which were given
-    *(
-        click.option(f"--{name}", is_flag=True, default=None, help=about)
-        if isinstance(default, bool)
-        else click.option(
-            f"--{name}", type=Text() if name == "prompt" else type(default), show_default=str(default), help=about
-        )
-        for name, default, about in plan.options()
-    )
+def plan_option(name: str, kind: click.ParamType | type, about: str) -> Callable[..., Any]:
+    """Return an option without a default, for a resumed training must know which are given; help shows the plan's."""
+    return click.option(f"--{name}", type=kind, show_default=str(getattr(Plan, name)), help=about)
+
+
+plan_options = each(
+    plan_option("layers", int, "How many blocks."),
+    plan_option("heads", int, "Heads per block."),
+    plan_option("width", int, "The size of a hidden state, a multiple of the heads."),
+    plan_option("positions", int, "How many tokens the model sees at most."),
+    plan_option("vocab", int, "How many tokens the tokenizer learns from the text."),
+    plan_option("batch", int, "How many windows run at once."),
+    plan_option("accumulate", int, "Batches per step; their gradients are added up."),
+    plan_option("rate", float, "The highest learning rate."),
+    plan_option("seed", int, "The seed of the first weights and of the order of the windows."),
+    plan_option(
+        "share", float, "With --also, the share of --text in all that is learned; it grows, from 0 to twice that."
+    ),
+    click.option(
+        "--half",
+        is_flag=True,
+        default=None,
+        help="Save the model in 16 bits per weight; the training itself keeps 32.",
+    ),
+    plan_option("prompt", Text(), "How the samples begin."),
 )
 quantize_option = click.option(
     "--quantize",
@@ -289,7 +305,7 @@ def ablate(**options: Any) -> None:
 @click.command()
 @click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
 @click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
-@click.option("--steps", type=int, show_default=str(plan.Plan.steps), help="How many steps to take.")
+@plan_option("steps", int, "How many steps to take.")
 @click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
 @click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
 @click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")

@@ -1,11 +1,10 @@
 """The plan of a training, and what it has reported.
 
-The plan is everything that its numbers depend on. The command line's options are made from it.
+The plan is everything that its numbers depend on; ``cli.model_commands`` has an option for each.
 """
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +22,6 @@ SAMPLES = 4  # in a whole training
 HEADER = f"{'step':>7}  {'loss':>7}  {'validation':>10}  {'bits per byte':>13}"  # above the lines of evaluations
 
 
-def option(default: Any, about: str) -> Any:
-    """Return a field that is also an option of the command."""
-    return field(default=default, metadata={"help": about})
-
-
 @dataclass(frozen=True)
 class Plan:
     """What a training does.
@@ -36,20 +30,18 @@ class Plan:
         ValueError: a number is impossible, or does not fit another.
     """
 
-    layers: int = option(3, "How many blocks.")
-    heads: int = option(4, "Heads per block.")
-    width: int = option(128, "The size of a hidden state, a multiple of the heads.")
-    positions: int = option(128, "How many tokens the model sees at most.")
-    vocab: int = option(1024, "How many tokens the tokenizer learns from the text.")
-    batch: int = option(16, "How many windows run at once.")
-    accumulate: int = option(1, "Batches per step; their gradients are added up.")
-    rate: float = option(2e-3, "The highest learning rate.")
-    seed: int = option(0, "The seed of the first weights and of the order of the windows.")
-    share: float = option(
-        0.25, "With --also, the share of --text in all that is learned; it grows, from 0 to twice that."
-    )
-    half: bool = option(False, "Save the model in 16 bits per weight; the training itself keeps 32.")
-    prompt: str = option("The", "How the samples begin.")
+    layers: int = 3
+    heads: int = 4
+    width: int = 128  # of a hidden state
+    positions: int = 128  # tokens that the model sees at most
+    vocab: int = 1024  # tokens that the tokenizer learns
+    batch: int = 16  # windows that run at once
+    accumulate: int = 1  # batches per step
+    rate: float = 2e-3  # the highest learning rate
+    seed: int = 0
+    share: float = 0.25  # of ``texts`` in all that is learned, if there are ``also`` others
+    half: bool = False  # save the model in 16 bits per weight
+    prompt: str = "The"  # of the samples
     steps: int = 1000
     texts: Sequence[str] = ()  # absolute paths; none is Moby Dick
     also: Sequence[str] = ()  # absolute paths of what is learned beside them
@@ -90,12 +82,6 @@ class Plan:
     def is_one_of(self, times: int, step: int) -> bool:
         """Return whether a step is one of ``times`` evenly spread ones, of which the last is the last step."""
         return step * times // self.steps > (step - 1) * times // self.steps
-
-
-def options() -> list[tuple[str, Any, str]]:
-    """Return the name, the default, and the help of each option that the plan has."""
-    fields = dataclasses.fields(Plan)
-    return [(field.name, field.default, field.metadata["help"]) for field in fields if field.metadata]
 
 
 @dataclass
