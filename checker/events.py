@@ -256,7 +256,7 @@ class Printed:
 
 @dataclass(frozen=True)
 class Tick:
-    """Nothing has happened for a moment."""
+    """Time has passed: this comes several times per second, whatever else does."""
 
 
 @dataclass(frozen=True)

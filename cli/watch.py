@@ -345,7 +345,7 @@ def in_one_line(check: Check) -> str:
     if verdict.status == PASSED:
         return f"{task}: {' '.join(verdict.words)}"
     why = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if state.has_failed:
+    if verdict.progress:
         return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
     return f"{task} is not compiled. {state.saved_in_words} {why}"
 

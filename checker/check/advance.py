@@ -16,6 +16,7 @@ TRYING                      StageEnded: there is nothing left to compile        
 PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
 … and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
 … and TAKEN_BACK            StageEnded: all is compiled                         AFTER_VERDICT
+AFTER_VERDICT               Started: a claim, on a GPU                          ON_GPU
 every one after UNREAD      Ended, Unloadable, CheckFailed, Died, Late,         OVER
                             Interrupted
 ==========================  ==================================================  =================
@@ -58,7 +59,8 @@ def _what_follows(state: State, event: Event) -> Advanced:
         case events.Opened():
             return _opened(state, event)
         case events.Started():
-            return replace(state, running=event.sentence), []
+            phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
+            return replace(state, running=event.sentence, phase=phase), []
         case Claimed():
             return _claimed(state, event)
         case events.Explained():
@@ -140,7 +142,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
     state = replace(state, claims={**state.claims, claim.name: claim}, running="")
     if claim.mark == Mark.TRACED:
         return state, []
-    if state.phase is Phase.AFTER_VERDICT:
+    if state.phase is Phase.ON_GPU:
         state, effects = _rows(state, [claim])
         only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
         return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
@@ -243,7 +245,7 @@ def _end(state: State, event: Event) -> Advanced:
         return state, effects + following
     if isinstance(event, events.CheckFailed):
         effects.append(remark(no_verdict(event.why)))
-    elif state.has_passed and isinstance(event, events.Late | events.Died):
+    elif state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
         effects.append(remark("The GPU's part did not come to its end. The pass stands."))
     return replace(state, phase=Phase.OVER), effects
 

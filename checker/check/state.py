@@ -39,7 +39,8 @@ class Phase(Enum):
     PASSED_UNCOMPILED = auto()  # the file has passed, which is saved, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     TAKEN_BACK = auto()  # once compiled, a claim does not hold
-    AFTER_VERDICT = auto()  # the verdict is out, and the claims on a GPU follow
+    AFTER_VERDICT = auto()  # the verdict is out, and claims on a GPU may follow
+    ON_GPU = auto()  # they are tried
     OVER = auto()
 
 
@@ -192,8 +193,14 @@ class State:
 
     @property
     def came_to_its_end(self) -> bool:
-        """Whether nothing has cut the check short."""
-        return self.end_event is None or isinstance(self.end_event, Ended)
+        """Whether nothing has cut the check short: neither an event, nor a file that ends it among the claims."""
+        return (self.end_event is None or isinstance(self.end_event, Ended)) and not self.not_tried
+
+    @property
+    def not_tried(self) -> list[str]:
+        """The claims that a pass needs and that have no outcome, in the order of their names."""
+        tried = {name.partition("[")[0] for name, claim in self.claims.items() if claim.mark != Mark.TRACED}
+        return sorted(self.context.required - tried)
 
     @property
     def compiled_now(self) -> str:
@@ -213,7 +220,9 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether everything is written, and every claim about numbers was made, and holds."""
-        return not self.to_write and Stage.DRAWN in self.stages and self.marks <= {Mark.PASS, Mark.TRACED}
+        is_each_tried = all(self.context.kind_of(claim) == Kind.COMPILED for claim in self.not_tried)
+        holds = is_each_tried and self.marks <= {Mark.PASS, Mark.TRACED}
+        return not self.to_write and Stage.DRAWN in self.stages and holds
 
     @property
     def is_drawn(self) -> bool:

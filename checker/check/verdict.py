@@ -56,10 +56,9 @@ def _tried(state: State) -> Verdict:
     if state.to_write or Mark.WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, words=(now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
-    tried = {name.partition("[")[0] for name, claim in state.claims.items() if claim.mark != Mark.TRACED}
-    if missing := sorted(state.context.required - tried):
-        not_tried = no_verdict(f"{', '.join(missing)} did not run. Does the file stop the check?")
-        return Verdict(FAILED, (Explanation(not_tried),), progress=None if state.has_passed else FAILURE)
+    if state.not_tried:
+        why = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
+        return _incomplete_verdict(state, Explanation(why), no_verdict(why), FAILURE)
     return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.is_complete))
 
 

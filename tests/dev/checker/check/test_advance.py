@@ -80,6 +80,7 @@ PASSES = [
 CRASHED = "saved: fail, unless it has passed"
 STAYS = "The pass is kept, as `pass, not compiled`."
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
+NO_END_ON_GPU = "The GPU's part did not come to its end. The pass stands."
 NOT_EXPLAINED = "Interrupted: the failure is not explained yet. Run it again."
 CUT_SHORT = "The check was cut short: the process ended. An explanation may be missing."
 REPORT = "Only the compiler has found this, and the check should have found it before: please report it, with "
@@ -143,16 +144,24 @@ CHECKS = {
         ["fail one: One is right.", NOT_EXPLAINED],
     ),
     "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Interrupted()], PASSES),
+    "it dies after the verdict, where no GPU is": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Died()],
+        PASSES,
+    ),
+    "Ctrl-C on a GPU": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU."), Interrupted()],
+        [*PASSES, NO_END_ON_GPU],
+    ),
     "the GPU disagrees, and does not end": (
         [
-            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)],
+            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU.")],
             Claimed("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, "It is off."),
             Died(),
         ],
         [
             *[*PASSES, "fail g: G, on this GPU."],
             "It is off. Only the GPU disagrees, and the CPU decides: a pass, with that caveat.",
-            "The GPU's part did not come to its end. The pass stands.",
+            NO_END_ON_GPU,
         ],
     ),
     "only the compiler finds it": (
@@ -390,6 +399,13 @@ CHECKS = {
             "saved: fail",
         ],
     ),
+    "it ends without the compiled claim": (
+        [*TO_COMPILE, Ended()],
+        [
+            *[*ROWS, MATCHES, SAVED],
+            *["Not compiled: test_compiled did not run. Does the file stop the check?", STAYS],
+        ],
+    ),
     "it prints": ([OPENED, Printed("hello")], ["| hello"]),
 }
 
@@ -466,9 +482,9 @@ WITH_MAX = {
         [OPENED, Late(Limit.COMPUTING, 10)],
         [ANOTHER],
     ),
-    "it dies after the verdict": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Died()],
-        [*PASSES, "The GPU's part did not come to its end. The pass stands."],
+    "it dies on a GPU, after the verdict": (
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU."), Died()],
+        [*PASSES, NO_END_ON_GPU],
     ),
 }
 
@@ -491,6 +507,7 @@ CUT_SHORT_BY = [
     Died(Doing.COMPUTING),
     Late(Limit.COMPILING, 900),
     CheckFailed("so."),
+    Ended(),
 ]
 
 
@@ -500,6 +517,13 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
     assert (state.verdict.status, state.is_complete) == (PASSED, False)
     assert [line for line in lines if line.startswith("saved")] == [SAVED]
     assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
+
+
+@pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
+def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
+    events = [*TO_COMPILE, LONG, FAILS_COMPILED, StageEnded(Stage.COMPILED), Ended()]
+    state, _ = folded(events, replace(S07, why_unusable=lambda: why))
+    assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 
 ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable", "CheckFailed")
@@ -529,6 +553,7 @@ def test_which_event_leads_from_which_phase_to_which():
         ("PASSED_UNCOMPILED", "StageEnded", "AFTER_VERDICT"),
         ("GOING_ON", "StageEnded", "AFTER_VERDICT"),
         ("TAKEN_BACK", "StageEnded", "AFTER_VERDICT"),
+        ("AFTER_VERDICT", "Started", "ON_GPU"),
     }
 
 

@@ -23,7 +23,9 @@ from tests.dev.checker.check.test_advance import (
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
     passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)]
     assert folded(passing)[0].verdict.status == PASSED
-    assert folded([event for event in passing if event != OTHER])[0].verdict.status == FAILED
+    state, lines = folded([event for event in passing if event != OTHER])
+    assert state.verdict.status == FAILED
+    assert [line for line in lines if line.startswith("saved")] == ["saved: fail"]
     assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
     assert folded(NUMBERS_RIGHT)[0].verdict is None
 
