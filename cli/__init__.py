@@ -5,6 +5,6 @@ by name: ``course_commands`` has those of the course, ``model_commands`` those t
 ``parts``. What they call is in modules of its own: hint, status, reset, compare, hunt, doctor and warm, ``watch`` (of
 ``keyboard``, ``saves`` and ``editor``), ``grading`` and ``page`` (the book with its editor), which share ``background``
 (checks in threads) and ``programs``.
-Without pixi, ``setup`` makes ``.venv``, and ``tasks`` runs the lines of pixi.toml. Only maintainers' tools import it;
-it imports ``play`` and ``checker``.
+Without pixi, ``start`` comes before it: that makes ``.venv``, and runs the lines of pixi.toml. Only maintainers' tools
+import it; it imports ``play`` and ``checker``.
 """

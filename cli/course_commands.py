@@ -138,7 +138,7 @@ def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
     With --all, nothing needs a network afterwards but published weights.
     """
     if every:
-        from cli.setup import install_all
+        from cli.start.setup import install_all
 
         install_all()
     from cli.warm import warm_up

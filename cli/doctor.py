@@ -17,7 +17,7 @@ from checker.files import ROOT
 from checker.machine import output_of, why_mojo_cannot_link, why_not_here
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
 from cli.programs import Completed, last_line, run_module
-from cli.setup import ROOM_GB
+from cli.start.setup import ROOM_GB
 
 NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}
 INSTALLED_GB = 7.5  # of memory: a system calls a little less than 8 GB its own

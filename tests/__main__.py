@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from checker.errors import UserError
-from cli.setup import install
+from cli.start.setup import install
 
 #: One worker more than there are processors: many tests wait for a process, a page or a limit.
 WORKERS = str((os.cpu_count() or 1) + 1)

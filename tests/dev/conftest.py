@@ -84,7 +84,7 @@ def book(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) 
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
             unfinished = tmp_path_factory.mktemp("unfinished") / "book"
-            command = (ROOT, "-m", "cli.tasks", "book-build", "--dest-dir", unfinished)
+            command = (ROOT, "-m", "cli.start.tasks", "book-build", "--dest-dir", unfinished)
             run = python(*command, status=0, timeout=1800, **published())
             assert not re.search(r"\bWARN\b", run.stdout + run.stderr), run.stderr
             unfinished.rename(folder)

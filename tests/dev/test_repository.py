@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from checker.files import ROOT
-from cli.tasks import tasks
+from cli.start.tasks import tasks
 
 GITHUB = ROOT / ".github"
 CLASSROOM = GITHUB / "classroom" / "grade.yml"  # for repositories of others

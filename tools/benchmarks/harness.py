@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from cli.tasks import tasks
+from cli.start.tasks import tasks
 from play.processor import instruction_sets, processor_name
 
 Result = dict[str, Any]

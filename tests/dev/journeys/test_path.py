@@ -73,7 +73,7 @@ def test_ctrl_c_ends_what_run_was_told_to_do(course):
     """The program that starts it ignores Ctrl-C: ``nohup … &``, a job of a script, some runners of CI."""
     ignoring = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
-    with started(course.root, "-m", "cli.tasks", "watch", "w01", by=ignoring, PATH=path) as runner:
+    with started(course.root, "-m", "cli.start.tasks", "watch", "w01", by=ignoring, PATH=path) as runner:
         while "Ctrl-C ends this." not in (line := runner.stdout.readline()):
             assert line
         os.killpg(runner.pid, signal.SIGINT)

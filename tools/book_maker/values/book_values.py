@@ -22,7 +22,7 @@ from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
 from checker.packages import PROJECT, needed_version
 from cli import model_commands
 from cli.doctor import NEEDED_GB as needed_gb
-from cli.setup import SIZE_GB as environment_gb
+from cli.start.setup import SIZE_GB as environment_gb
 from play.export.export import PROGRAM, are_same, sources
 from play.export.merging import merge
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD

@@ -12,7 +12,7 @@ from tools.course_copy import python
 def test_faults_stop_the_build(tmp_path):
     (tmp_path / "SUMMARY.md").write_text("# Summary\n\n- [One](one.md)\n")
     (tmp_path / "one.md").write_text("# One\n\n{{skeleton 99}}\n\n{{= nothing}}\n")
-    command = (ROOT, "-m", "cli.tasks", "book-build", "--dest-dir", tmp_path / "html")
+    command = (ROOT, "-m", "cli.start.tasks", "book-build", "--dest-dir", tmp_path / "html")
     run = python(*command, MDBOOK_BOOK__SRC=str(tmp_path))
     assert run.returncode != 0
     assert not (tmp_path / "html").exists()

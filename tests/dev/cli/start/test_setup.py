@@ -17,17 +17,17 @@ import pytest
 
 from checker.errors import UserError
 from checker.files import ROOT
-from cli import setup
-from cli.setup import FOR_LEARNERS
+from cli.start import setup
+from cli.start.setup import FOR_LEARNERS
 
 MODULES = (
-    *("cli/__init__.py", "cli/setup.py", "cli/tasks.py", "checker/__init__.py"),
+    *("cli/__init__.py", "checker/__init__.py", *(f"cli/start/{name}.py" for name in ("__init__", "setup", "tasks"))),
     *(f"checker/{name}.py" for name in ("errors", "files", "machine", "packages", "spelling")),
 )
 FILES = {
     "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',
     "pixi.toml": """[tasks.hello]\ncmd = "python -c 'import click'"\ndescription = "Import"
-[tasks.fetch]\ncmd = "python -c 'from cli.setup import install_all as all; all()'"\ndescription = "Fetch"
+[tasks.fetch]\ncmd = "python -c 'from cli.start.setup import install_all as all; all()'"\ndescription = "Fetch"
 [tasks.read]\ncmd = "python -c 'import click'"\ndescription = "Read"\ndefault-environment = "book"
 """,
     "requirements/learn.txt": "click==1\n",

@@ -14,7 +14,7 @@ import pytest
 
 from checker.course.steps import all_steps
 from checker.files import ROOT
-from cli.setup import FOR_LEARNERS
+from cli.start.setup import FOR_LEARNERS
 from tools.course_copy import python
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
@@ -38,7 +38,7 @@ def run(*arguments, at=ROOT, **variables):
 def test_a_task_is_a_command_or_another_program(name):
     """Its line names the command, and its description is the first sentence of the command's help."""
     task = TASKS[name]
-    assert task.keys() <= {"cmd", "description", "default-environment"}, "cli/tasks.py knows no more"
+    assert task.keys() <= {"cmd", "description", "default-environment"}, "cli/start/tasks.py knows no more"
     package, *rest = task["cmd"].removeprefix("python -m ").split()
     if name in OTHER_PROGRAMS:
         assert package == OTHER_PROGRAMS[name]
@@ -133,7 +133,7 @@ print(*sorted(heavy & {{name.partition(".")[0] for name in sys.modules}}), sep="
     ("arguments", "pixi"),
     [
         (["generate", "say --help twice"], "<run> <generate> <say --help twice>"),
-        (["generate", "--help"], "<run> <--environment> <default> <python> <-m> <cli.tasks> <generate> <--help>"),
+        (["generate", "--help"], "<run> <--environment> <default> <python> <-m> <cli.start.tasks> <generate> <--help>"),
         ([], "<task> <list>"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Set up ``.venv``: ``python -m cli.setup``, by any Python from 3.11 on, with the standard library alone.
+"""Set up ``.venv``: ``python -m cli.start.setup``, by any Python from 3.11 on, with the standard library alone.
 
-``./run`` calls it before its first task, and ``cli.tasks`` has it install what only some tasks need. Two at once wait
-for each other. What is stopped goes on at the next call, and a ``.venv`` that cannot be used any more is made anew.
+``./run`` calls it before its first task, and ``tasks`` has it install what only some tasks need. Two at once wait for
+each other. What is stopped goes on at the next call, and a ``.venv`` that cannot be used any more is made anew.
 """
 
 from __future__ import annotations

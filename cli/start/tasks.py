@@ -1,4 +1,4 @@
-"""Run the tasks of ``pixi.toml`` without pixi: ``python -m cli.tasks TASK [ARGUMENT …]``.
+"""Run the tasks of ``pixi.toml`` without pixi: ``python -m cli.start.tasks TASK [ARGUMENT …]``.
 
 A task has a line (``cmd``), to which arguments are appended, a ``description``, and maybe a ``default-environment``.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from checker.errors import INTERRUPTED, UserError
 from checker.files import ROOT
 from checker.spelling import closest_name
-from cli import setup
+from cli.start import setup
 
 OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
 
