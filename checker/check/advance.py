@@ -99,8 +99,8 @@ def _opened(state: State, event: events.Opened) -> Advanced:
     labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
     state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
     rows: list[Effect] = [
-        Row(Mark.TODO, unwritten.blank.label, what_to_do(unwritten, stop), unwritten.line)
-        for unwritten in reading.to_write
+        Row(Mark.TODO, each.blank.label, what_to_do(each, stop), each.line, tells_line=each.line is not None)
+        for each in reading.to_write
     ]
     if reading.can_be_tried:
         return state, rows
@@ -314,5 +314,5 @@ def _explanations_last_first(verdict: Verdict) -> list[Effect]:
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
     if len(wrong) < 2:
         return [*reversed(others), *first]
-    begin = remark(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
-    return [*reversed(others), begin, *first]
+    lead = Words("lead", f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
+    return [*reversed(others), lead, *first]

@@ -13,7 +13,8 @@ from checker.events import Mark
 class Row:
     """What is known of one claim, or of a blank that is still to write.
 
-    ``line`` is where to look; claims that fail for one reason are a ``group``.
+    ``line`` is where to look, and the sentence begins with it if it ``tells_line``; claims that fail for one reason are
+    a ``group``.
     """
 
     kind: ClassVar = "row"
@@ -22,13 +23,14 @@ class Row:
     sentence: str
     line: int | None = None
     group: str = ""
+    tells_line: bool = False
 
 
 @dataclass(frozen=True)
 class Words:
     """Something else to show: what the check has ``said``, numbers ``shown``, or what the file has ``printed``.
 
-    An aside belongs to what stands before it.
+    A ``lead`` is said before the explanation that comes next. An aside belongs to what stands before it.
     """
 
     kind: str

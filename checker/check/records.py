@@ -53,7 +53,13 @@ def as_record(item: Item) -> Record:
     """Return a part of a check as a record."""
     match item:
         case Row():
-            return {"mark": item.mark, "about": item.about, "sentence": item.sentence, "line": item.line}
+            return {
+                "mark": item.mark,
+                "about": item.about,
+                "sentence": item.sentence,
+                "line": item.line,
+                "tells_line": item.tells_line,
+            }
         case Explanation():
             return {
                 "about": item.about,
@@ -69,10 +75,7 @@ def verdict_record(check: Check) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
     assert check.verdict
     status, context = check.verdict.status, check.state.context
-    texts = {
-        kind: [item.text for item in check.items if isinstance(item, Words) and item.kind == kind]
-        for kind in ("shown", "printed", "said")
-    }
+    words = [item for item in check.items if isinstance(item, Words)]
     return {
         "version": VERSION,
         "step": check.step.name,
@@ -84,5 +87,7 @@ def verdict_record(check: Check) -> Record:
         "seed": check.seed,
         "rows": list(map(as_record, check.state.rows)),
         "explanations": [as_record(explanation) for explanation in check.verdict.explanations],
-        **texts,
+        "shown": [item.text for item in words if item.kind == "shown"],
+        "printed": [item.text for item in words if item.kind == "printed"],
+        "said": [item.text for item in words if item.kind in ("said", "lead")],
     }

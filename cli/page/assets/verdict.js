@@ -16,7 +16,7 @@ export class Verdict {
         this.toShow = ''; // the function whose numbers can be shown
         this.seed = null; // of the numbers that were drawn
         this.words = ''; // the verdict in short
-        this.lead = null; // what is said before the explanation to begin with
+        this.before = null; // what is said before the explanation to begin with
         this.hasPassed = false; // though it may still be compiled
         this.progress = make('p', { class: 'progress', hidden: true });
         this.why = make('div');
@@ -41,15 +41,15 @@ export class Verdict {
         this[event]?.(record);
     }
 
-    row({ mark, about, sentence, line }) {
+    row({ mark, about, sentence, line, tells_line: tellsLine }) {
         if (mark == 'fail') this.mark(line, sentence);
         const list = mark == 'pass' ? this.passes : this.rows;
-        const isTold = sentence.startsWith(`line ${line}`); // else the line comes after the sentence
         const link = mark == 'fail' || mark == 'todo' ? this.link(line) : '';
+        const words = coded(tellsLine ? sentence.slice(`line ${line}`.length) : sentence);
         list.append(make('li', { 'data-mark': mark },
             make('span', { class: 'word' }, mark), ' ',
             about ? make('code', {}, about) : '', ' ',
-            ...(isTold ? [link, ...coded(sentence.slice(`line ${line}`.length))] : [...coded(sentence), ' ', link])));
+            ...(tellsLine ? [link, ...words] : [...words, ' ', link])));
         const passed = this.passes.children.length;
         this.fold.hidden = !passed;
         this.fold.open = passed <= FEW;
@@ -64,14 +64,17 @@ export class Verdict {
         this.why.prepend(
             make('p', { class: 'why' }, name, ...coded(sentence), ' ', this.link(line)),
             where.length ? make('pre', {}, make('code', {}, where.join('\n'))) : '');
-        if (this.lead) this.why.prepend(this.lead);
+        if (this.before) this.why.prepend(this.before);
     }
 
-    /** Show a sentence below the explanations, unless it is about the next one and ends with a colon. */
+    /** Show a sentence below the explanations. */
     said({ text }) {
-        const made = make('p', {}, ...coded(text));
-        if (text.endsWith(':')) this.lead = made;
-        else if (text) this.says.append(made);
+        if (text) this.says.append(make('p', {}, ...coded(text)));
+    }
+
+    /** Show a sentence above the explanation that comes next. */
+    lead({ text }) {
+        this.before = make('p', {}, ...coded(text));
     }
 
     shown({ text }) {

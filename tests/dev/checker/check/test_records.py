@@ -25,15 +25,21 @@ SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_te
 def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeypatch):
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: True)
-    check = Check(find_step("s07"), View())
+    sent = []
+    check = Check(find_step("s07"), Records(sent.append))
     check.state = State(S07)
     for event in events:
         check.handle(event)
+    leads = [record["text"] for record in sent if record["event"] == "lead"]
+    assert leads == [line for line in lines if line.endswith(":")]
     if check.verdict:
         record = json.loads(json.dumps(verdict_record(check)))
         jsonschema.validate(record, SCHEMA)
         assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(check.verdict.status, "interrupted")
         assert record["complete"] == ("saved: pass, compiled" in lines)
+        assert [line for line in record["said"] if line.endswith(":")] == leads
+        for row in record["rows"]:
+            assert row["sentence"].startswith(f"line {row['line']}") == row["tells_line"]
 
 
 @pytest.mark.parametrize(("compiles", "events"), [(True, CHECKS["a pass"][0]), (False, [*NUMBERS_RIGHT, Ended()])])
