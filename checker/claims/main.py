@@ -180,22 +180,22 @@ def explainer_of(
     from checker.diagnosis.mistakes import KnownMistakes
 
     known = KnownMistakes(step, {} if seeds else answers)
-    return Explainer(step, Trials(step, seeds, send, show), known)
+    return Explainer(step, ClaimTrials(step, seeds, send, show), known)
 
 
 @dataclass(frozen=True)
-class Trials:
-    """Runs claims of a step on code that was put together, to explain failures; :func:`explainer_of` says with what."""
+class ClaimTrials:
+    """Tries code that was put together, to explain failures; :func:`explainer_of` says what each attribute means."""
 
     step: Step
     seeds: Sequence[int]
     send: Send
     show: bool
 
-    def __call__(
-        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = False
+    def run(
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
     ) -> Mapping[str, Outcomes]:
-        """Return the outcomes by the names of the codes, of those that can be run as a module."""
+        """Run claims on each code; return the outcomes, by the same names, of those that can be run as a module."""
         subjects = dict[str, ModuleType]()
         for number, (name, code) in enumerate(codes.items()):
             if module := try_to_load(f"graded.tried_{number}", code):

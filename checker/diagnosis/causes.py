@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from checker.course.languages import PYTHON, Location
 from checker.course.source import Source
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
-from checker.diagnosis.grafting import File, Graft
+from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.locating import code_in
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
 from checker.events import Explained, Mark
@@ -29,18 +29,12 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explained:
 # ---------------------------------------------------------------- a name that is missing
 
 
-def explain_missing_names(
-    failing: Outcomes, source: Source, solution: Source, labels: Collection[str]
-) -> list[Explained]:
+def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explained]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
-    Args:
-        failing: the claims that failed.
-        source: the learner's file.
-        solution: whose imports tell what to write.
-        labels: of the functions with a blank.
+    The solution's imports tell what to write.
     """
-    known, given = imports_of(solution), PYTHON.functions(solution)
+    known, given = imports_of(file.solution), PYTHON.functions(file.solution)
     explanations: list[Explained] = []
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, outcome in failing.items():
@@ -48,7 +42,7 @@ def explain_missing_names(
         if not (isinstance(error, Raised) and error.kind == "NameError"):
             continue
         name = error.lacking
-        inside = _function_at(source, outcome.location, labels) or outcome.about
+        inside = _function_at(file, outcome.location) or outcome.about
         about = to_blame.setdefault(name, inside)
         if about != outcome.about:
             explanations.append(waits(claim, outcome.about, [about]))
@@ -62,24 +56,27 @@ def explain_missing_names(
     return explanations
 
 
-def _function_at(source: Source, location: Location | None, labels: Collection[str]) -> str:
+def _function_at(file: LearnersFile, location: Location | None) -> str:
     """Return the label of the function with a blank that holds a place, or nothing."""
     if location is None:
         return ""
-    written = PYTHON.functions(source).items()
+    written = PYTHON.functions(file.source).items()
     holding = (name for name, function in written if function.first <= location.line <= function.last)
-    return next((label for name in holding if (label := name.rpartition(".")[2]) in labels), "")
+    return next((label for name in holding if (label := name.rpartition(".")[2]) in file.functions), "")
 
 
 # ---------------------------------------------------------------- something given that was changed
 
 
-def explain_changes(failing: Outcomes, file: File, named: Collection[str] = ()) -> tuple[list[Explained], list[Graft]]:
+def explain_changes(
+    failing: Outcomes, file: LearnersFile, trials: Trials, named: Collection[str] = ()
+) -> tuple[list[Explained], list[Graft]]:
     """Return what is said of the claims that hold once something given is as it was, and what that is.
 
     Args:
         failing: the claims that failed.
         file: the learner's.
+        trials: try the file with what is given as it was.
         named: functions with a known mistake, which says more than that what is given in them was changed.
     """
     changes = [change for change in changes_outside_blanks(file.source, file.solution) if change.name not in named]
@@ -87,7 +84,7 @@ def explain_changes(failing: Outcomes, file: File, named: Collection[str] = ()) 
         return [], []
     restored = [Graft(change.name, change.statements) for change in changes]
     codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(restored)}
-    tried = file.run_claims(codes, {version: list(failing) for version in codes})
+    tried = trials.run(codes, {version: list(failing) for version in codes})
     mended = [claim for claim in failing if _holds(tried, AS_GIVEN, claim) and not _holds(tried, AS_IT_IS, claim)]
     if not mended:
         return [], []
@@ -121,18 +118,21 @@ class SharedState:
     location: Location | None
 
 
-def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: File) -> dict[str, SharedState]:
+def find_shared_state(
+    outcomes: Outcomes, suspects: Mapping[str, str], file: LearnersFile, trials: Trials
+) -> dict[str, SharedState]:
     """Return what is shared, by label of a function whose claim holds if it is the only one about a module that is new.
 
     Args:
         outcomes: what the claims said, one after the other.
         suspects: the claim to try, by function.
         file: the learner's.
+        trials: try a claim alone.
     """
     if not suspects:
         return {}
     code = file.source.compiled(file.path)
-    tried = file.run_claims(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    tried = trials.run(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)
         for label, claim in suspects.items()
@@ -140,7 +140,7 @@ def find_shared_state(outcomes: Outcomes, suspects: Mapping[str, str], file: Fil
     }
 
 
-def _shared_by(label: str, outcome: Outcome, file: File) -> SharedState:
+def _shared_by(label: str, outcome: Outcome, file: LearnersFile) -> SharedState:
     line, why = next(what_outlives_a_call(file.source, file.functions.get(label, "")), (0, ""))
     location = Location(line, code_in(file.path, line)) if line else outcome.location
     return SharedState(" ".join(filter(None, [SHARED, why, outcome.sentence])), location)

@@ -17,7 +17,7 @@ from checker.course.steps import Step
 from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.given import changed_lines, reordered
-from checker.diagnosis.grafting import File, Graft, RunClaims
+from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
@@ -81,17 +81,20 @@ class Explainer:
 
     Args:
         step: whose claims.
-        run_claims: runs modules, and claims on them.
+        trials: run claims on code that is put together.
         known: the mistakes that can be named; none, if the claims that failed are about a configuration drawn anew.
     """
 
-    def __init__(self, step: Step, run_claims: RunClaims, known: KnownMistakes) -> None:
-        self.step, self.run_claims, self.known = step, run_claims, known
+    def __init__(self, step: Step, trials: Trials, known: KnownMistakes) -> None:
+        self.step, self.trials, self.known = step, trials, known
         self.solution = step.read_solution()
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
     def diagnose(self, outcomes: Outcomes, source: Source, path: str, to_write: Collection[str] = ()) -> Diagnosis:
-        """Return the cause of each failure of a file: missing names, what is given, and then functions with a blank.
+        """Return the cause of each failure of a file.
+
+        It is settled first what lies in no single blank. Then the known mistake is looked for that explains all that is
+        left; and then the functions with a blank are named that are to blame.
 
         Args:
             outcomes: what the claims said of it.
@@ -102,24 +105,34 @@ class Explainer:
         if self.step.language is not PYTHON:
             return self._diagnose_kernel(outcomes)
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
-        file = File(source, path, self.solution, solution_path, step_path, self.functions, to_write, self.run_claims)
+        file = LearnersFile(source, path, self.solution, solution_path, step_path, self.functions, to_write)
         finder = MistakeFinder(file, self.known)
-        settled = causes.explain_missing_names(failed(outcomes), source, self.solution, self.functions)
+        settled, restored = self._settle(outcomes, file, finder)
         left = _unexplained(settled, outcomes)
-        mistake = finder.find_in_file(left)
-        restored: Collection[Graft] = ()
-        in_other_order = reordered(source, self.solution)
-        if in_other_order or not mistake:
-            likely_named = self._likely_named(left) - in_other_order
-            of_the_given, restored = causes.explain_changes(failed(left), file, likely_named)
-            if of_the_given:
-                settled += self._by_their_names(of_the_given, source)
-                left = _unexplained(settled, outcomes)
-                mistake = finder.find_in_file(left)
         if not failed(left):
             return Diagnosis(settled)
-        of_functions = Blamer(file, finder, restored).diagnose(left, mistake)
+        mistake = finder.find_in_file(left)
+        of_functions = Blamer(file, finder, restored, self.trials).diagnose(left, mistake)
         return replace(of_functions, explanations=settled + of_functions.explanations)
+
+    def _settle(
+        self, outcomes: Outcomes, file: LearnersFile, finder: MistakeFinder
+    ) -> tuple[list[Explained], Collection[Graft]]:
+        """Return what is said of missing names and of something given that was changed, and what to give as it was.
+
+        A known mistake that explains the whole file says more than that something was changed, but for parameters in
+        another order, with which it may fail alike.
+        """
+        of_names = causes.explain_missing_names(failed(outcomes), file)
+        left = _unexplained(of_names, outcomes)
+        in_other_order = reordered(file.source, self.solution)
+        if finder.find_in_file(left) and not in_other_order:
+            return of_names, ()
+        likely_named = self._likely_named(left) - in_other_order
+        of_the_given, restored = causes.explain_changes(failed(left), file, self.trials, likely_named)
+        if not of_the_given:
+            return of_names, ()
+        return of_names + self._by_their_names(of_the_given, file.source), restored
 
     def _by_their_names(self, explanations: list[Explained], source: Source) -> list[Explained]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
@@ -171,16 +184,17 @@ class Blamer:
         file: the learner's.
         finder: finds the known mistakes.
         restored: what is to be as the step gives it, outside the blanks.
+        trials: run claims on code that is put together.
     """
 
-    def __init__(self, file: File, finder: MistakeFinder, restored: Collection[Graft]) -> None:
-        self.file, self.finder, self.restored = file, finder, restored
+    def __init__(self, file: LearnersFile, finder: MistakeFinder, restored: Collection[Graft], trials: Trials) -> None:
+        self.file, self.finder, self.restored, self.trials = file, finder, restored, trials
         self.functions, self.to_write = file.functions, {*file.to_write}
 
     @cached_property
     def isolation(self) -> Isolation:
         """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
-        return Isolation(self.file, self.restored)
+        return Isolation(self.file, self.restored, self.trials)
 
     def diagnose(self, outcomes: Outcomes, mistake: str) -> Diagnosis:
         """Return the cause of each failure.
@@ -194,12 +208,12 @@ class Blamer:
         places = self.finder.places(mistake)
         if mistake and len(places & wrong.keys()) != 1:
             return Diagnosis(_explain_all_by(failing, mistake), unjudged)
-        blamed = self._blame_wrong(outcomes, wrong, mistake)
-        blamed = self._blame_shared_state(outcomes, wrong, blamed)
-        if not blamed:
+        alone = self._blame_wrong(outcomes, wrong, mistake)
+        with_shared = self._blame_shared_state(outcomes, wrong, alone)
+        if not with_shared:
             return Diagnosis(_explain_all_by(failing, self._together(failing)), unjudged)
-        blamed = self._name_copies(blamed)
-        return Diagnosis(self._explain_claims(outcomes, blamed), blamed)
+        named = self._name_copies(with_shared)
+        return Diagnosis(self._explain_claims(outcomes, named), named)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
@@ -264,7 +278,7 @@ class Blamer:
         """Return what is blamed, first what is right but for what its calls share, unless its mistake is known."""
         named = {blame.label for blame in blamed if blame.found.mistake and not blame.found.is_guess}
         suspects = _first_failure_after_a_pass(outcomes, [label for label in wrong if label not in named])
-        shared = causes.find_shared_state(outcomes, suspects, self.file)
+        shared = causes.find_shared_state(outcomes, suspects, self.file, self.trials)
         sharing = (
             Blame(label, failed(_outcomes_about(label, outcomes)), shared=state) for label, state in shared.items()
         )
@@ -283,7 +297,7 @@ class Blamer:
         if not asked:
             return blamed
         code = self.file.source.compiled(self.file.step_path)
-        tried = self.file.run_claims(dict.fromkeys(asked, code), asked, show=True)
+        tried = self.trials.run(dict.fromkeys(asked, code), asked, show=True)
         copied = {
             label: FoundMistake(f"The result is {name}, unchanged.")
             for label, seen in tried.items()

@@ -15,13 +15,16 @@ from checker.diagnosis.outcomes import Outcomes
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 
 
-class RunClaims(Protocol):
-    """Runs some modules, given as code by name, and then the claims that are asked for on each."""
+class Trials(Protocol):
+    """Tries code that was put together: in a check, ``checker.claims.main.ClaimTrials``."""
 
-    def __call__(
-        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]] | None, *, show: bool = False
+    def run(
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
     ) -> Mapping[str, Outcomes]:
-        """Return the outcomes by name; with ``show``, with what the functions were given."""
+        """Run each code as a module, and the claims that are asked for on it; return the outcomes, by the same names.
+
+        With ``show``, they say what the functions were given.
+        """
 
 
 @dataclass(frozen=True)
@@ -62,12 +65,11 @@ def compile_grafted(tree: ast.Module, solution: Source, path: str, solution_path
 
 
 @dataclass(frozen=True)
-class File:
+class LearnersFile:
     """A learner's file beside the solution: the texts of both and where they are, and what a learner writes.
 
     ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
-    ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write;
-    ``run_claims`` runs them on edited versions of the file.
+    ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write.
     """
 
     source: Source
@@ -77,7 +79,6 @@ class File:
     step_path: str
     functions: Mapping[str, str]
     to_write: Collection[str]
-    run_claims: RunClaims
 
     def grafted(self, grafts: Iterable[Graft]) -> CodeType:
         """Return the file with some of the solution's code in place of its own."""

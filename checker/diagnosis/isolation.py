@@ -10,7 +10,7 @@ from types import CodeType
 
 from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
-from checker.diagnosis.grafting import File, Graft, graft
+from checker.diagnosis.grafting import Graft, LearnersFile, Trials, graft
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised, agrees, failed
 from checker.events import Mark
 
@@ -38,14 +38,15 @@ class Isolation:
     Args:
         file: the learner's.
         restored: what is to be as the step gives it, outside the blanks.
+        trials: run claims on the functions.
 
     Attributes:
         changed: the labels of those whose code differs from the solution's.
         calls: what each may call.
     """
 
-    def __init__(self, file: File, restored: Collection[Graft]) -> None:
-        self.file, self.restored, self.functions = file, restored, file.functions
+    def __init__(self, file: LearnersFile, restored: Collection[Graft], trials: Trials) -> None:
+        self.file, self.restored, self.trials, self.functions = file, restored, trials, file.functions
         attributes = [node for node in ast.walk(file.source.tree) if isinstance(node, ast.Attribute)]
         assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
         self.unset = {node.attr for node in attributes} - assigned
@@ -122,7 +123,7 @@ class Isolation:
             elif labels:
                 codes[label] = self.file.grafted(self._grafts(labels))
         if codes:
-            outcomes |= self.file.run_claims(codes, {label: list(claims[label]) for label in codes})
+            outcomes |= self.trials.run(codes, {label: list(claims[label]) for label in codes})
         return outcomes
 
     def is_solution_with(self, labels: Collection[str]) -> bool:

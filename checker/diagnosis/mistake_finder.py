@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from checker.course.languages import PYTHON, Function
-from checker.diagnosis.grafting import File
+from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
 from checker.diagnosis.outcomes import Outcomes, failed
 
@@ -37,7 +37,7 @@ class MistakeFinder:
         known: the mistakes that can be found.
     """
 
-    def __init__(self, file: File, known: KnownMistakes) -> None:
+    def __init__(self, file: LearnersFile, known: KnownMistakes) -> None:
         self.file, self.known = file, known
 
     @cached_property

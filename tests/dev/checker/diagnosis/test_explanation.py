@@ -11,7 +11,7 @@ from checker.course.languages import Location
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
 from checker.diagnosis.explanation import Blamer, Explainer, explain_claim
-from checker.diagnosis.grafting import File
+from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
@@ -54,9 +54,9 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     of_mistake = {claim: Outcome(Mark.FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
-    file = File(Source(source), "", Source(source), "", "", {"f": "f"}, [], lambda *_, **__: {})
+    file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f"}, [])
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
-    (blame,) = Blamer(file, MistakeFinder(file, known), ()).diagnose(outcomes, "").blamed
+    (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, "").blamed
     assert blame.found == FoundMistake(name)
 
 

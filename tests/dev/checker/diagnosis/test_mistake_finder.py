@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.source import Source
 from checker.course.steps import find_step
-from checker.diagnosis.grafting import File
+from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
@@ -20,7 +20,7 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
     own, namesake, possible
 ):
     source = NAMESAKE.format(namesake) + OWN.format(own)
-    file = File(Source(source), "", Source(source), "", "", {"forward": "B.forward"}, [], lambda *_, **__: {})
+    file = LearnersFile(Source(source), "", Source(source), "", "", {"forward": "B.forward"}, [])
     known = SimpleNamespace(lies_in={"it": {"forward"}}, edits={"it": {"f(2 * x)": "f(x)"}})
     assert MistakeFinder(file, known).is_possible("it") is possible
 
@@ -30,7 +30,7 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
     error = Outcome(Mark.FAIL, observed=Raised("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
-    file = File(Source(""), "", Source(""), "", "", {}, [], lambda *_, **__: {})
+    file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])
     assert MistakeFinder(file, known).find_in_file({"an error": error, "a number": number}) == "it"
 
 
@@ -40,5 +40,5 @@ def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
     mine, own = (Outcome(Mark.FAIL, observed=Raised("E", words), about="g") for words in (text, "one"))
     known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(Mark.PASS)}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
-    file = File(Source(""), "", Source(""), "", "", {}, [], lambda *_, **__: {})
+    file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])
     assert MistakeFinder(file, known).find_in_file({"of g": mine, "of f": Outcome(Mark.PASS, about="f")}) == named
