@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from checker.claims.loading import load_source, load_step
 from checker.claims.main import all_pass, explainer_of, import_max
-from checker.claims.observation import Observation
+from checker.claims.observation import ClaimsToRun, run_claims
 from checker.compiling import listeners
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.source import Source
@@ -189,10 +189,10 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         if isinstance(event, Started):
             begin(event.subject)
 
-    graded = Observation(step, modules, Stage.NUMBERS, send=send).run()
+    graded = run_claims(ClaimsToRun(step, modules, Stage.NUMBERS), send)
     right = {name: module for name, module in modules.items() if all_pass(graded[name])}
     explainer = explainer_by(step, graded, record=work.record)
-    drawn = Observation(step, right, Stage.DRAWN, seeds, send=send).run()
+    drawn = run_claims(ClaimsToRun(step, right, Stage.DRAWN, seeds), send)
     for name, subject in subjects.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.surveyed.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}

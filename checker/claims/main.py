@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from checker import compiling, events
 from checker.claims.loading import load_code, load_step
-from checker.claims.observation import Observation, Send, fault_of_check, import_claims, unheard
+from checker.claims.observation import ClaimsToRun, Send, fault_of_check, import_claims, run_claims, unheard
 from checker.course.blanks import blanks_of
 from checker.course.languages import Unreadable
 from checker.course.source import Source
@@ -122,18 +122,9 @@ class Grader:
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all."""
         only = None if claims is None else {SUBJECT: claims}
-        observation = Observation(
-            self.step,
-            {SUBJECT: self.module},
-            stage,
-            seeds,
-            claims=only,
-            device=device,
-            show=bool(self.job.show),
-            to_write=self.to_write,
-            send=self.send,
-        )
-        outcomes = observation.run()
+        show, subjects = bool(self.job.show), {SUBJECT: self.module}
+        asked = ClaimsToRun(self.step, subjects, stage, seeds, only, device, show=show, to_write=self.to_write)
+        outcomes = run_claims(asked, self.send)
         self.send(events.StageEnded(stage))
         return outcomes[SUBJECT]
 
@@ -201,7 +192,7 @@ class ClaimTrials:
             if module := try_to_load(f"graded.tried_{number}", code):
                 subjects[name] = module
         stage, show = Stage.DRAWN if self.seeds else Stage.NUMBERS, show or self.show
-        return Observation(self.step, subjects, stage, self.seeds, claims, show=show, send=self.send).run()
+        return run_claims(ClaimsToRun(self.step, subjects, stage, self.seeds, claims, show=show), self.send)
 
 
 def try_to_load(name: str, code: CodeType) -> ModuleType | None:
@@ -249,7 +240,7 @@ def prepare_ahead(step: Step) -> None:
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """
     import_max(step)
-    Observation(step, {}).run()
+    run_claims(ClaimsToRun(step, {}))
     if uses_max(step):
         from checker.max_adapter.runtime import start_threads
 

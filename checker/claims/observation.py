@@ -9,7 +9,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ from checker import events
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.locating import place_in, traces_in
+from checker.diagnosis.locating import passed_through, place_in
 from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import GraphMode, up_to_compiling
@@ -39,14 +39,13 @@ def unheard(event: FromChild) -> None:
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
 UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
 
-NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
 
-@dataclass(eq=False)
-class Observation:
-    """One pytest session of this process, in which claims are run on subjects, and the plugin that records outcomes.
+@dataclass(frozen=True)
+class ClaimsToRun:
+    """Which claims are to be run, and on what.
 
     Attributes:
         step: whose claims.
@@ -58,9 +57,6 @@ class Observation:
         mode: what becomes of a graph at the stage TRACING.
         show: with arrays that were not equal, record what the learner's code was given.
         to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
-        send: called with an event when a claim starts and when it ends.
-        outcomes: for each subject, those of the claims so far, in the order of the check.
-        graphs: those at which a claim has ended because MAX was not to compile them.
     """
 
     step: Step
@@ -72,53 +68,95 @@ class Observation:
     mode: GraphMode = GraphMode.TRACE
     show: bool = False
     to_write: Collection[str] = ()
-    send: Send = unheard
-    outcomes: dict[str, dict[str, Outcome]] = field(init=False)
-    graphs: list[Graph] = field(default_factory=list, init=False)
 
-    def __post_init__(self) -> None:
-        self.outcomes = {name: {} for name in self.subjects}
-        self.running: Any = None
-        self.left: list[Graph] = []  # by the claim that runs
 
-    def run(self) -> dict[str, dict[str, Outcome]]:
-        """Run the claims; return the outcomes."""
-        options = ["--capture=no"]
-        for plugin in UNUSED_PLUGINS:
-            options += ["-p", f"no:{plugin}"]
-        tests = str(self.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
-        options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
-        options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
-        options += ["--device", self.device] if self.device else []
-        for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
-            os.environ.pop(name, None)
-        with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds on old folders
-            pytest.main([*options, "--basetemp", f"{folder}/claims", str(self.step.check_file)], plugins=[self])
-        return self.outcomes
+def run_claims(asked: ClaimsToRun, send: Send = unheard) -> dict[str, dict[str, Outcome]]:
+    """Run claims; return for each subject what they said, in the order of the check.
+
+    Args:
+        asked: which claims.
+        send: called with an event when a claim starts and when it ends.
+    """
+    recorder = Recorder(asked, send)
+    run_pytest(asked, recorder)
+    return recorder.outcomes
+
+
+def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph]:
+    """Run the compiled claims up to where MAX would compile for the CPU; return the graphs that it would compile."""
+    asked = ClaimsToRun(step, subjects, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
+    recorder = Recorder(asked, unheard)
+    run_pytest(asked, recorder)
+    return recorder.graphs
+
+
+def run_pytest(asked: ClaimsToRun, recorder: Recorder) -> None:
+    """Run claims in one pytest session of this process."""
+    options = ["--capture=no"]
+    for plugin in UNUSED_PLUGINS:
+        options += ["-p", f"no:{plugin}"]
+    tests = str(asked.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
+    options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
+    options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
+    options += ["--device", asked.device] if asked.device else []
+    for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
+        os.environ.pop(name, None)
+    with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds on old folders
+        options += ["--basetemp", f"{folder}/claims", str(asked.step.check_file)]
+        pytest.main(options, plugins=[Selection(asked), recorder])
+
+
+class Selection:
+    """The plugin of pytest's that leaves only the claims that were asked for, and hands them the subjects."""
+
+    def __init__(self, asked: ClaimsToRun) -> None:
+        self.asked = asked
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.subjects), scope="module", indirect=True)
-        if self.seeds and "draw" in metafunc.fixturenames:
-            metafunc.parametrize("draw", self.seeds, indirect=True)
+            metafunc.parametrize("step", list(self.asked.subjects), scope="module", indirect=True)
+        if self.asked.seeds and "draw" in metafunc.fixturenames:
+            metafunc.parametrize("draw", self.asked.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave only the claims that were asked for."""
-        kinds, only = claims_of(self.step), self.claims
+        stage, only, kinds = self.asked.stage, self.asked.claims, claims_of(self.asked.step)
         items[:] = [
             item
             for item in items
-            if kinds[item.originalname] == self.stage.kind
+            if kinds[item.originalname] == stage.kind
             and (only is None or claim_of(item) in only.get(subject_of(item), ()))
-            and (self.stage != Stage.ON_GPU or "device" in item.fixturenames)
+            and (stage != Stage.ON_GPU or "device" in item.fixturenames)
         ]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the subjects to the fixture; without any, no claim runs."""
-        session.config.stash[SUBJECTS] = self.subjects
-        if not self.subjects:
+        session.config.stash[SUBJECTS] = self.asked.subjects
+        if not self.asked.subjects:
             session.items.clear()
+
+
+class Recorder:
+    """The plugin of pytest's that runs each claim as far as its stage goes, and records what it said.
+
+    Args:
+        asked: which claims run.
+        send: is given an event when a claim starts and when it ends.
+
+    Attributes:
+        outcomes: for each subject, those of the claims so far.
+        graphs: those at which a claim has ended because MAX was not to compile them.
+        running: the claim that runs.
+        left: the graphs of that claim.
+    """
+
+    def __init__(self, asked: ClaimsToRun, send: Send) -> None:
+        self.asked, self.send = asked, send
+        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in asked.subjects}
+        self.graphs: list[Graph] = []
+        self.running: pytest.Function | None = None
+        self.left: list[Graph] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
@@ -130,9 +168,9 @@ class Observation:
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
         """Run a claim, up to where MAX would compile or to its end; note what it gives to the learner's function."""
         with contextlib.ExitStack() as opened:
-            if self.stage == Stage.TRACING:
-                self.left = opened.enter_context(up_to_compiling(self.mode))
-            if self.show:
+            if self.asked.stage == Stage.TRACING:
+                self.left = opened.enter_context(up_to_compiling(self.asked.mode))
+            if self.asked.show:
                 from checker.numeric.showing import noting_inputs
 
                 opened.enter_context(noting_inputs(about_of(pyfuncitem)))
@@ -141,7 +179,7 @@ class Observation:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
         """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
-        if call.when == "setup" and call.excinfo and passed_through(FIXTURES, call.excinfo.value):
+        if call.when == "setup" and call.excinfo and passed_through(call.excinfo.value, FIXTURES):
             self.send(events.CheckFailed(fault_of_check(call.excinfo.value)))
         elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
             self.record(item, call.excinfo)
@@ -158,7 +196,7 @@ class Observation:
     def record(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
         """Record the outcome of a claim that has just run, and report it."""
         name, claim = subject_of(item), claim_of(item)
-        outcome = self.outcome(item, failure, name)
+        outcome = self.outcome(item, failure)
         self.outcomes[name][claim] = outcome
         self.graphs += self.left
         claimed = events.Claimed(
@@ -174,47 +212,31 @@ class Observation:
         )
         self.send(claimed)
 
-    def outcome(
-        self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None, subject: str
-    ) -> Outcome:
+    def outcome(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> Outcome:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
             return Outcome(Mark.TRACED if self.left else Mark.PASS, about=about)
-        path = self.subjects[subject].__file__ or ""
-        found_again = self.from_its_line(item, failure, path)
-        outcome = outcome_of(found_again.value, path, about, self.to_write)
-        if found_again is not failure:  # a mistake is found by what either way of running says
+        path = self.asked.subjects[subject_of(item)].__file__ or ""
+        shown = failure
+        if self.may_be_late(failure.value, path):
+            from checker.claims.rerun import from_its_line  # most claims raise no error
+
+            shown = from_its_line(item, failure, path)
+        outcome = outcome_of(shown.value, path, about, self.asked.to_write)
+        if shown is not failure:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
-        if outcome.mark == Mark.FAIL and self.stage == Stage.DRAWN:
+        if outcome.mark == Mark.FAIL and self.asked.stage == Stage.DRAWN:
             draw: Any = item.funcargs.get("draw")
             others = f"others ({draw.words})" if draw and draw.words else "others"
             right = f"It is right with the recorded numbers, but not with {others}."
             outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
         return outcome
 
-    def from_its_line(
-        self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
-    ) -> pytest.ExceptionInfo[BaseException]:
-        """Return a failure, found again with every operation of MAX run at once if it came from no line of the file."""
-        is_computed = uses_max(self.step) and self.stage in (Stage.NUMBERS, Stage.DRAWN)
-        if not is_computed or isinstance(failure.value, Refusal | NotWritten):
-            return failure
-        if passed_through(path, failure.value):
-            return failure
-        from checker.max_adapter.runtime import eagerly
-
-        draw: Any = item.funcargs.get("draw")
-        if draw:
-            draw.start_over()
-        for given in item.funcargs.values():
-            if hasattr(given, "cache_clear"):  # asked again for a tensor that it cannot compute, MAX ends the process
-                given.cache_clear()
-        with eagerly():
-            again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
-        if again and passed_through(path, again.value) and NO_GRAPH not in str(again.value):
-            return again
-        return failure
+    def may_be_late(self, error: BaseException, path: str) -> bool:
+        """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
+        is_computed = uses_max(self.asked.step) and self.asked.stage in (Stage.NUMBERS, Stage.DRAWN)
+        return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
 
 
 def import_claims(step: Step) -> None:
@@ -229,11 +251,6 @@ def fault_of_check(error: BaseException) -> str:
     """Return why there is no verdict, if the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"the check itself failed ({words}). It isn't your file; please report it."
-
-
-def passed_through(path: str, error: BaseException) -> bool:
-    """Return whether an error came through a line of the file ``path``."""
-    return any(traces_in(error, path))
 
 
 def subject_of(item: pytest.Function) -> str:

@@ -14,11 +14,9 @@ import sys
 from max.graph import Graph
 
 from checker.claims.loading import load_source
-from checker.claims.observation import Observation
+from checker.claims.observation import collect_graphs
 from checker.course.steps import all_steps, uses_max
-from checker.events import Stage
 from checker.max_adapter import graph_store, hooks, kernel_store
-from checker.max_adapter.tracing import GraphMode
 
 SET = "solutions"
 
@@ -33,9 +31,7 @@ def graphs() -> list[Graph]:
         if step.compiles_long:
             continue
         solution = load_source(f"solutions.{step.name}", step.read_solution(), str(step.solution_file))
-        observation = Observation(step, {"solution": solution}, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
-        observation.run()
-        found += observation.graphs
+        found += collect_graphs(step, {"solution": solution})
     return found
 
 

@@ -1,6 +1,7 @@
 """Put the solution's code in the place of some of a learner's, for a traceback that shows the lines of each file."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 from collections.abc import Collection, Iterable, Mapping
@@ -59,9 +60,10 @@ def compile_grafted(tree: ast.Module, solution: Source, path: str, solution_path
     The solution is run first, in the same module: what the learner's file lacks, such as an import, it has from there.
     """
     both = [*_far(solution).body, *tree.body]
-    # What is imported from __future__ has to come first, and holds here too, for all that this module compiles.
+    # What is imported from __future__ has to come first. The solutions import one thing, which is said here instead.
     body = [node for node in both if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")]
-    return _filed(compile(ast.Module(body, []), path, "exec"), solution_path)
+    annotations = __future__.annotations.compiler_flag
+    return _filed(compile(ast.Module(body, []), path, "exec", annotations, dont_inherit=True), solution_path)
 
 
 @dataclass(frozen=True)

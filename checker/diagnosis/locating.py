@@ -32,3 +32,8 @@ def traces_in(error: BaseException, path: str) -> Iterator[TracebackType]:
         if trace.tb_frame.f_code.co_filename == path:
             yield trace
         trace = trace.tb_next
+
+
+def passed_through(error: BaseException, path: str) -> bool:
+    """Return whether an exception passed through the file ``path``."""
+    return any(traces_in(error, path))

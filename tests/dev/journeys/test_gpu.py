@@ -10,7 +10,7 @@ from max.driver import CPU, Buffer
 from max.experimental.nn import Module
 
 from checker.claims.loading import load_source
-from checker.claims.observation import Observation
+from checker.claims.observation import ClaimsToRun, run_claims
 from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited
@@ -78,7 +78,7 @@ def gpu(monkeypatch):
 
     def outcomes(step, source):
         module = load_source(f"graded.{step.name}", Source(source), str(step.solution_file))
-        return Observation(step, {"subject": module}, Stage.ON_GPU, device="gpu").run()["subject"]
+        return run_claims(ClaimsToRun(step, {"subject": module}, Stage.ON_GPU, device="gpu"))["subject"]
 
     return outcomes
 
