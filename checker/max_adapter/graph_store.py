@@ -19,7 +19,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -76,52 +76,71 @@ class Part:
         self.compile_alone().export_mef(path)
 
 
-def install_graphs() -> None:
-    """Let MAX's sessions load any graph that was compiled together with others.
+class KeptGraphs:
+    """Stands in for two methods of MAX's sessions: a graph that was compiled together with others is loaded.
 
-    If the kept graphs cannot be used after all, MAX compiles the graph itself.
+    If it cannot be used after all, MAX compiles the graph itself.
+
+    Args:
+        compile_any: MAX's own method that compiles.
+        init_any: MAX's own method that sets up what is compiled.
     """
-    compile_any, init_any = InferenceSession.compile_reusing_mefs, InferenceSession.init_all
 
-    def compile_or_find(session: InferenceSession, model: Any, **options: Any) -> Any:
+    def __init__(self, compile_any: Callable[..., Any], init_any: Callable[..., Any]) -> None:
+        self.compile_any, self.init_any = compile_any, init_any
+
+    def compile_or_find(self, session: InferenceSession, model: Any, **options: Any) -> Any:
+        """Return the part that a graph is of what is kept; have MAX compile any other, and what is no graph."""
         if not isinstance(model, Graph):
-            return compile_any(session, model, **options)
-
-        @cache
-        def compile_alone() -> Any:
-            if refused := refused_by_the_compiler(model):  # it would say so itself after minutes, and in no words
-                raise TypeError(refused)
-            if mode() is GraphMode.TRACE:
-                leave(model)
-            return compile_any(session, model, **options)
-
+            return self.compile_any(session, model, **options)
         if mode() is GraphMode.COLLECT:
             leave(model)
+        compile_alone = cache(partial(self.compile_alone, session, model, **options))
         name = fingerprint(model)
         for set_name in SETS:
             if (index := _read_index(set_name)) and name in index["graphs"]:
                 return Part(name, set_name, index, compile_alone)
         return compile_alone()
 
+    def compile_alone(self, session: InferenceSession, graph: Graph, **options: Any) -> Any:
+        """Have MAX compile a graph, unless it would refuse it, or nothing is to be compiled."""
+        if refused := refused_by_the_compiler(graph):  # it would say so itself after minutes, and in no words
+            raise TypeError(refused)
+        if mode() is GraphMode.TRACE:
+            leave(graph)
+        return self.compile_any(session, graph, **options)
+
     def init_part(
-        session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
+        self, session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
     ) -> dict[str, Model]:
+        """Set up a part, from the file of its set; have MAX set up anything else."""
         if not isinstance(compiled, Part):
-            return init_any(session, compiled, weights_registry=weights_registry)
+            return self.init_any(session, compiled, weights_registry=weights_registry)
         kinds = compiled.index["weights"]
         weights: dict[str, Any] = {name: np.zeros(shape, dtype) for name, (dtype, shape) in kinds.items()}
         weights |= {f"{compiled.name}/{name}": value for name, value in (weights_registry or {}).items()}
         try:
-            models = init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
+            models = self.init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
         except Exception:  # its graphs are compiled as they are met; if the file is damaged, until all are again
             if not _is_whole(compiled.index) and (index := _index_file(compiled.set_name)):
                 index.unlink(missing_ok=True)
                 _read_index.cache_clear()
-            return init_any(session, compiled.compile_alone(), weights_registry=weights_registry)
+            return self.init_any(session, compiled.compile_alone(), weights_registry=weights_registry)
 
-    InferenceSession.compile_reusing_mefs = compile_or_find  # type: ignore[method-assign, assignment]
-    InferenceSession.init_all = init_part  # type: ignore[method-assign, assignment]
+
+def install_graphs() -> None:
+    """Let MAX's sessions load any graph that was compiled together with others."""
+    kept = KeptGraphs(InferenceSession.compile_reusing_mefs, InferenceSession.init_all)
+
+    def compile_reusing_mefs(session: InferenceSession, model: Any, **options: Any) -> Any:
+        return kept.compile_or_find(session, model, **options)
+
+    def init_all(session: InferenceSession, compiled: Any, **options: Any) -> Any:
+        return kept.init_part(session, compiled, **options)
+
+    InferenceSession.compile_reusing_mefs = compile_reusing_mefs  # type: ignore[method-assign, assignment]
+    InferenceSession.init_all = init_all  # type: ignore[method-assign, assignment]
 
 
 def refused_by_the_compiler(graph: Graph) -> str:

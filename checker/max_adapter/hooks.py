@@ -122,30 +122,39 @@ def let_threads_sleep() -> None:
     setattr(Model, "_execute_device_tensors", first_with_slack)  # noqa: B010 (a type checker takes it for a constant)
 
 
-def interpret() -> None:
-    """Run eager operations through MAX's interpreter; its default also compiles each in background processes.
+class InterpretOrCompile:
+    """Runs eager operations by MAX's interpreter; compiles what that has no kernel for, and tells the listeners.
 
-    Compile what the interpreter has no kernel for, and tell the listeners. Refuse numbers of 16 bits: compiling their
-    small graphs one by one takes minutes, and the result is too coarse to be right.
+    It refuses numbers of 16 bits: compiling their small graphs one by one takes minutes, and the result is too coarse
+    to be right.
+
+    Args:
+        executor: MAX's module of that name.
     """
+
+    def __init__(self, executor: Any) -> None:
+        self.interpreter, self.compiler = executor.InterpreterExecutor(), executor.CompilingExecutor()
+        self.unsupported: type[Exception] = executor.UnsupportedGraphError
+
+    def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+        """Return the results of a graph, which MAX asks for."""
+        try:
+            return self.interpreter.execute(graph, inputs)
+        except self.unsupported as refused:
+            words = str(refused)
+        if small := re.search("b?float16", words):
+            raise TypeError(f"{small[0]} is right to 3 digits, and the check compares 5: compute in float32")
+        if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
+            raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")
+        with compiling("an operation that MAX's interpreter cannot run"):
+            return self.compiler.execute(graph, inputs)
+
+
+def interpret() -> None:
+    """Run eager operations through MAX's interpreter; its default also compiles each in background processes."""
     from max.experimental import executor
 
-    interpreter, compiler = executor.InterpreterExecutor(), executor.CompilingExecutor()
-
-    class InterpretOrCompile:
-        def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-            try:
-                return interpreter.execute(graph, inputs)
-            except executor.UnsupportedGraphError as refused:
-                words = str(refused)
-            if small := re.search("b?float16", words):
-                raise TypeError(f"{small[0]} is right to 3 digits, and the check compares 5: compute in float32")
-            if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
-                raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")
-            with compiling("an operation that MAX's interpreter cannot run"):
-                return compiler.execute(graph, inputs)
-
-    executor.set_default_executor(InterpretOrCompile())
+    executor.set_default_executor(InterpretOrCompile(executor))
 
 
 def interpret_more() -> None:
