@@ -93,8 +93,7 @@ class Explainer:
     def diagnose(self, outcomes: Outcomes, source: Source, path: str, to_write: Collection[str] = ()) -> Diagnosis:
         """Return the cause of each failure of a file.
 
-        It is settled first what lies in no single blank. Then the known mistake is looked for that explains all that is
-        left; and then the functions with a blank are named that are to blame.
+        What lies in no single blank is settled first. The rest is a known mistake of the file, or functions are blamed.
 
         Args:
             outcomes: what the claims said of it.
@@ -130,13 +129,11 @@ class Explainer:
             return of_names, ()
         likely_named = self._likely_named(left) - in_other_order
         of_the_given, restored = causes.explain_changes(failed(left), file, self.trials, likely_named)
-        if not of_the_given:
-            return of_names, ()
         return of_names + self._by_their_names(of_the_given, file.source), restored
 
     def _by_their_names(self, explanations: list[Explained], source: Source) -> list[Explained]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
-        changed = changed_lines(source, self.solution)
+        changed = changed_lines(source, self.solution) if explanations else set()
         for name, edits in self.known.edits.items():
             if changed and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changed:
                 return [

@@ -230,6 +230,11 @@ def _read(observed: dict[str, Any] | None) -> Observed | None:
 
 
 def made_of(step: Step) -> str:
-    """Return the digest of all that the answers follow from: solution or model, mistakes, claims, reference."""
+    """Return the digest of what of a step its answers follow from: solution or model, mistakes, claims, reference.
+
+    They follow from more, which all steps share: earlier solutions, ``tolerance.py``, ``vocabulary.py``. Each of its
+    comments would put every table out of date, and to record all of them takes half an hour of computing. So whoever
+    changes what these do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is not named.
+    """
     files = (step.model_file, step.attempts_file, step.check_file, step.reference_file)
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))

@@ -161,7 +161,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
 }
 
 FUNCTIONS = (
-    "abs|acos|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|"
+    "abs|add|argmax|argmin|argsort|broadcast_to|cast|chunk|clamp|concat|cos|cumsum|div|erf|exp|flatten|"
     "floor|full_like|gather|gelu|layer_norm|log|logsoftmax|matmul|max|mean|min|mul|outer|pow|relu|"
     "repeat_interleave|round|rsqrt|sigmoid|silu|sin|softmax|split|sqrt|squeeze|stack|sub|sum|tanh|tile|top_k|"
     "unsqueeze|where|zeros_like"
