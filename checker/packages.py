@@ -55,7 +55,7 @@ def why_not_usable() -> str:
     return "" if installed == needed else f"{what}, and {needed} is needed. {INSTALL_AGAIN}"
 
 
-def why_not_imported(error: ImportError) -> str:
+def explain_import_error(error: ImportError) -> str:
     """Return what to say when MAX could not be imported, and what to do now."""
     if why := why_not_usable():
         return why

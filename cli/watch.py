@@ -61,7 +61,7 @@ class OffersByKeys(OffersAtSave):
 
 
 @dataclass(frozen=True)
-class Saved:
+class FilesSaved:
     """The files of these steps were saved."""
 
     steps: frozenset[Step]
@@ -82,7 +82,7 @@ class Reported:
     report: Report
 
 
-Input = Saved | Key | Reported
+Input = FilesSaved | Key | Reported
 
 
 @dataclass(frozen=True)
@@ -135,13 +135,13 @@ class Watch:
             for letter in self.read_keys() if self.read_keys else "":
                 self.inputs.put(Key(letter))
             if steps := self.saves.look():
-                self.inputs.put(Saved(steps))
+                self.inputs.put(FilesSaved(steps))
 
     def handle(self, what: Input) -> None:
         """Do what an input asks for, or say why that cannot be done."""
         try:
             match self.mode, what:
-                case _, Saved(steps):
+                case _, FilesSaved(steps):
                     self.follow_saves(steps)
                 case _, Reported(background, report):
                     self.follow_check(background, report)

@@ -290,9 +290,9 @@ def main() -> None:
         import_max(step)
         import_claims(step)
     except Exception as error:
-        from checker.packages import why_not_imported
+        from checker.packages import explain_import_error
 
-        why = why_not_imported(error) if isinstance(error, ImportError) else fault_of_check(error)
+        why = explain_import_error(error) if isinstance(error, ImportError) else fault_of_check(error)
         send(events.CheckFailed(why))
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.

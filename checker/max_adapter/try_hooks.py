@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from checker.packages import why_not_imported
+from checker.packages import explain_import_error
 
 SLOWER, CANNOT_IMPORT, CANNOT_RUN = 1, 2, 3  # exit statuses
 
@@ -18,7 +18,7 @@ def try_hooks() -> int:
     try:
         importlib.import_module("max.experimental.functional")
     except ImportError as error:
-        print(why_not_imported(error))
+        print(explain_import_error(error))
         return CANNOT_IMPORT
     from checker.max_adapter import hooks, runtime
 

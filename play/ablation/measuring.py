@@ -26,7 +26,7 @@ BATCH = 16  # windows that run at once
 
 
 @dataclass(frozen=True)
-class Text:
+class MeasuredText:
     """A text as the model reads it: windows of tokens, and the tokens to predict in each."""
 
     windows: list[tuple[np.ndarray, np.ndarray]]  # [batch, seq] each
@@ -34,7 +34,7 @@ class Text:
     bytes: int
 
 
-def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int) -> Text:
+def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int) -> MeasuredText:
     """Cut texts into windows of at most ``n_positions`` tokens, so that each token is predicted once.
 
     A text is preceded by the end-of-text token and otherwise stands alone. A window moves over it by ``stride`` tokens,
@@ -60,7 +60,7 @@ def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int
     batches = [rows[at : at + BATCH] for rows in by_length.values() for at in range(0, len(rows), BATCH)]
     windows = [(np.stack(ids), np.stack(targets)) for ids, targets in (zip(*rows, strict=True) for rows in batches)]
     tokens = sum(int((targets != NOT_COUNTED).sum()) for _, targets in windows)
-    return Text(windows, tokens, sum(len(text.encode()) for text in texts))
+    return MeasuredText(windows, tokens, sum(len(text.encode()) for text in texts))
 
 
 class Measure:

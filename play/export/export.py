@@ -13,7 +13,7 @@ from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from checker.files import require_writable, write
 from checker.packages import needed_version
-from play.export.merging import Source, merge
+from play.export.merging import Module, merge
 from play.mine.choice import IMPORTED, Chosen, mine
 
 #: What the file has behind the steps, by the names under which they are imported.
@@ -59,7 +59,7 @@ def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: 
     own = Chosen() if solution else mine([step.name for step in steps], fill_in=fill_in, anyway=anyway)
     for sentence in own.sentences:
         tell(sentence)
-    text = with_version(merge(sources(steps, own.steps), are_same))
+    text = with_version(merge(modules_of(steps, own.steps), are_same))
     if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
     write(file, text.encode())
@@ -80,24 +80,24 @@ def are_same(one: str, other: str) -> bool:
     return found is not None and found is pydoc.locate(other)
 
 
-def sources(steps: Collection[Step], own: Collection[Step]) -> list[Source]:
+def modules_of(steps: Collection[Step], own: Collection[Step]) -> list[Module]:
     """Return the modules of a program in the order of their steps, each given module before the step that needs it.
 
     Args:
         steps: the steps of the program.
         own: those of which the learner's file is taken.
     """
-    found: dict[str, Source] = {}
+    found: dict[str, Module] = {}
 
     def add(name: str, file: Path) -> None:
         for module in BEFORE.get(name, []) + IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
             if module not in found:
                 add(module, SOLUTIONS / f"{module}.py")
         names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
-        found[name] = Source(relative_path(file), names, read_text(file), SECTIONS.get(name, ""), UNUSED.get(name, ()))
+        found[name] = Module(relative_path(file), names, read_text(file), SECTIONS.get(name, ""), UNUSED.get(name, ()))
 
     for step in sorted(steps):
         add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
     for name, file in PROGRAM.items():
-        found[name] = Source(relative_path(file), (name,), read_text(file), SECTIONS.get(name, ""))
+        found[name] = Module(relative_path(file), (name,), read_text(file), SECTIONS.get(name, ""))
     return [*found.values()]

@@ -22,7 +22,7 @@ OURS = ("solutions", "steps", "tests", "checker", "cli", "play", "tools", "")
 
 
 @dataclass(frozen=True)
-class Source:
+class Module:
     """A module: the ``file`` that has its ``text``, and the ``names`` by which others import it."""
 
     file: str
@@ -56,11 +56,11 @@ class Imported:
         return "" if self.bound == (self.name or self.package) else f" as {self.bound}"
 
 
-def merge(sources: Sequence[Source], are_same: Callable[[str, str], bool]) -> str:
+def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> str:
     """Return one file that does what the last of the modules does; each imports only those before it.
 
     Args:
-        sources: the modules.
+        modules: what becomes one file.
         are_same: whether two dotted names are those of one thing, as ``max.graph`` has things of other modules.
 
     Raises:
@@ -70,30 +70,30 @@ def merge(sources: Sequence[Source], are_same: Callable[[str, str], bool]) -> st
     imports, parts = set[Imported](), list[str]()
     known: dict[str, Collection[str]] = {}  # the names that each module has for others
     meanings = dict.fromkeys(dir(builtins), ("built in", "Python"))  # what each name stands for, and where
-    for source in sources:
-        tree = ast.parse(source.text)
-        taken = {*taken_from_elsewhere(tree, known, source.file)}
-        meant = defined_in(tree, source) | {each.bound: each.meaning for each in taken}
+    for module in modules:
+        tree = ast.parse(module.text)
+        taken = {*taken_from_elsewhere(tree, known, module.file)}
+        meant = defined_in(tree, module) | {each.bound: each.meaning for each in taken}
         for name, meaning in meant.items():
-            other, place = meanings.setdefault(name, (meaning, source.file))
+            other, place = meanings.setdefault(name, (meaning, module.file))
             if other != meaning and not are_same(other, meaning):
-                raise ValueError(f"{name} is one thing in {source.file} and another in {place}: rename it in one file")
-        known |= dict.fromkeys(source.names, meant)
+                raise ValueError(f"{name} is one thing in {module.file} and another in {place}: rename it in one file")
+        known |= dict.fromkeys(module.names, meant)
         imports |= {each for each in taken if meanings[each.bound][0] == each.meaning}
-        parts.append(part_of(tree, source, is_program=source is sources[-1]))
+        parts.append(part_of(tree, module, is_program=module is modules[-1]))
     about = ast.get_docstring(tree) or ""
     end = '\n"""' if "\n" in about else '"""'
     head = f'"""{about}{end}\n\nfrom __future__ import annotations\n\n{import_block(imports)}'
     return "\n\n".join([head, "\n\n\n".join(parts)]) + "\n"
 
 
-def defined_in(tree: ast.Module, source: Source) -> dict[str, str]:
+def defined_in(tree: ast.Module, module: Module) -> dict[str, str]:
     """Return the names that a module defines at its top level, each with its meaning: the file, or a type's text."""
     types = [each for each in tree.body if isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript)]
     made_of = {ast.unparse(each.targets[0]): ast.unparse(each.value) for each in types}
-    symbols = symtable.symtable(source.text, source.file, "exec").get_symbols()
+    symbols = symtable.symtable(module.text, module.file, "exec").get_symbols()
     names = [symbol.get_name() for symbol in symbols if symbol.is_assigned()]
-    return {name: made_of.get(name, source.file) for name in names}
+    return {name: made_of.get(name, module.file) for name in names}
 
 
 def taken_from_elsewhere(tree: ast.Module, known: Mapping[str, Collection[str]], file: str) -> Iterator[Imported]:
@@ -124,11 +124,11 @@ def imports_of(tree: ast.Module) -> Iterator[tuple[ast.stmt, Imported]]:
                 yield from ((node, Imported(module, each.name, each.asname or each.name)) for each in names)
 
 
-def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
+def part_of(tree: ast.Module, module: Module, *, is_program: bool) -> str:
     """Return what the file has of a module."""
-    lines = {number: line for number, line in enumerate(source.text.split("\n"), 1) if not COMMENT.match(line)}
+    lines = {number: line for number, line in enumerate(module.text.split("\n"), 1) if not COMMENT.match(line)}
     behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
-    behind += definitions_of(tree, source.unused)
+    behind += definitions_of(tree, module.unused)
     for statement in behind:
         first = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
         while lines.get(first - 1, "").startswith("#:"):  # what is said of it
@@ -136,12 +136,12 @@ def part_of(tree: ast.Module, source: Source, *, is_program: bool) -> str:
         for number in range(first, (statement.end_lineno or 0) + 1):
             lines.pop(number, None)
     if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
-        raise ValueError(f"{source.file}, line {beside[0]}: put each statement on a line of its own")
+        raise ValueError(f"{module.file}, line {beside[0]}: put each statement on a line of its own")
     text = "\n".join(lines.values()).strip("\n")
-    if not source.heading:
+    if not module.heading:
         return text
     blank_lines = 2 if text.startswith(("def ", "class ", "@")) else 1
-    return f"# --- {source.heading} ---\n" + "\n" * blank_lines + text
+    return f"# --- {module.heading} ---\n" + "\n" * blank_lines + text
 
 
 def definitions_of(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:

@@ -23,7 +23,7 @@ from checker.packages import PROJECT, needed_version
 from cli import model_commands
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.start.setup import SIZE_GB as environment_gb
-from play.export.export import PROGRAM, are_same, sources
+from play.export.export import PROGRAM, are_same, modules_of
 from play.export.merging import merge
 from play.serving.options import BODY_SECONDS, HEAD_SECONDS, LARGEST_BODY, LARGEST_HEAD
 from play.smollm2 import SIZE_MB as smollm2_mb
@@ -160,7 +160,7 @@ def alternatives(step: str) -> int:
 @cache
 def exported(*steps: str) -> str:
     """Return how many lines some steps have of the file that ``./run export`` writes: ``exported("01", "03")``."""
-    every, own = (sources(some, []) for some in (steps_up_to(CACHED_MODEL), [find_step(step) for step in steps]))
+    every, own = (modules_of(some, []) for some in (steps_up_to(CACHED_MODEL), [find_step(step) for step in steps]))
     without_program = own[: -len(PROGRAM)]
     some, all_lines = (len(merge(part, are_same).splitlines()) for part in (without_program, every))
     return f"{some} of {all_lines} lines"

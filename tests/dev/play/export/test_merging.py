@@ -5,7 +5,7 @@ import re
 import pytest
 
 from play.export.export import are_same
-from play.export.merging import Source, merge
+from play.export.merging import Module, merge
 
 SEVEN = '''"""Step 07: how to double."""
 
@@ -35,7 +35,7 @@ def merged(*modules):
     made = [(f"steps/step_{name}.py", (f"solutions.solution_{name}", f"steps.step_{name}")) for name in names]
     headings = ["Doubling", *("" for _ in modules)]
     parts = zip(made, [SEVEN, *modules], headings, strict=True)
-    return merge([Source(*names, text, heading) for names, text, heading in parts], are_same)
+    return merge([Module(*names, text, heading) for names, text, heading in parts], are_same)
 
 
 @pytest.mark.parametrize("home", ["solutions.solution_07", "steps.step_07"])
@@ -105,5 +105,5 @@ def test_two_modules_may_make_a_type_if_they_make_the_same():
 def test_what_is_not_used_stays_behind_with_its_decorators_and_comments():
     text = "class Whale:\n    def swim(self): ...\n\n    @property\n    @staticmethod\n    def name(): ...\n"
     text = f"#: The names of all whales,\n#: by their size.\nNAMES = {{\n}}\n\n\n{text}"
-    whale = Source("steps/step_07.py", ("solutions.solution_07",), text, unused=("NAMES", "name"))
+    whale = Module("steps/step_07.py", ("solutions.solution_07",), text, unused=("NAMES", "name"))
     assert merge([whale], are_same).endswith("\n\nclass Whale:\n    def swim(self): ...\n")
