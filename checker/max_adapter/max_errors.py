@@ -73,7 +73,9 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"no attribute 'contiguous'": "MAX needs none: leave it out.",
     r"no attribute 'size'": "MAX's word for it is shape: x.shape[0].",
     r"no attribute 'cat'": "MAX's word for it is concat.",
-    r"transpose\(\) takes \d+ positional arguments": "transpose swaps two axes; permute([0, 2, 1, 3]) orders all.",
+    r"transpose\(\) takes \d+ positional arguments": (
+        "transpose swaps two axes, as in transpose(1, 2); permute takes the order of all, in one list."
+    ),
     r"reshape\(\) takes \d+ positional arguments": "reshape takes one list: reshape([2, 24]).",
     r"permute\(\) takes \d+ positional arguments": "permute takes one list: permute([0, 2, 1]).",
     r"StaticDim": {
@@ -117,7 +119,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         "tensor; the caller can ask for .item()."
     ),
     r"__setitem__ requires a Tensor value": (
-        "Only a tensor can be written into a tensor: x[...] = F.full_like(x, value). F.where(mask, value, x) makes a "
+        "Only a tensor can be written into a tensor: x[i] = F.full_like(x[i], value). F.where(mask, value, x) makes a "
         "new one, with value where mask is true."
     ),
     r"Not enough dims in indices": "F.gather_nd wants indices with one axis more: indices.unsqueeze(-1).",
