@@ -3,7 +3,7 @@
 import shutil
 
 from checker.files import ROOT
-from tests.dev.cli.test_tasks import EXTRAS
+from tests.dev.cli.start.test_tasks import EXTRAS
 from tools import lock
 
 
