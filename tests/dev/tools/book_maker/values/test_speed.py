@@ -32,6 +32,8 @@ def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
     ]
     table = "\n| A | **9** | 8 |\n| B | 4 | 7 |\n| C | x | 7 |\n| D | not timed | not timed |  |"
     assert speed.plausible(table) == "\n| A | **9** | 8 |\n| C | x | 7 |"
+    again = "\n**Z**\n| A | 9 |\n| B | 9 |"
+    assert speed.plausible(f"**Z**{table}{again}") == "**Z**\n| A | **9** | 8 |\n| C | x | 7 |\n**Z**\n| A | 9 |"
 
 
 def test_gains_are_ratios_and_those_that_were_not_timed_are_left_out():
