@@ -30,12 +30,17 @@ from tools.benchmarks.random_weights import random_checkpoint
 START_SECONDS = 900
 SECONDS, TOKENS = 4.0, 32  # of a turn, and of each request
 LONGEST_LOG = 2000  # characters
-OURS, TITLES = "max", {"max": "this course, on MAX's server"}
+OURS = "max"
 HUGGING_FACE = [str(Path(sys.executable).parent / "transformers"), "serve", "{folder}", "--device", "cpu"]
 SERVERS = {  # its name in the figures: how to start it
     OURS: [sys.executable, *task_arguments("serve"), "--model", "{folder}"],
     "transformers": HUGGING_FACE,
     "transformers, continuous batching": [*HUGGING_FACE, "--continuous-batching"],
+}
+TITLES = {
+    OURS: "this course, on MAX's server",
+    "transformers": "`transformers serve`",
+    "transformers, continuous batching": "`transformers serve --continuous-batching`",
 }
 Place = tuple[int, str]  # the port of a server, and its name of the model
 PROMPTS = [f"{who} {what}" for who, what in product(("The whale", "Ahab", "A man", "The sea"), range(8))]
