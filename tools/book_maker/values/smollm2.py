@@ -240,12 +240,14 @@ def taken(noun: str) -> float:
 
 
 def variants() -> str:
-    """Return the rows of the page's table of sentences: how much of it the head for the ship takes from each noun."""
-    rows = {text: RECORDED["heads"]["variants"][text] for text in VARIANTS}
-    return "\n".join(
-        f"| *{text}* | {' | '.join(f'{taken[noun]:.2f}' if noun in taken else '' for noun in NOUNS)} |"
-        for text, taken in rows.items()
-    )
+    """Return the rows of the page's table of sentences: what the ship's head takes from each noun, the most in bold."""
+    rows = []
+    for text in VARIANTS:
+        taken = RECORDED["heads"]["variants"][text]
+        cells = {noun: f"{share:.2f}" for noun, share in taken.items()}
+        cells[max(taken, key=taken.get)] = f"**{max(taken.values()):.2f}**"
+        rows.append(f"| *{text}* | {' | '.join(cells.get(noun, '') for noun in NOUNS)} |")
+    return "\n".join(rows)
 
 
 def aside() -> dict[str, float]:
