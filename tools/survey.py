@@ -27,7 +27,7 @@ from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.explanation import Explainer
+from checker.diagnosis.explaining import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.diagnosis.outcomes import Outcomes
 from checker.errors import UserError
@@ -200,7 +200,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
             begin(name)
             explains = explainer_of(step, seeds) if name in right else explainer
-            for explained in explains.diagnose(outcomes, subject.source, subject.path).explanations:
+            for explained in explains.diagnose(outcomes, subject.source, subject.path).explained:
                 subject.surveyed.take(explained)
     return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled)
 

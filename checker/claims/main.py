@@ -34,7 +34,7 @@ from checker.events import FromChild, Job, Mark, Stage, encode
 from checker.lines import Starter, end_with_the_starter
 
 if TYPE_CHECKING:  # a pass needs no explanation
-    from checker.diagnosis.explanation import Diagnosis, Explainer
+    from checker.diagnosis.explaining import Diagnosis, Explainer
     from checker.diagnosis.mistakes import Answers
 
 
@@ -136,7 +136,7 @@ class Grader:
             answers = {}  # no mistake can be named: the learner is to find it
         explainer = explainer_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
         diagnosis = explainer.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
-        for explained in diagnosis.explanations:
+        for explained in diagnosis.explained:
             self.send(explained)
         if self.job.show:
             self.report_numbers(diagnosis)
@@ -167,7 +167,7 @@ def explainer_of(
         answers: of the known mistakes, if they are not those that were recorded.
         show: whether what is compared is recorded, with what the functions were given.
     """
-    from checker.diagnosis.explanation import Explainer
+    from checker.diagnosis.explaining import Explainer
     from checker.diagnosis.mistakes import KnownMistakes
 
     known = KnownMistakes(step, {} if seeds else answers)

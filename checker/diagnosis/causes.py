@@ -35,7 +35,7 @@ def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explain
     The solution's imports tell what to write.
     """
     known, given = imports_of(file.solution), PYTHON.functions(file.solution)
-    explanations: list[Explained] = []
+    explained: list[Explained] = []
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, outcome in failing.items():
         error = outcome.observed
@@ -45,15 +45,15 @@ def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explain
         inside = _function_at(file, outcome.location) or outcome.about
         about = to_blame.setdefault(name, inside)
         if about != outcome.about:
-            explanations.append(waits(claim, outcome.about, [about]))
+            explained.append(waits(claim, outcome.about, [about]))
             continue
         sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
         if name in known:
             sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:
             sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        explanations.append(Explained(claim, about, sentence, outcome.location, error_key=outcome.error_key))
-    return explanations
+        explained.append(Explained(claim, about, sentence, outcome.location, error_key=outcome.error_key))
+    return explained
 
 
 def _function_at(file: LearnersFile, location: Location | None) -> str:
@@ -93,14 +93,14 @@ def explain_changes(
     place = changes[0].location(file.path)
     is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
     first = failing[mended[0]].about
-    explanations = list[Explained]()
+    explained = list[Explained]()
     for claim in mended:
         about = failing[claim].about
         if about == first:
-            explanations.append(Explained(claim, names, sentence, place))
+            explained.append(Explained(claim, names, sentence, place))
         else:
-            explanations.append(Explained(claim, about, is_as_given, mark=Mark.WAITS))
-    return explanations, restored
+            explained.append(Explained(claim, about, is_as_given, mark=Mark.WAITS))
+    return explained, restored
 
 
 def _holds(tried: Mapping[str, Outcomes], version: str, claim: str) -> bool:

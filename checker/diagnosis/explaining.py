@@ -43,7 +43,7 @@ class Blame:
     found: FoundMistake = NO_MISTAKE
     shared: SharedState | None = None
 
-    def explanations(self) -> list[Explained]:
+    def explain(self) -> list[Explained]:
         """Return why its claims fail."""
         if shared := self.shared:
             return [Explained(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
@@ -54,7 +54,7 @@ class Blame:
 class Diagnosis:
     """Why a file fails: what is said of each claim, with the function to fix first at the front, and what is blamed."""
 
-    explanations: list[Explained]
+    explained: list[Explained]
     blamed: tuple[Blame, ...] = ()
 
 
@@ -112,7 +112,7 @@ class Explainer:
             return Diagnosis(settled)
         mistake = finder.find_in_file(left)
         of_functions = Blamer(file, finder, restored, self.trials).diagnose(left, mistake)
-        return replace(of_functions, explanations=settled + of_functions.explanations)
+        return replace(of_functions, explained=settled + of_functions.explained)
 
     def _settle(
         self, outcomes: Outcomes, file: LearnersFile, finder: MistakeFinder
@@ -131,16 +131,15 @@ class Explainer:
         of_the_given, restored = causes.explain_changes(failed(left), file, self.trials, likely_named)
         return of_names + self._by_their_names(of_the_given, file.source), restored
 
-    def _by_their_names(self, explanations: list[Explained], source: Source) -> list[Explained]:
+    def _by_their_names(self, explained: list[Explained], source: Source) -> list[Explained]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
-        changed = changed_lines(source, self.solution) if explanations else set()
+        changed = changed_lines(source, self.solution) if explained else set()
         for name, edits in self.known.edits.items():
             if changed and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changed:
                 return [
-                    replace(explanation, sentence=name, mistake=name) if explanation.mark == Mark.FAIL else explanation
-                    for explanation in explanations
+                    replace(why, sentence=name, mistake=name) if why.mark == Mark.FAIL else why for why in explained
                 ]
-        return explanations
+        return explained
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
@@ -165,13 +164,13 @@ class Explainer:
             *self.known.agreeing_mistakes(about_first, possible),
         ]
         blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
-        explanations = [
+        explained = [
             explain_claim(claim, first, blame.found, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in failing.items()
         ]
-        return Diagnosis(explanations, (blame,))
+        return Diagnosis(explained, (blame,))
 
 
 class Blamer:
@@ -305,11 +304,11 @@ class Blamer:
 
     def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explained]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
-        explanations = [explanation for blame in blamed for explanation in blame.explanations()]
+        explained = [why for blame in blamed for why in blame.explain()]
         labels = [blame.label for blame in blamed]
-        for claim, outcome in failed(_unexplained(explanations, outcomes)).items():
-            explanations.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
-        return explanations
+        for claim, outcome in failed(_unexplained(explained, outcomes)).items():
+            explained.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
+        return explained
 
     def _together(self, failing: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
@@ -323,10 +322,10 @@ def _outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
 
 
-def _unexplained(explanations: Iterable[Explained], outcomes: Outcomes) -> Outcomes:
+def _unexplained(explained: Iterable[Explained], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims that are not explained."""
-    explained = {explanation.claim for explanation in explanations}
-    return {claim: outcome for claim, outcome in outcomes.items() if claim not in explained}
+    claims = {why.claim for why in explained}
+    return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
 
 
 def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
@@ -341,7 +340,7 @@ def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> di
 
 
 def _explain_all_by(failing: Outcomes, sentence: str) -> list[Explained]:
-    """Return the explanation of a file in which one cause, in no single function, is behind every failure."""
+    """Return what is said of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = failing.items()
     return [
         explain_claim(first, outcome.about, FoundMistake(sentence), outcome),

@@ -10,7 +10,7 @@ import pytest
 from checker.course.languages import Location
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
-from checker.diagnosis.explanation import Blamer, Explainer, explain_claim
+from checker.diagnosis.explaining import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
@@ -42,9 +42,9 @@ SAID = [
 
 @pytest.mark.parametrize(("found", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(found, outcome, sentence, is_sure):
-    explanation = explain_claim("a claim", "causal_mask", found, outcome)
-    assert (explanation.sentence, explanation.mistake) == (sentence, found.mistake if is_sure else "")
-    assert (explanation.claim, explanation.about, explanation.location) == ("a claim", "causal_mask", Location(7))
+    explained = explain_claim("a claim", "causal_mask", found, outcome)
+    assert (explained.sentence, explained.mistake) == (sentence, found.mistake if is_sure else "")
+    assert (explained.claim, explained.about, explained.location) == ("a claim", "causal_mask", Location(7))
 
 
 @pytest.mark.parametrize(("other_mark", "name"), [(Mark.PASS, ""), (Mark.FAIL, "It is off.")])
@@ -63,7 +63,7 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
     explainer = Explainer(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
     diagnosis = explainer.diagnose({"a claim": replace(MEASURED, about="")}, Source(""), "")
-    assert [each.sentence for each in diagnosis.explanations] == [MEASURED.sentence]
+    assert [each.sentence for each in diagnosis.explained] == [MEASURED.sentence]
 
 
 def pairs_of(step: Step, seed: int):
