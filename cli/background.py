@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from enum import Enum, auto
+from itertools import takewhile
 
 from checker.check.check import Check
 from checker.check.child import Child
 from checker.check.limits import limits_of
-from checker.check.state import Phase, State
+from checker.check.state import Phase
 from checker.course.steps import Step
 from checker.events import Event, Job, Stage, StageEnded
 
@@ -94,62 +95,44 @@ class BackgroundCheck(threading.Thread):
     def start(self) -> None:
         """Read the file, and show what is known without running it; the rest happens in the thread."""
         self.job = self.check.open()
-        self.child = self.ready.take(self.step) if self.job else None
+        self.child = self.ready.take(self.check.step) if self.job else None
         super().start()
-
-    @property
-    def step(self) -> Step:
-        """The step that is checked."""
-        return self.check.step
-
-    @property
-    def state(self) -> State:
-        """Everything that is known by now."""
-        return self.check.state
 
     @property
     def goes_on(self) -> bool:
         """Whether the step has passed, and only compiling is left, for which nobody need wait."""
-        return self.state.phase is Phase.GOING_ON
+        return self.check.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
         """Carry it out, and report what it has come to."""
         try:
-            for event in self._events():
-                self._take_in(event)
+            if self.child and self.job:
+                with self.child as child:
+                    heard = takewhile(self._is_awaited, child.run(self.job, self.limits))
+                    self.check.follow(heard, after_each=self._go_on)
             report = Report.VERDICT
         except Exception:
-            self.mute()  # a line that moves would go on below what is printed
             traceback.print_exc()
             report = Report.BROKEN
         if self.was_canceled.is_set():
             report = Report.CANCELED
         self.notify(self, report)
         if report is not Report.CANCELED and not self.has_gone_on:
-            self.ready.start_spare(self.step)
+            self.ready.start_spare(self.check.step)
 
-    def _take_in(self, event: Event) -> None:
-        self.check.handle(event)
+    def _is_awaited(self, event: Event) -> bool:
+        """Return whether anybody waits for what an event leads to; a pass was saved when it came."""
+        return not self.was_canceled.is_set()
+
+    def _go_on(self, event: Event) -> None:
+        """Start the next child once this one only compiles, and report that the learner may go on."""
         if event == StageEnded(Stage.DRAWN):  # from now on this child only compiles
-            self.ready.start_spare(self.step)
+            self.ready.start_spare(self.check.step)
         if self.goes_on and not self.has_gone_on:
             self.has_gone_on = True
             assert self.child
             self.child.lower_priority()
             self.notify(self, Report.GOES_ON)
-
-    def _events(self) -> Iterator[Event]:
-        """Yield what the child says, until somebody cancels it; a pass was saved when it came."""
-        if self.child and self.job:
-            with self.child:
-                for event in self.child.run(self.job, self.limits):
-                    if self.was_canceled.is_set():
-                        return
-                    yield event
-
-    def mute(self) -> None:
-        """Show nothing of the check any more."""
-        self.check.mute()
 
     def cancel(self) -> None:
         """Cancel it, from any thread."""

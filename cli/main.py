@@ -103,10 +103,10 @@ def check(
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
     with Child() as child:
         checked = run_in(child, step, options, form)
-    assert checked.verdict
+    assert checked.state.verdict
     if form:
         report(checked, form)
-    return checked.verdict.status
+    return checked.state.verdict.status
 
 
 def run_in(child: Child, step: Step, options: Options, form: str | None) -> Check:

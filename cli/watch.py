@@ -187,19 +187,20 @@ class Watch:
     def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Put the report of a check among the inputs, in its thread."""
         if report is Report.GOES_ON:
-            background.mute()  # what it goes on to say comes in one line
+            background.check.mute()  # what it goes on to say comes in one line
         self.inputs.put(Reported(background, report))
 
     def follow_check(self, background: BackgroundCheck, report: Report) -> None:
         """Say what can be done after a check; of one that went on in the background, print the result."""
-        step, verdict = background.step, background.state.verdict
+        step, state = background.check.step, background.check.state
+        verdict = state.verdict
         if report is Report.GOES_ON and background is self.running:
             self.running, self.going_on[step] = None, background
             self.go_on(has_passed=True)
         elif verdict and background is self.running:
             self.running = None
             about = next((why.about for why in verdict.explanations if why.has_numbers), "")
-            self.to_show = Options(show=about, seed=background.state.failed_seed)
+            self.to_show = Options(show=about, seed=state.failed_seed)
             self.go_on(has_passed=verdict.status == PASSED)
         elif report is Report.BROKEN and background is self.running:
             self.running = None
@@ -207,7 +208,7 @@ class Watch:
             self.go_on(has_passed=False)
         elif report is Report.BROKEN and background is self.going_on.get(step):
             del self.going_on[step]
-            self.printer.line(f"\n{step.task} is not compiled. {background.state.saved_in_words} {FAULT}")
+            self.printer.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
         elif verdict and background is self.going_on.get(step):
             del self.going_on[step]
             self.printer.line(f"\n{in_one_line(background.check)}")

@@ -20,7 +20,6 @@ from checker.check.advance import advance
 from checker.check.child import Child
 from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
 from checker.check.folding import Folding
-from checker.check.limits import Limits
 from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
 from checker.course import progress, progress_file
@@ -74,16 +73,6 @@ class Check:
         how = asdict(replace(context.options, compile=context.tries_compiled_claims))
         return Job(step=self.step.name, source=state.source, path=str(self.file), to_write=state.to_write, **how)
 
-    @property
-    def seed(self) -> int | None:
-        """What the second configuration was drawn from; None if none was."""
-        return self.state.context.options.seed if self.state.is_drawn else None
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """The verdict, once it is known."""
-        return self.state.verdict
-
     def seconds(self) -> float:
         """Return how long the check has taken so far."""
         return time.perf_counter() - self.started
@@ -100,17 +89,22 @@ class Check:
             self.handle(events.Opened(reading))
         return self.job
 
-    def run(self, child: Child, limits: Limits | None = None) -> Verdict:
+    def run(self, child: Child) -> Verdict:
         """Carry the whole check out in a child, to its end or until Ctrl-C, once what has been heard is handled."""
+        with noting_ctrl_c() as has_come:
+            if job := self.open():
+                self.follow(child.run(job, is_interrupted=has_come))
+        assert self.state.verdict
+        return self.state.verdict
+
+    def follow(self, heard: Iterable[Event], after_each: Callable[[Event], None] = lambda event: None) -> None:
+        """Handle what a child says, to its end; ``after_each`` is called with every event that has been handled."""
         try:
-            with noting_ctrl_c() as has_come:
-                job = self.open()
-                for event in child.run(job, limits, has_come) if job else ():
-                    self.handle(event)
+            for event in heard:
+                self.handle(event)
+                after_each(event)
         finally:
             self.view.close()  # also after an error of the check's own
-        assert self.verdict
-        return self.verdict
 
     def mute(self) -> None:
         """Show nothing of what follows; ``items`` has it."""

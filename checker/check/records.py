@@ -73,20 +73,20 @@ def as_record(item: Item) -> Record:
 
 def verdict_record(check: Check) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
-    assert check.verdict
-    status, context = check.verdict.status, check.state.context
+    state, context, verdict = check.state, check.state.context, check.state.verdict
+    assert verdict
     words = [item for item in check.items if isinstance(item, Words)]
     return {
         "version": VERSION,
         "step": check.step.name,
         "task": check.step.task,
         "file": context.file,
-        "verdict": {PASSED: Mark.PASS, INTERRUPTED: "interrupted"}.get(status, Mark.FAIL),
-        "complete": check.state.is_complete,
+        "verdict": {PASSED: Mark.PASS, INTERRUPTED: "interrupted"}.get(verdict.status, Mark.FAIL),
+        "complete": state.is_complete,
         "seconds": round(check.seconds(), 3),
-        "seed": check.seed,
-        "rows": list(map(as_record, check.state.rows)),
-        "explanations": [as_record(explanation) for explanation in check.verdict.explanations],
+        "seed": context.options.seed if state.is_drawn else None,
+        "rows": list(map(as_record, state.rows)),
+        "explanations": [as_record(explanation) for explanation in verdict.explanations],
         "shown": [item.text for item in words if item.kind == "shown"],
         "printed": [item.text for item in words if item.kind == "printed"],
         "said": [item.text for item in words if item.kind in ("said", "lead")],

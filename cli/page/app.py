@@ -190,7 +190,7 @@ class Book:
 
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest and self.newest.step == await _step(request):
+        if self.newest and self.newest.check.step == await _step(request):
             self.stopped = self.newest
             self.newest.cancel()
         return JSONResponse({})
@@ -231,7 +231,7 @@ class CheckAnswer:
                 self.send({"event": "ended", "text": FAULT})
             case Report.CANCELED:
                 why = "Stopped." if background is self.book.stopped else "A newer check has ended this one."
-                state = background.state
+                state = background.check.state
                 text = f"{why} The pass is kept." if state.has_passed and not state.not_saved else why
                 self.send({"event": "ended", "text": text})
 

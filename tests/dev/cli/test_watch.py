@@ -147,7 +147,7 @@ def test_the_step_before_is_that_of_the_book_and_the_first_stays():
 def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
     watch, done = Watch(find_step("w01"), ReadyChild(), str), []
     watch.offer("This starts over.", lambda: done.append(True))
-    watch.running = SimpleNamespace(step=watch.step, state=SimpleNamespace(verdict=None))
+    watch.running = SimpleNamespace(check=SimpleNamespace(step=watch.step, state=SimpleNamespace(verdict=None)))
     watch.handle(Reported(watch.running, Report.BROKEN))
     watch.handle(Key("y"))
     assert (watch.running, done) == (None, [True])

@@ -58,7 +58,7 @@ def run(monkeypatch, view, while_saving=lambda: None):
     monkeypatch.setattr(progress, "note_pass", note_pass)
     monkeypatch.setattr(check, "open", lambda: "a job")
 
-    def say(job, limits, is_interrupted):
+    def say(job, is_interrupted):
         for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()]:
             if is_interrupted():
                 yield Interrupted()
@@ -91,7 +91,7 @@ def test_a_second_ctrl_c_need_not_wait(monkeypatch):
 def test_a_pass_is_saved_once_where_ctrl_c_comes_while_it_is_saved(monkeypatch):
     check, saved = run(monkeypatch, View(), while_saving=lambda: os.kill(os.getpid(), signal.SIGINT))
     assert saved == [False]
-    assert check.verdict.status == PASSED
+    assert check.state.verdict.status == PASSED
 
 
 def edited(*arguments, **options):

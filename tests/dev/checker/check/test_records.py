@@ -32,10 +32,10 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
         check.handle(event)
     leads = [record["text"] for record in sent if record["event"] == "lead"]
     assert leads == [line for line in lines if line.endswith(":")]
-    if check.verdict:
+    if check.state.verdict:
         record = json.loads(json.dumps(verdict_record(check)))
         jsonschema.validate(record, SCHEMA)
-        assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(check.verdict.status, "interrupted")
+        assert record["verdict"] == {PASSED: "pass", FAILED: "fail"}.get(check.state.verdict.status, "interrupted")
         assert record["complete"] == ("saved: pass, compiled" in lines)
         assert [line for line in record["said"] if line.endswith(":")] == leads
         for row in record["rows"]:
