@@ -109,7 +109,8 @@ class Claimed:
     """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
 
     It is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the same for
-    two errors that differ in sizes alone. ``has_numbers`` says that there are wrong ones.
+    two errors that differ in sizes alone. ``has_numbers`` says that there are wrong ones; ``of_max``, that MAX has
+    raised an error, or lacks what the file asks for.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Claimed:
     foreseen: bool = False
     error_key: str = ""
     has_numbers: bool = False
+    of_max: bool = False
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,7 @@ class Explained:
 
     If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
     claim is about is right, and only another one is not. ``mistake`` is the name of the known one that it is, if it is
-    one, and ``error_key`` that of the claim.
+    one; ``error_key`` and ``of_max`` are those of the claim.
     """
 
     claim: str
@@ -147,6 +149,7 @@ class Explained:
     mark: Mark = Mark.FAIL
     mistake: str = ""
     error_key: str = ""
+    of_max: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,10 +162,11 @@ class Shown:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported. What the child says after it is not heard."""
+    """The learner's file cannot be imported, by an error ``of_max`` or not. What the child says then is not heard."""
 
     sentence: str
     location: Location | None = None
+    of_max: bool = False
 
 
 @dataclass(frozen=True)

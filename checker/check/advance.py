@@ -116,7 +116,7 @@ def _refused(state: State, event: events.Refused) -> Advanced:
 
 
 def _unloadable(state: State, event: events.Unloadable) -> Advanced:
-    """Show that the file cannot be loaded, if it is to blame; that is all."""
+    """Show that the file cannot be loaded; that is all."""
     loads, line = state.context.language.loads, state.line_of("", event.location)
     state, effects = _end(state, event)
     return state, [Row(Mark.FAIL, "", loads, line), *effects]
@@ -148,7 +148,7 @@ def _claimed(state: State, claim: Claimed) -> Advanced:
         return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
     if state.has_failed:
         has_passed, state = state.has_passed, replace(state, held=(*state.held, claim.name))
-        if has_passed and not state.unusable:
+        if has_passed and not state.is_of_another_max(claim):
             return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
         return state, []
     return _rows(state, [claim])

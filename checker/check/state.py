@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -13,13 +13,10 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.events import (
     THE_KERNEL,
-    CheckFailed,
     Claimed,
-    Died,
     Ended,
     Event,
     Explained,
-    Late,
     Mark,
     Options,
     Shown,
@@ -82,8 +79,8 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
-        why_unusable: returns why the installed MAX is not the one that the course is written for; nothing if it is, or
-            if no claim runs MAX.
+        unusable: why the installed MAX is not the one that the course is written for; nothing if it is, or if no claim
+            runs MAX.
     """
 
     task: str
@@ -95,7 +92,7 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
-    why_unusable: Callable[[], str] = lambda: ""
+    unusable: str = ""
 
     @property
     def tries_compiled_claims(self) -> bool:
@@ -232,21 +229,15 @@ class State:
         return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Kind.DRAWN in kinds
 
     @property
-    def unusable(self) -> str:
-        """Why another MAX is to blame, if one is installed: that one raises errors, crashes, or takes long.
-
-        It computes the same numbers, so wrong ones are not its fault.
-        """
-        has_error = any(claim.mark == Mark.FAIL and not claim.has_numbers for claim in self.claims.values())
-        may_be_its_fault = has_error or isinstance(self.end_event, Unloadable | CheckFailed | Late | Died)
-        return self.context.why_unusable() if may_be_its_fault else ""
-
-    @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
         is_drawn = any(self.context.kind_of(claim.name) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
+
+    def is_of_another_max(self, failure: Claimed | Explained | Unloadable) -> bool:
+        """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
+        return bool(self.context.unusable) and failure.of_max
 
     def explained_claim(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""

@@ -23,10 +23,7 @@ FAILURE, NO_END = SaveProgress(passed=False), SaveProgress(passed=False, takes_b
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
     verdict = _verdict_at_end(state)
-    explanations = verdict.explanations
-    if state.unusable and not all(explanation.has_numbers for explanation in explanations):  # another MAX raises errors
-        return replace(verdict, explanations=(Explanation(state.unusable),), progress=None)
-    return replace(verdict, explanations=tuple(map(state.located_explanation, explanations)))
+    return replace(verdict, explanations=tuple(map(state.located_explanation, verdict.explanations)))
 
 
 def _verdict_at_end(state: State) -> Verdict:
@@ -37,7 +34,7 @@ def _verdict_at_end(state: State) -> Verdict:
         case events.Refused():
             return _on_refusal(state.end_event)
         case events.Unloadable():
-            return _on_unloadable(state.end_event)
+            return _on_unloadable(state, state.end_event)
         case events.CheckFailed():
             return _on_failed_check(state, state.end_event)
         case Died():
@@ -52,7 +49,7 @@ def _verdict_at_end(state: State) -> Verdict:
 def _tried(state: State) -> Verdict:
     """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
     if state.has_failed:
-        return Verdict(FAILED, tuple(why_claims_fail(state)), progress=FAILURE)
+        return _failed(state)
     if state.to_write or Mark.WAITS in state.marks:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, words=(now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
@@ -99,10 +96,17 @@ def _incomplete_verdict(state: State, why: Explanation, after_failure: str, prog
         progress: what is saved of it, if there was no verdict before.
     """
     if state.has_failed:
-        return Verdict(FAILED, tuple(why_claims_fail(state)), (after_failure,), FAILURE)
+        return _failed(state, after_failure)
     if state.has_passed:
-        return Verdict(PASSED, words=(state.unusable or f"Not compiled: {why.sentence}", state.saved_in_words))
+        return Verdict(PASSED, words=(f"Not compiled: {why.sentence}", state.saved_in_words))
     return Verdict(FAILED, (replace(why, sentence=no_verdict(why.sentence)),), progress=progress)
+
+
+def _cut_short(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
+    """Return that verdict where the process has ended, or takes too long; another MAX, if installed, is to blame."""
+    if state.context.unusable:
+        why, progress = replace(why, sentence=state.context.unusable), None
+    return _incomplete_verdict(state, why, after_failure, progress)
 
 
 def no_verdict(why: str) -> str:
@@ -110,14 +114,16 @@ def no_verdict(why: str) -> str:
     return f"No verdict: {why}"
 
 
-def _on_unloadable(event: events.Unloadable) -> Verdict:
+def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
+    if state.is_of_another_max(event):
+        return Verdict(FAILED, (Explanation(state.context.unusable),))
     return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _incomplete_verdict(state, Explanation(event.why), no_verdict(event.why), None)
+    return _cut_short(state, Explanation(event.why), no_verdict(event.why), None)
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -159,7 +165,7 @@ def _on_death(state: State, died: Died) -> Verdict:
         advice = _of_a_solution(state) or _look_for(state.context.language, died)
         why = Explanation(_sentences(f"{happened} {during}", advice))
     is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
-    return _incomplete_verdict(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _look_for(language: Language, died: Died) -> str:
@@ -178,7 +184,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     happened = _which_limit(state, late)
     why = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
-    return _incomplete_verdict(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
 
 
 def _which_limit(state: State, late: Late) -> str:
@@ -240,19 +246,34 @@ def _sentences(*sentences: str) -> str:
 # ---------------------------------------------------------------- why claims fail
 
 
-def why_claims_fail(state: State) -> list[Explanation]:
+def _failed(state: State, *words: str) -> Verdict:
+    """Return the verdict on a file of which claims failed; for an error of another MAX, the file is not to blame."""
+    failures = _failures(state)
+    of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
+    if failures and not of_file:
+        return Verdict(FAILED, (Explanation(state.context.unusable),), words)
+    if of_file != failures:
+        words = (state.context.unusable, *words)
+    return Verdict(FAILED, tuple(why_claims_fail(of_file)), words, FAILURE)
+
+
+def _failures(state: State) -> list[Explained]:
+    """Return why each claim failed that is wrong itself; in its own words where the child has not explained any."""
+    if failures := [explained for explained in state.explained if explained.mark == Mark.FAIL]:
+        return failures
+    failed = (claim for claim in map(state.explained_claim, state.claims.values()) if claim.mark == Mark.FAIL)
+    return [  # of compiled claims, or the child ended before it could explain
+        Explained(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
+        for claim in failed
+    ]
+
+
+def why_claims_fail(failures: Sequence[Explained]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one per known mistake, else one per function.
 
     That of a function is its first one, since claims go from the plain to the special: what a special one says of a
     mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
     """
-    failures = [explained for explained in state.explained if explained.mark == Mark.FAIL]
-    if not failures:  # compiled claims, or the child ended before it could explain
-        failed = (claim for claim in map(state.explained_claim, state.claims.values()) if claim.mark == Mark.FAIL)
-        failures = [
-            Explained(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key)
-            for claim in failed
-        ]
     by_mistake: dict[tuple[str, str], list[Explained]] = {}
     for failure in failures:
         by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)

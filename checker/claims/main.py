@@ -53,12 +53,12 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     except BaseException as error:
         from checker.course.forms import changed_since
         from checker.diagnosis.corrections import location_of
-        from checker.diagnosis.exceptions import error_in_words
+        from checker.diagnosis.exceptions import error_in_words, is_of_max
 
         words = error_in_words(error)
         if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
             words += changed_since(step, Source(job.source))
-        send(events.Unloadable(words, location_of(error, job.path)))
+        send(events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path)))
     return None
 
 

@@ -209,6 +209,7 @@ class Recorder:
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
             has_numbers=outcome.compared is not None,
+            of_max=outcome.of_max,
         )
         self.send(claimed)
 
@@ -304,10 +305,10 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
     if waited_for := _waited_for(error, path, to_write):
         return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
     from checker.diagnosis.corrections import location_of  # most claims raise no error
-    from checker.diagnosis.exceptions import describe
+    from checker.diagnosis.exceptions import describe, is_of_max
 
-    said, location = describe(error, path), location_of(error, path)
-    return Outcome(Mark.FAIL, said.sentence(), location, raised(error), about, advice=said.advice)
+    said, location, of_max = describe(error, path), location_of(error, path), is_of_max(error, path)
+    return Outcome(Mark.FAIL, said.sentence(), location, raised(error), about, advice=said.advice, of_max=of_max)
 
 
 def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:

@@ -80,6 +80,21 @@ def _not_written(caught: CaughtError) -> str:
     return words if graded == file else f"{words} Write it first, or import from {solution} here."
 
 
+def is_of_max(error: BaseException, path: str) -> bool:
+    """Return whether MAX has raised an error, or lacks what the file ``path`` asks for: another MAX may have that."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    last_of_file = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=-1)
+    asked = [frame.f_globals.get("__name__", "") for frame in frames[last_of_file + 1 :]]  # the modules
+    if isinstance(error, AttributeError):
+        asked = [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
+    elif isinstance(error, ImportError):
+        asked = [error.name or ""]
+    elif not asked and isinstance(error, TypeError) and (called := WRONG_CALL.match(str(error))):
+        name = called[1].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
+        asked = [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
+    return any(str(module).partition(".")[0] == "max" for module in asked)
+
+
 class WrongCall(NamedTuple):
     """A call of a function that takes other arguments; there may be a keyword that it does not take."""
 

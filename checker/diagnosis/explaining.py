@@ -73,7 +73,7 @@ def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome)
         sentence += f" Perhaps: {found.mistake}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
-    return Explained(claim, about, sentence, location, has_numbers, error_key=outcome.error_key)
+    return Explained(claim, about, sentence, location, has_numbers, error_key=outcome.error_key, of_max=outcome.of_max)
 
 
 class Explainer:

@@ -126,7 +126,7 @@ class Outcome:
     ``observed`` is what is compared to find a mistake: what did not fit, what was refused, or the error.
     ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
-    ``advice`` is what to do about an error, with which the sentence ends.
+    ``advice`` is what to do about an error, with which the sentence ends; ``of_max`` says that MAX has raised it.
     """
 
     mark: Mark
@@ -138,6 +138,7 @@ class Outcome:
     measured: bool = False
     foreseen: bool = False
     advice: str = ""
+    of_max: bool = False
 
     @property
     def is_error(self) -> bool:

@@ -441,21 +441,39 @@ def test_what_follows_from_events(events, lines):
 
 
 ANOTHER = "MAX 1 is installed."
-CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …")
+CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …", of_max=True)
+OTHERS_SHAPE = Explained("test_other", "other", "A shape.")
+ITS_REASON = Explained("test_one", "one", "AttributeError: …", of_max=True)
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
 #: What happens in a step whose claims run MAX, where another one is installed -> what is shown and saved.
 WITH_MAX = {
     "it cannot be loaded": (
-        [OPENED, Unloadable("ImportError: F", Location(2)), Ended()],
+        [OPENED, Unloadable("ImportError: F", Location(2), of_max=True), Ended()],
         ["fail : The file can be imported.", ANOTHER],
     ),
+    "it cannot be loaded, by itself": (
+        [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
+        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
+    ),
     "it calls what is not there": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, replace(OTHER, mark=Mark.FAIL), Ended()],
-        ["fail one: One is right.", "fail other: So is it.", ANOTHER],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, ITS_REASON, Ended()],
+        ["fail one: One is right.", ANOTHER],
+    ),
+    "it dies after that": (
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, Died()],
+        ["fail one: One is right.", CUT_SHORT, ANOTHER],
+    ),
+    "it calls what is not there, and another shape is wrong": (
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, replace(OTHER, mark=Mark.FAIL), ITS_REASON, OTHERS_SHAPE, Ended()],
+        ["fail one: One is right.", "fail other: So is it.", ANOTHER, "other: A shape.", "saved: fail"],
+    ),
+    "a shape is wrong": (
+        [OPENED, replace(OTHER, mark=Mark.FAIL), OTHERS_SHAPE, Ended()],
+        ["fail other: So is it.", "other: A shape.", "saved: fail"],
     ),
     "only the compiled claim raises an error, which takes no pass back": (
-        [*TO_COMPILE, replace(COMPILED_TOO, mark=Mark.FAIL, reason="TypeError: …"), StageEnded(Stage.COMPILED)],
+        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED)],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
@@ -476,11 +494,15 @@ WITH_MAX = {
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died(Doing.COMPILING)],
-        [*ROWS, MATCHES, SAVED, ANOTHER, STAYS],
+        [*ROWS, MATCHES, SAVED, f"Not compiled: {ANOTHER}", STAYS],
     ),
     "it takes too long": (
-        [OPENED, Late(Limit.COMPUTING, 10)],
-        [ANOTHER],
+        [OPENED, Late(Limit.COMPUTING, 10, Location(6))],
+        [f"No verdict: {ANOTHER} (line 6)"],
+    ),
+    "claims are missing": (
+        [OPENED, ONE, OTHER, DRAWN_TOO, Ended()],
+        [*ROWS, "No verdict: test_compiled did not run. Does the file stop the check?", "saved: fail"],
     ),
     "it dies on a GPU, after the verdict": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU."), Died()],
@@ -490,8 +512,8 @@ WITH_MAX = {
 
 
 @pytest.mark.parametrize(("events", "lines"), WITH_MAX.values(), ids=WITH_MAX)
-def test_another_max_is_to_blame_for_errors_and_a_process_that_ends_not_for_numbers(events, lines):
-    assert folded(events, replace(S07, why_unusable=lambda: ANOTHER))[1] == lines
+def test_another_max_is_to_blame_for_its_errors_and_a_process_that_ends_and_for_nothing_else(events, lines):
+    assert folded(events, replace(S07, unusable=ANOTHER))[1] == lines
 
 
 @pytest.mark.parametrize("end", [Died(Doing.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
@@ -521,8 +543,8 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
 
 @pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
 def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
-    events = [*TO_COMPILE, LONG, FAILS_COMPILED, StageEnded(Stage.COMPILED), Ended()]
-    state, _ = folded(events, replace(S07, why_unusable=lambda: why))
+    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED), Ended()]
+    state, _ = folded(events, replace(S07, unusable=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 

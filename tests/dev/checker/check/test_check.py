@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker import packages
+from checker.check import check as edge
 from checker.check.check import Check, context_of
 from checker.check.state import PASSED, State
 from checker.check.view import View
@@ -125,6 +125,6 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
 
 
 def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch):
-    monkeypatch.setattr(packages, "why_not_usable", lambda: "MAX 1 is installed.")
-    found = [context_of(find_step(step), Options(), View()).why_unusable() for step in ("07", "w01")]
+    monkeypatch.setattr(edge, "why_not_usable", lambda: "MAX 1 is installed.")
+    found = [context_of(find_step(step), Options(), View()).unusable for step in ("07", "w01")]
     assert found == ["MAX 1 is installed.", ""]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checker.check.state import FAILED, PASSED, State
+from checker.check.state import FAILED, PASSED
 from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO, Location
 from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Options, Printed, Stage, StageEnded
@@ -90,7 +90,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Explained(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in why_claims_fail(State(S07, explained=(*alike,)))] == [
+    assert [each.sentence for each in why_claims_fail(alike)] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
 
@@ -102,7 +102,7 @@ def test_of_what_a_function_does_wrong_the_plainest_is_told():
     other = Explained("a claim", "g", "Yours is 4.")
 
     def told(*explained):
-        return [why.sentence for why in why_claims_fail(State(S07, explained=explained))]
+        return [why.sentence for why in why_claims_fail(explained)]
 
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]

@@ -5,10 +5,11 @@ import linecache
 import numpy as np
 import pytest
 from max.experimental import functional as F
+from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
 from checker.diagnosis.corrections import location_of
-from checker.diagnosis.exceptions import error_in_words
+from checker.diagnosis.exceptions import error_in_words, is_of_max
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_08 import pre_norm_residual
@@ -98,3 +99,26 @@ def test_the_line_to_write_instead_has_nothing_more_to_rewrite(tmp_path, stateme
     with F.lazy(), pytest.raises(AttributeError) as raised:
         space["f"](Tensor.ones([2, 3]))
     assert location_of(raised.value, str(file)).instead == wanted
+
+
+#: Code -> whether another MAX may take it where the installed one raises an error.
+OF_MAX = {
+    "F.no_such_function(x)": True,
+    "x.no_such_method()": True,
+    "from max.experimental.functional import no_such_function": True,
+    "import max.no_such_module": True,
+    "F.gelu(x, no_such_argument=1)": True,
+    "F.band_part(x, 'no number')": True,
+    "class Layer(Module): pass\nLayer().no_such_layer": False,
+    "def one(): pass\none(1)": False,
+    "no_such_name": False,
+    "None.no_such_attribute": False,
+    "1 / 0": False,
+}
+
+
+@pytest.mark.parametrize(("source", "is_its"), OF_MAX.items(), ids=OF_MAX)
+def test_which_errors_may_be_another_maxs(source, is_its):
+    with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
+        exec(compile(source, "step", "exec"), {"F": F, "Module": Module, "x": Tensor.zeros([2, 2]), "__name__": "step"})
+    assert is_of_max(caught.value, "step") is is_its
