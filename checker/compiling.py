@@ -5,22 +5,35 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-#: Called with ``(what, None)`` when something begins to compile, and with ``(what, seconds)`` after.
-CompilingHeard = Callable[[str, float | None], None]
+
+@dataclass(frozen=True)
+class Listener:
+    """What is called when something begins to compile, and when that has ended.
+
+    ``ended`` is told how many seconds it took, and the error that ended it, if one did.
+    """
+
+    began: Callable[[str], None]
+    ended: Callable[[str, float, BaseException | None], None]
+
 
 #: Everyone in this process who is told.
-listeners: list[CompilingHeard] = []
+listeners: list[Listener] = []
 
 
 @contextmanager
 def compiling(what: str) -> Iterator[None]:
     """While this is open, tell the listeners that something is being compiled."""
-    start = time.perf_counter()
+    start, failure = time.perf_counter(), None
     for listener in listeners:
-        listener(what, None)
+        listener.began(what)
     try:
         yield
+    except BaseException as error:
+        failure = error
+        raise
     finally:
         for listener in listeners:
-            listener(what, time.perf_counter() - start)
+            listener.ended(what, time.perf_counter() - start, failure)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from checker.check.advance import COMPILING_IS_LONG
-from checker.compiling import listeners
+from checker.compiling import Listener, listeners
 from checker.terminal import Terminal
 
 
@@ -18,25 +17,26 @@ def telling_of_compiling() -> Iterator[None]:
     """While this is open, say on standard error what takes longer than a moment to compile."""
     terminal, timers = Terminal(stderr=True), list[threading.Timer]()
 
-    def listen(what: str, seconds: float | None) -> None:
-        if seconds is None:
-            timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic()])
-            timers.append(timer)
-            timer.start()
-        else:
-            timer = timers.pop()
-            timer.cancel()
-            timer.join()
-            if sys.exc_info()[0]:  # it has failed
-                terminal.close()
-            else:
-                terminal.end_compiling(what, seconds)
+    def began(what: str) -> None:
+        timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic()])
+        timers.append(timer)
+        timer.start()
 
-    listeners.append(listen)
+    def ended(what: str, seconds: float, error: BaseException | None) -> None:
+        timer = timers.pop()
+        timer.cancel()
+        timer.join()
+        if error:
+            terminal.close()
+        else:
+            terminal.end_compiling(what, seconds)
+
+    listener = Listener(began, ended)
+    listeners.append(listener)
     try:
         yield
     finally:
-        listeners.remove(listen)
+        listeners.remove(listener)
         for timer in timers:  # of what Ctrl-C has ended
             timer.cancel()
             timer.join()

@@ -15,11 +15,9 @@ CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has
 compiled_now: list[str] = []
 
 
-def note(what: str, seconds: float | None) -> None:
-    """Note that MAX begins to compile something, or that this took so long; not if a signal has ended it."""
-    if seconds is None:
-        compiled_now.append(what)
-    elif sys.exc_info()[0] is not KeyboardInterrupt:
+def note_end(what: str, seconds: float, error: BaseException | None) -> None:
+    """Note that something is no longer being compiled; not if a signal has ended it, since that is told."""
+    if not isinstance(error, KeyboardInterrupt):
         compiled_now.remove(what)
 
 
@@ -68,17 +66,18 @@ def ready_to_run(
     own.install()
     for sentence in own.sentences:
         tell(sentence)
-    from checker.compiling import listeners
+    from checker.compiling import Listener, listeners
     from checker.max_adapter.hooks import install_hooks, notices
     from play.compiling_line import telling_of_compiling
 
     install_hooks()
-    listeners.append(note)
+    listener = Listener(began=compiled_now.append, ended=note_end)
+    listeners.append(listener)
     try:
         with telling_of_compiling():
             yield
     finally:
-        listeners.remove(note)
+        listeners.remove(listener)
     for notice in notices:
         tell(notice)
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from checker.claims.loading import load_source, load_step
 from checker.claims.main import all_pass, explainer_of, import_max
 from checker.claims.observation import ClaimsToRun, run_claims
-from checker.compiling import listeners
+from checker.compiling import Listener, listeners
 from checker.course.languages import PYTHON, Location, Unreadable
 from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
@@ -180,7 +180,12 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     Those with the right numbers are graded on drawn configurations too, and what fails is explained.
     """
     step, seeds, compiled = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
-    listeners.append(lambda what, seconds: compiled.extend({what} - {THE_KERNEL}))
+
+    def note_compiled(what: str) -> None:
+        if what != THE_KERNEL:
+            compiled.append(what)
+
+    listeners.append(Listener(began=note_compiled, ended=lambda what, seconds, error: None))
     used_kernels = import_and_note_kernels(step)
     subjects = drawn_by_lot(step, work)
     modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)

@@ -275,10 +275,13 @@ def main() -> None:
     def send(event: FromChild) -> None:
         parent.send(encode(event))
 
-    def tell_of_compiling(what: str, seconds: float | None) -> None:
-        send(events.CompilingBegan(what) if seconds is None else events.CompilingEnded(what, seconds))
+    def tell_of_compiling(what: str) -> None:
+        send(events.CompilingBegan(what))
 
-    compiling.listeners.append(tell_of_compiling)
+    def tell_of_its_end(what: str, seconds: float, error: BaseException | None) -> None:
+        send(events.CompilingEnded(what, seconds))
+
+    compiling.listeners.append(compiling.Listener(tell_of_compiling, tell_of_its_end))
     try:
         for name in sys.argv[1:]:
             prepare_ahead(Step(name))

@@ -13,6 +13,7 @@ from max.experimental import executor
 from max.experimental import functional as F
 
 from checker.claims.modules import run
+from checker.compiling import Listener
 from checker.files import ROOT
 from cli import doctor
 from tools.course_copy import python
@@ -75,7 +76,8 @@ def test_an_operation_that_ends_with_an_error_has_an_exit_status_of_its_own():
 
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):
     events = []
-    monkeypatch.setattr("checker.compiling.listeners", [lambda what, seconds: events.append((what, seconds))])
+    listener = Listener(lambda what: None, lambda what, seconds, error: events.append((what, seconds)))
+    monkeypatch.setattr("checker.compiling.listeners", [listener])
     if not pytestconfig.option.nightly:  # MAX's compiler takes a minute
         monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)
     with suppress(ZeroDivisionError):

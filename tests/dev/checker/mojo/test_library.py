@@ -6,9 +6,11 @@ import os
 import numpy as np
 import pytest
 
+from checker.compiling import Listener
 from checker.course.languages import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
+from checker.events import THE_KERNEL
 from checker.mojo import library
 from checker.mojo.library import build_library, load_kernel
 
@@ -30,14 +32,15 @@ def loaded(source):
 
 def test_a_kernel_is_compiled_once(kept, monkeypatch):
     events = []
-    monkeypatch.setattr("checker.compiling.listeners", [lambda what, seconds: events.append(seconds is None)])
+    listener = Listener(events.append, lambda what, seconds, error: events.append(error))
+    monkeypatch.setattr("checker.compiling.listeners", [listener])
     kept.mkdir()
     (kept / "unused.so").touch()
     os.utime(kept / "unused.so", (0, 0))
     for _ in range(2):
         kernel = loaded(SOLUTION)
         assert kernel.online_softmax(np.zeros(3), 0, 1)[2] == 4
-    assert events == [True, False]
+    assert events == [THE_KERNEL, None]
     (library,) = kept.iterdir()
     assert library.name != "unused.so"
 

@@ -1,0 +1,17 @@
+"""What a listener is told of something that is compiled."""
+
+from contextlib import suppress
+
+from checker.compiling import Listener, compiling
+
+
+def test_a_listener_is_told_what_begins_and_which_error_has_ended_it(monkeypatch):
+    told = []
+    listener = Listener(told.append, lambda what, seconds, error: told.append(error))
+    monkeypatch.setattr("checker.compiling.listeners", [listener])
+    with compiling("a graph"):
+        pass
+    failure = KeyboardInterrupt()
+    with suppress(KeyboardInterrupt), compiling("another"):
+        raise failure
+    assert told == ["a graph", None, "another", failure]
