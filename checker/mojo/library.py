@@ -8,8 +8,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -133,21 +134,25 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
         UserError: nothing can be compiled on this machine, or what was compiled cannot be loaded.
     """
     library = loaded(build_library(step, source))
-    binding: dict[str, Any] = {}
-    file = step.kernel_folder / BINDING
-    exec(compile(file.read_bytes(), str(file), "exec"), binding)
+    functions = {function.__name__: function for function in _import_binding(step).FUNCTIONS}
     module = ModuleType(name)
     module.__file__ = path
-    functions = {name: function for name, function in binding.items() if isinstance(function, FunctionType)}
-    taught = {
-        name: function for name, function in functions.items() if function.__code__.co_varnames[:1] == ("library",)
-    }
-    waiting = _waiting(step, Source(source), taught)
-    for label, function in taught.items():
+    waiting = _waiting(step, Source(source), functions)
+    for label, function in functions.items():
         stopped = _stopped(waiting[label]) if label in waiting else None
         setattr(module, label, stopped or functools.partial(function, library))
     module.operation = functools.partial(operation_folder, step, source)  # type: ignore[attr-defined] # for MAX
     return module
+
+
+def _import_binding(step: Step) -> ModuleType:
+    """Return the module that calls a kernel's C functions; its ``FUNCTIONS`` are those of the step."""
+    spec = spec_from_file_location(f"{step.name}.binding", step.kernel_folder / BINDING)
+    assert spec
+    assert spec.loader
+    binding = module_from_spec(spec)
+    spec.loader.exec_module(binding)
+    return binding
 
 
 def build_library(step: Step, source: str) -> Path:

@@ -66,3 +66,7 @@ def apart(rows):
 def floats(numbers):
     """Return a copy in float32, one number after the other."""
     return np.array(numbers, np.float32, order="C")
+
+
+#: The functions of the step; each is given the library before what it is called with.
+FUNCTIONS = (online_softmax, attend_block, attend_tile, causal_attention)
