@@ -33,8 +33,6 @@ from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Rai
 from checker.events import Mark
 from checker.files import digest
 
-TABLES = ("MISTAKES", "ALTERNATIVES", "HABITS", "FIXED", "MODELS")
-
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several that no row has, that which a thread comes upon first
 
 Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
@@ -54,10 +52,16 @@ class Attempts:
 def load_attempts(step: Step) -> Attempts:
     """Run the file that holds the tables of a step; those that it does not define are empty."""
     path = step.attempts_file
-    namespace: dict[str, Any] = {table: {} for table in TABLES} | {"__name__": f"attempts.{path.stem}"}
+    tables: dict[str, Any] = {"__name__": f"attempts.{path.stem}"}
     if path.exists():
-        exec(compile(path.read_bytes(), str(path), "exec"), namespace)
-    return Attempts(*(namespace[table] for table in TABLES))
+        exec(compile(path.read_bytes(), str(path), "exec"), tables)
+    return Attempts(
+        mistakes=tables.get("MISTAKES", {}),
+        alternatives=tables.get("ALTERNATIVES", {}),
+        habits=tables.get("HABITS", {}),
+        fixed=tables.get("FIXED", {}),
+        models=tables.get("MODELS", {}),
+    )
 
 
 def places(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
