@@ -241,14 +241,18 @@ class Blamer:
         return tuple(blamed)
 
     def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of single functions, and of those that may be behind a claim in doubt.
+        """Return what claims say of single functions, and of those that may be behind a claim that changed.
 
-        A function whose own claims hold may be behind one.
+        A claim that only the second round changes fails not only because of the function that was judged; so another
+        one is behind it, whose own claims may hold.
         """
         judged = self.isolation.judge(questions, {*wrong, *self.to_write})
-        if doubted := {claim: seen for function in judged for claim, seen in function.doubted.items()}:
+        changed: dict[str, Outcome] = {}
+        for judgment in judged:
+            changed |= judgment.changed_in_second_round
+        if changed:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
-            judged += self.isolation.judge(dict.fromkeys(others, doubted), self.functions.keys())
+            judged += self.isolation.judge(dict.fromkeys(others, changed), self.functions.keys())
         return judged
 
     def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:

@@ -22,13 +22,13 @@ class Judgment:
     Attributes:
         label: the function.
         outcomes: what its claims said last.
-        doubted: claims that failed, but not only because of this function, and what they said before.
+        changed_in_second_round: claims that failed, but not only because of this function, and what they said before.
         fits: whether it calls the others as the solution's code can be called; else it cannot be judged alone.
     """
 
     label: str
     outcomes: Outcomes
-    doubted: Outcomes = field(default_factory=dict)
+    changed_in_second_round: Outcomes = field(default_factory=dict)
     fits: bool = True
 
 
@@ -62,42 +62,47 @@ class Isolation:
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of single functions.
+        """Return what claims say of single functions, in two rounds.
 
-        Each is tried with the solution's code in the other ``wrong`` functions; if a claim still fails, it is tried
-        with the solution's code in all others. If that code does not fit the learner's, the claim keeps what it said
-        before.
+        In the first, each is tried with the solution's code in the other ``wrong`` functions. If a claim still fails,
+        it is tried in the second with the solution's code in all others. If that code does not fit the learner's, the
+        claim keeps what it said before.
+
+        Suppose that ``a``, ``b`` and ``c`` are written, ``a`` and ``b`` are wrong, and ``a`` calls ``c``, which no
+        claim of its own finds wrong. First ``a`` is tried beside the solution's ``b``, and ``b`` beside its ``a``. The
+        claim of ``b`` now passes, so ``b`` only handed on what ``a`` gave it. The two claims of ``a`` fail, and are
+        tried again beside the solution's ``b`` and ``c``. One says the same as before: it fails because of ``a``. The
+        other passes: that has changed in the second round, so ``c`` is the next to be suspected.
 
         Args:
             questions: by function, the claims and what they said of the whole file.
             wrong: the labels of the functions that cannot be relied on.
         """
-        labels = self.functions.keys()
-        others = {label: labels - {label} for label in questions}
-        wrong_others = {label: others[label] & set(wrong) for label in questions}
-        first = self.try_beside(wrong_others, questions)
-        judged = [self._beside_the_wrong(label, said, first.get(label, {})) for label, said in questions.items()]
-        to_try_again = {
+        all_others = {label: self.functions.keys() - {label} for label in questions}
+        wrong_others = {label: others & set(wrong) for label, others in all_others.items()}
+        tried = self.try_beside(wrong_others, questions)
+        judged = [self._after_first_round(label, said, tried.get(label, {})) for label, said in questions.items()]
+        still_failing = {
             each.label: failed(each.outcomes)
             for each in judged
-            if failed(each.outcomes) and others[each.label] != wrong_others[each.label]
+            if failed(each.outcomes) and all_others[each.label] != wrong_others[each.label]
         }
-        second = self.try_beside({label: others[label] for label in to_try_again}, to_try_again)
-        return [self._beside_all(each, second.get(each.label, {})) for each in judged]
+        tried_again = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
+        return [self._after_second_round(each, tried_again.get(each.label, {})) for each in judged]
 
-    def _beside_the_wrong(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judgment:
+    def _after_first_round(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judgment:
         """Return what claims say of a function once they were ``tried`` with the solution's code in wrong others."""
         fitting = self._fitting(tried)
         return Judgment(label, {**in_file, **fitting}, fits=len(fitting) == len(tried))
 
-    def _beside_all(self, judged: Judgment, tried: Outcomes) -> Judgment:
-        """Return the same once they were ``tried`` with that code in all others; what has changed is in doubt."""
+    def _after_second_round(self, judged: Judgment, tried: Outcomes) -> Judgment:
+        """Return the same once they were ``tried`` with that code in all others."""
         before = judged.outcomes
         changed = {
             claim: outcome for claim, outcome in self._fitting(tried).items() if not agrees(outcome, before[claim])
         }
-        doubted = {claim: before[claim] for claim in changed}
-        return replace(judged, outcomes={**before, **changed}, doubted=doubted)
+        said_before = {claim: before[claim] for claim in changed}
+        return replace(judged, outcomes={**before, **changed}, changed_in_second_round=said_before)
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""
