@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -18,6 +19,7 @@ OTHER_ORDER = (
     "split or joined."
 )
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
+LEAST_ONE, ABOVE_ONE = 0.99995, 1.0005  # what lies between is 1 in the four digits that are shown of a factor
 PLURALS = {"query": "queries", "batch": "batches", "class": "classes", "in": "inputs", "out": "outputs"}
 
 
@@ -75,8 +77,8 @@ class Comparison:
             return ""
         if not self.actual.any():
             return "Your result is all zeros."
-        if law := self._law(actual, expected, every):
-            return law
+        if offset := self._common_offset(actual, expected, every):
+            return offset
         for order in permutations(every):
             turned = expected.transpose(order).reshape(expected.shape)
             if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
@@ -85,30 +87,40 @@ class Comparison:
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
             return OTHER_ORDER
         groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))
-        law = next(filter(None, (self._law(actual, expected, over) for over in groups)), "")
-        return f"{self._where(np.abs(actual - expected))} {law}".strip()
+        offset = next(filter(None, (self._common_offset(actual, expected, over) for over in groups)), "")
+        return f"{self._where(np.abs(actual - expected))} {offset}".strip()
 
-    def _law(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
+    def _common_offset(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
         """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
+        if not self._has_enough_numbers(expected, over):
+            return ""
         each = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
         subject = f"Each {each} is off by its own" if each else "Everything is off by one"
         squares, gaps = (expected * expected).sum(over, keepdims=True), actual - expected
         factor = (actual * expected).sum(over, keepdims=True) / np.where(squares, squares, 1)
         amount = gaps.mean(over, keepdims=True)
         room = self.room * min(1, np.abs(factor).max())
-        if gaps.size <= amount.size * (2 if each else 1):
-            return ""  # any two numbers are off by some factor, or so it may seem
-        if np.unique(expected[np.abs(expected) > self.room]).size < 2:
-            return ""  # and so is any one, however often it occurs
-        if each and np.median(np.ptp(expected, axis=over)) <= self.room:
-            return ""  # and so are any two rows of equal numbers
-        if np.abs(actual - factor * expected).max() <= room and _range(factor) != "1":
+        is_one = np.all((factor >= LEAST_ONE) & (factor < ABOVE_ONE))
+        if np.abs(actual - factor * expected).max() <= room and not is_one:
             if np.all(np.isclose(factor, 1) | np.isclose(factor, 0)):
                 return "Where it is wrong, yours is 0."
-            if each and factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
+            if factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
                 return ""  # nobody multiplies like that
             return f"{subject} factor: yours is {_range(factor)} times {self.whose_is}."
         return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
+
+    def _has_enough_numbers(self, expected: np.ndarray, over: tuple[int, ...]) -> bool:
+        """Return whether a common factor or amount along the axes ``over`` would be no accident.
+
+        Any two numbers are off by some factor, or so it may seem. So is any one, however often it occurs, and so are
+        any two rows of equal numbers.
+        """
+        if np.unique(expected[np.abs(expected) > self.room]).size < 2:
+            return False
+        if len(over) == expected.ndim:
+            return True
+        count = math.prod(expected.shape[axis] for axis in over)
+        return count > 2 and bool(np.median(np.ptp(expected, axis=over)) > self.room)
 
     def _where(self, gaps: np.ndarray) -> str:
         """Return along which axis some indices are right throughout and others are not."""
