@@ -33,6 +33,8 @@ def describe_machine() -> int:
     problems = []
     print("```text")
     for name, find in FACTS.items():
+        if name in OF_A_MAC and sys.platform != "darwin":
+            continue
         try:
             fact = "not asked, since MAX or a package cannot be imported" if name in OF_MAX and is_broken() else find()
         except Exception as error:
@@ -174,6 +176,7 @@ def memory() -> str:
 
 
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
+OF_A_MAC = ("metal",)  # what is asked nowhere else
 FACTS: dict[str, Callable[[], str]] = {
     "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
     "processor": processor,
@@ -189,5 +192,3 @@ FACTS: dict[str, Callable[[], str]] = {
     "compiler": compiler,
     "kernels": kernels,
 }
-if sys.platform != "darwin":
-    del FACTS["metal"]

@@ -84,9 +84,11 @@ def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[st
 
 def _values(frame: FrameType, code: str) -> str:
     """Return the numbers and words that a line of code names, and the shapes of arrays: ``x is [2, 3], top_k is 5``."""
-    shown = {}
+    shown, variables = {}, frame.f_locals
     for name in re.findall(r"\w+", code):
-        value = frame.f_locals.get(name, frame)
+        if name not in variables:
+            continue
+        value = variables[name]
         if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
             shown[name] = repr(value)
         elif hasattr(value, "shape") and not isinstance(value, type | ModuleType):  # NumPy has a function called so

@@ -82,7 +82,7 @@ def statements(node: ast.stmt) -> list[ast.stmt]:
     """Return the statements that another one holds, but for a docstring, which may be changed, deleted or added."""
     body: list[ast.stmt] = getattr(node, "body", [])
     has_docstring = isinstance(node, FunctionNode | ast.ClassDef) and ast.get_docstring(node, clean=False) is not None
-    return body[has_docstring:]
+    return body[1:] if has_docstring else body
 
 
 def name_of(node: ast.stmt) -> str:

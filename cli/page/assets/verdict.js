@@ -36,9 +36,20 @@ export class Verdict {
         this.box.style.minHeight = `${height}px`; // what follows need not move, and be drawn again, row by row
     }
 
-    /** Take a record: each kind of event has a method. */
+    /** Take a record; of other events than these, nothing is shown. */
     hear({ event, ...record }) {
-        this[event]?.(record);
+        switch (event) {
+            case 'row': return this.row(record);
+            case 'explanation': return this.explanation(record);
+            case 'said': return this.said(record);
+            case 'lead': return this.lead(record);
+            case 'shown': return this.shown(record);
+            case 'printed': return this.printed(record);
+            case 'compiling': return this.compiling(record);
+            case 'passed': return this.passed();
+            case 'ended': return this.ended(record);
+            case 'verdict': return this.verdict(record);
+        }
     }
 
     row({ mark, about, sentence, line, tells_line: tellsLine }) {
