@@ -65,6 +65,11 @@ def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
     return ["…" if line.startswith("@@") else f"{line[0]} {line[1:]}".rstrip() for line in lines]
 
 
+def warning_before(step: Step) -> str:
+    """Return what to say before the solution is shown: nothing once the file has passed as it is."""
+    return "" if standing_of(step).is_done else WARNING
+
+
 def show_differences(step: Step, *, anyway: bool) -> int:
     """Print the blanks that are written differently from the solution.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from checker.course.progress import NOT_COMPILED, Standing, StepState, next_to_do, standing_of
+from checker.course.progress import NOT_COMPILED, Standing, StepState, all_standings, next_to_do
 from checker.course.progress_file import read_saved
-from checker.course.steps import FAST_PATH, Step, all_steps, relative_path
+from checker.course.steps import FAST_PATH, Step, relative_path
 from checker.terminal import Terminal
 
 STYLES = {StepState.DONE: "green", StepState.UNTOUCHED: "dim", StepState.MISSING: "yellow"}
@@ -14,14 +14,13 @@ TITLE = 33  # columns for the longest
 
 def list_all(terminal: Terminal, current: Step | None = None) -> None:
     """Print a line for every step, an arrow at ``current``, how many are done, and which is next."""
-    steps = all_steps()
-    standings = [standing_of(step) for step in steps]
+    standings = all_standings()
     width = max(len(standing.words) for standing in standings)
     for standing in standings:
         print_standing(terminal, standing, width, is_current=standing.step == current)
     done = [standing.step.task for standing in standings if standing.is_done]
     fast = sum(task in FAST_PATH for task in done)
-    terminal.line(f"\n{len(done)} of {len(steps)} done; fast path: {fast} of {len(FAST_PATH)}.")
+    terminal.line(f"\n{len(done)} of {len(standings)} done; fast path: {fast} of {len(FAST_PATH)}.")
     if hunts := read_saved().hunts.values():
         found, named = sum(saved.found for saved in hunts), sum(saved.named for saved in hunts)
         given_up = sum(saved.given_up for saved in hunts)

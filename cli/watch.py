@@ -19,13 +19,12 @@ from checker.check.offers import Offers
 from checker.check.printer import Printer
 from checker.check.state import PASSED
 from checker.course.blanks import blanks_of
-from checker.course.progress import StepState, first_to_do, next_to_do, standing_of
+from checker.course.progress import StepState, all_standings, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.events import Options
-from cli import hint, keyboard
+from cli import compare, hint, keyboard
 from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
-from cli.compare import WARNING, show_differences
 from cli.editor import open_in_editor
 from cli.keyboard import ESC, keys_of_terminal
 from cli.reset import start_over
@@ -280,7 +279,7 @@ class Watch:
             case "s":
                 self.check(self.to_show)
             case "c":
-                self.offer_compare()
+                self.do_or_offer(compare.warning_before(self.step), self.compare)
             case "x":
                 self.offer_reset()
             case "n":
@@ -304,17 +303,17 @@ class Watch:
         self.printer.line(f"\n{what} Press y to do so.")
         self.mode = Offering(action)
 
-    def offer_compare(self) -> None:
-        """Show the file beside the solution; if it has not passed, offer that first."""
-        if standing_of(self.step).is_done:
-            self.compare()
+    def do_or_offer(self, warning: str, action: Callable[[], None]) -> None:
+        """Do something at once; if there is a warning before it, offer it."""
+        if warning:
+            self.offer(warning, action)
         else:
-            self.offer(WARNING, self.compare)
+            action()
 
     def compare(self) -> None:
         """Show the file beside the solution."""
         self.printer.line()
-        show_differences(self.step, anyway=True)
+        compare.show_differences(self.step, anyway=True)
         self.say_keys()
 
     def offer_reset(self) -> None:
@@ -330,11 +329,8 @@ class Watch:
         """Give the next hint; offer the last one first."""
         self.printer.line()
         following = hint.next_tier(self.step)
-        show_it = partial(hint.show_hint, self.step, sure=True)
-        if following and following.warning:
-            self.offer(following.warning, show_it)
-        else:
-            show_it()
+        warning = following.warning if following else ""
+        self.do_or_offer(warning, partial(hint.show_hint, self.step, sure=True))
 
 
 def in_one_line(check: Check) -> str:
@@ -353,7 +349,7 @@ def in_one_line(check: Check) -> str:
 
 def watch_step(step: Step | None) -> int:
     """Watch a step, or the one to continue with, until the learner quits; return the exit status."""
-    step = step or next_to_do([standing_of(each) for each in all_steps()]) or all_steps()[0]
+    step = step or next_to_do(all_standings()) or all_steps()[0]
     exit_on_termination()
     with contextlib.closing(ReadyChild()) as ready, keys_of_terminal() as read_keys:
         try:

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from checker.course.blanks import NoSuchFile, read_statically, read_text, skeleton
+from checker.course.blanks import NoSuchFile, Reading, read_statically, read_text, skeleton
 from checker.course.languages import Unreadable
-from checker.course.progress_file import LastPass, changing, read_saved
+from checker.course.progress_file import LastPass, Saved, changing, read_saved
 from checker.course.source import Source
-from checker.course.steps import Step
+from checker.course.steps import Step, all_steps
 from checker.files import digest, saved_at
 
 NOT_COMPILED, LAST_FAILED = "pass, not compiled", "last check: fail"  # the first counts as done
@@ -95,6 +95,10 @@ class StepState(StrEnum):
     CHANGED = "changed"  # since its pass
 
 
+#: How it is said that a file has been begun.
+BEGUN = {StepState.IN_PROGRESS: "in progress", StepState.CHANGED: "changed since its pass"}
+
+
 @dataclass(frozen=True)
 class Standing:
     """Where one step stands.
@@ -118,45 +122,63 @@ class Standing:
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
+    return _standing(step, read_saved())
+
+
+def all_standings() -> list[Standing]:
+    """Return where every step stands now."""
     saved = read_saved()
-    last = saved.passes.get(step.name)
-    state, begun = StepState.IN_PROGRESS, "in progress"
-    if last:
-        state, begun = StepState.CHANGED, "changed since its pass"
+    return [_standing(step, saved) for step in all_steps()]
+
+
+def _standing(step: Step, saved: Saved) -> Standing:
+    """Return where a step stands, by its file and by what is ``saved``."""
+    last_pass, last_failure = saved.passes.get(step.name), saved.failures.get(step.name)
+    begun = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
     try:
-        static = read_statically(step, step.learner_file)
+        reading = read_statically(step, step.learner_file)
     except NoSuchFile:
         return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
-        place = error.location
-        why = f"line {place.line}: {error.short}" if place else error.short
-        failed = bool(error.source) and digest_of_code(step, error.source) == saved.failures.get(step.name)
-        details = f"{why}, {LAST_FAILED}" if failed else why
-        return Standing(step, state, f"{begun} ({details})", failed)
-    if static.source == skeleton(step.read_solution(), step.language):
+        failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
+        return Standing(step, begun, _words_of_unreadable(begun, error, failed=failed), failed)
+    if reading.source == skeleton(step.read_solution(), step.language):
         return Standing(step, StepState.UNTOUCHED, "untouched")
-    code = digest_of_code(step, static.source)
-    if last and last.code == code:
-        if last.check != digest_of_check(step):
-            from checker.course.forms import other_forms  # which a check does without
+    code = digest_of_code(step, reading.source)
+    if last_pass and last_pass.code == code:
+        if last_pass.check != digest_of_check(step):
+            return Standing(step, StepState.CHANGED, _words_of_changed_check(step, reading.source), by_its_check=True)
+        words = "done" if last_pass.compiled else NOT_COMPILED
+        return Standing(step, StepState.DONE, words, uncompiled=not last_pass.compiled)
+    failed = last_failure == code
+    return Standing(step, begun, _words_of_begun(begun, reading, failed=failed), failed)
 
-            words = "done, but its check has changed since"
-            if names := [name.rpartition(".")[2] for name in other_forms(step, Source(static.source))]:
-                more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-                words = f"{words} (see {names[0]}{more})"
-            return Standing(step, StepState.CHANGED, words, by_its_check=True)
-        words = "done" if last.compiled else NOT_COMPILED
-        return Standing(step, StepState.DONE, words, uncompiled=not last.compiled)
-    to_write = len(static.to_write)
-    failed = saved.failures.get(step.name) == code
-    checked = ""
+
+def _words_of_unreadable(begun: StepState, error: Unreadable, *, failed: bool) -> str:
+    why = f"line {error.location.line}: {error.short}" if error.location else error.short
+    return f"{BEGUN[begun]} ({why}, {LAST_FAILED})" if failed else f"{BEGUN[begun]} ({why})"
+
+
+def _words_of_changed_check(step: Step, source: str) -> str:
+    from checker.course.forms import other_forms  # which a check does without
+
+    words = "done, but its check has changed since"
+    names = [name.rpartition(".")[2] for name in other_forms(step, Source(source))]
+    if not names:
+        return words
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{words} (see {names[0]}{more})"
+
+
+def _words_of_begun(begun: StepState, reading: Reading, *, failed: bool) -> str:
+    to_write, details = len(reading.to_write), []
+    if to_write or begun == StepState.IN_PROGRESS:
+        details.append(f"{reading.blanks - to_write} of {reading.blanks} blanks")
     if failed:
-        checked = LAST_FAILED
-    elif last or not to_write:
-        checked = "not checked"
-    written = f"{static.blanks - to_write} of {static.blanks} blanks" if to_write or not last else ""
-    details = ", ".join(filter(None, [written, checked]))
-    return Standing(step, state, f"{begun} ({details})", failed)
+        details.append(LAST_FAILED)
+    elif begun == StepState.CHANGED or not to_write:
+        details.append("not checked")
+    return f"{BEGUN[begun]} ({', '.join(details)})"
 
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:

@@ -35,7 +35,7 @@ from checker.check.records import Record, verdict_record
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
 from checker.course.languages import Unreadable
-from checker.course.progress import next_to_do, note_hints, standing_of
+from checker.course.progress import all_standings, next_to_do, note_hints, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options
@@ -252,7 +252,7 @@ class CheckAnswer:
 
 def _all_standings() -> Json:
     """Return how far each step is, and which to go on with."""
-    standings = [standing_of(step) for step in all_steps()]
+    standings = all_standings()
     following = next_to_do(standings)
     return {
         "steps": [
@@ -287,8 +287,9 @@ def next_hint(step: Step, body: Json) -> Json:
 
 def differences(step: Step, body: Json) -> Json:
     """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
-    if not standing_of(step).is_done and not body.get("sure"):
-        return {"ask": compare.WARNING}
+    warning = compare.warning_before(step)
+    if warning and not body.get("sure"):
+        return {"ask": warning}
     return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
 
 

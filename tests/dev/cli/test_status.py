@@ -52,7 +52,8 @@ def test_every_file_is_read_once(monkeypatch):
 
 def test_it_says_that_a_pass_without_compiling_counts_however_a_step_words_that(monkeypatch, capsys):
     here = f"{NOT_COMPILED} here"
-    monkeypatch.setattr(status, "standing_of", lambda step: Standing(step, StepState.DONE, here, uncompiled=True))
+    standings = [Standing(step, StepState.DONE, here, uncompiled=True) for step in all_steps()]
+    monkeypatch.setattr(status, "all_standings", lambda: standings)
     list_all(Terminal())
     assert f"\n`{NOT_COMPILED}` counts as done.\n" in capsys.readouterr().out
 
