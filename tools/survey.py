@@ -180,12 +180,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     Those with the right numbers are graded on drawn configurations too, and what fails is explained.
     """
     step, seeds, compiled = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
-
-    def note_compiled(what: str) -> None:
-        if what != THE_KERNEL:
-            compiled.append(what)
-
-    listeners.append(Listener(began=note_compiled, ended=lambda what, seconds, error: None))
+    listeners.append(Listener(began=compiled.append, ended=lambda what, seconds, error: None))
     used_kernels = import_and_note_kernels(step)
     subjects = drawn_by_lot(step, work)
     modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)
@@ -207,7 +202,8 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
             explains = explainer_of(step, seeds) if name in right else explainer
             for explained in explains.diagnose(outcomes, subject.source, subject.path).explained:
                 subject.surveyed.take(explained)
-    return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled)
+    compiled_by_max = [what for what in compiled if what != THE_KERNEL]
+    return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
 
 
 def import_and_note_kernels(step: Step) -> set[str]:
