@@ -33,7 +33,7 @@ from cli.programs import last_line, run_module
 NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 3  # of the object, which grades.schema.json describes
 STEPS = "steps"
-PARTS = ("cli", "checker", "play", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
+PARTS = ("cli", "checker", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 
 
 @dataclass(frozen=True)

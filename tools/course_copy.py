@@ -18,7 +18,7 @@ from checker.diagnosis.mistakes import edited, load_attempts
 from checker.files import ROOT
 from cli import grading
 
-PARTS = (*grading.PARTS, "steps", "tools", "requirements", "run")
+PARTS = (*grading.PARTS, "play", "steps", "tools", "requirements", "run")
 BOOK = ("src", "theme", "book.toml")  # of the book, which nobody writes to
 
 untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
