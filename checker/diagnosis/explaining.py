@@ -247,9 +247,7 @@ class Blamer:
         one is behind it, whose own claims may hold.
         """
         judged = self.isolation.judge(questions, {*wrong, *self.to_write})
-        changed: dict[str, Outcome] = {}
-        for judgment in judged:
-            changed |= judgment.changed_in_second_round
+        changed = {claim: seen for each in judged for claim, seen in each.changed_in_second_round.items()}
         if changed:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
             judged += self.isolation.judge(dict.fromkeys(others, changed), self.functions.keys())
