@@ -6,12 +6,12 @@ The parent gives the child one :class:`Job`; the child answers with events (``ch
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass
 from enum import StrEnum
 from typing import Any, get_args
 
 from checker.course.blanks import Reading
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.course.steps import Kind
 from checker.lines import Message, message_of
 
@@ -97,7 +97,7 @@ class Job(Options):
 
 
 @dataclass(frozen=True)
-class Started:
+class ClaimBegan:
     """A claim is being tried; a survey grades more than one ``subject``."""
 
     sentence: str
@@ -117,6 +117,7 @@ class Claimed:
     about: str
     sentence: str
     mark: Mark
+    _: KW_ONLY
     reason: str = ""
     location: Location | None = None
     foreseen: bool = False
@@ -295,7 +296,7 @@ class HuntEnded:
 
 
 FromChild = (
-    Started
+    ClaimBegan
     | Claimed
     | StageEnded
     | Explained
@@ -324,8 +325,8 @@ def decode(line: bytes) -> Event | None:
     message = message_of(line) or {}
     try:
         kind = KINDS[message.pop("event")]
-        if place := message.get("location"):
-            message["location"] = Location(**place)
+        if location := message.get("location"):
+            message["location"] = Location(**location)
         if "mark" in message:
             message["mark"] = Mark(message["mark"])
         if "stage" in message:

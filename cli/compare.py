@@ -10,9 +10,10 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import TODO, blanks_of, read_text
-from checker.course.languages import Function, Unreadable
+from checker.course.blanks import TODO, blanks_of
+from checker.course.languages import Function
 from checker.course.progress import standing_of
+from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError

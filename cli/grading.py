@@ -18,8 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.check.records import Record
-from checker.course.blanks import NoSuchFile, read_text
-from checker.course.languages import Unreadable
+from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
@@ -131,15 +130,15 @@ def read_helpers(checkout: Path) -> dict[str, str]:
     return texts
 
 
-def copy_course(place: Path, parts: Iterable[str] = PARTS) -> None:
+def copy_course(folder: Path, parts: Iterable[str] = PARTS) -> None:
     """Copy parts of the course, with their bytecode, so that no copy compiles them again."""
     being_written = "*.pyc.*"  # by another process
     left_out = shutil.ignore_patterns("dev", "*.kept-*", "hunt_[w0-9]*", being_written)
     for part in parts:
         if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, place / part, ignore=left_out)
+            shutil.copytree(ROOT / part, folder / part, ignore=left_out)
         else:
-            shutil.copy2(ROOT / part, place / part)
+            shutil.copy2(ROOT / part, folder / part)
 
 
 def grade_step(
@@ -169,14 +168,14 @@ def grade_step(
         return run_check(step, Path(name), options, limit)
 
 
-def run_check(step: Step, place: Path, options: Sequence[str], limit: float) -> Grade:
+def run_check(step: Step, folder: Path, options: Sequence[str], limit: float) -> Grade:
     """Return the grade that the check of a step gives in a copy of the course.
 
     MAX may compile one thing for half of the limit, so that the check itself can still say what it waits for.
     """
     started = time.monotonic()
-    variables = os.environ | {"PYTHONPATH": str(place), "COURSE_COMPILE_SECONDS": str(limit / 2)}
-    run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=place, environment=variables)
+    variables = os.environ | {"PYTHONPATH": str(folder), "COURSE_COMPILE_SECONDS": str(limit / 2)}
+    run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=folder, environment=variables)
     seconds = round(time.monotonic() - started, 1)
     if run is None:
         return Grade(step, Mark.FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)

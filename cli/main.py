@@ -63,9 +63,9 @@ class LearnersCommands(Commands):
             return check_command(find_step(name))
 
 
-def command_at(place: str) -> click.Command:
+def command_at(dotted_name: str) -> click.Command:
     """Return the command that a module defines, and import the module if nobody has."""
-    module, _, name = place.rpartition(".")
+    module, _, name = dotted_name.rpartition(".")
     command: click.Command = getattr(importlib.import_module(module), name)
     return command
 

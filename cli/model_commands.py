@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from checker.course.languages import Unreadable
+from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.parts import DEVICE, SEED, each, refusing, teller
@@ -153,9 +153,9 @@ def naming_steps() -> Iterator[None]:
 
 def blaming(file: str | None, error: BaseException) -> str:
     """Return what is wrong in a learner's file, or in all of them together, and what to do."""
-    from checker.diagnosis.corrections import location_of
     from checker.diagnosis.exceptions import error_in_words
-    from checker.diagnosis.locating import code_in
+    from checker.diagnosis.frames import code_in
+    from checker.diagnosis.locating import location_of
 
     words = error_in_words(error)
     if file:

@@ -23,9 +23,9 @@ def graphs() -> list[Graph]:
 
     found: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
-        with up_to_compiling(GraphMode.COLLECT) as left:
+        with up_to_compiling(GraphMode.COLLECT) as abandoned:
             Writer(cache=cache, kernels=kernels)
-        found += left
+        found += abandoned
     return found
 
 

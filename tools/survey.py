@@ -18,20 +18,22 @@ from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
+from checker.claims.grader import explainer_of
 from checker.claims.loading import load_source, load_step
-from checker.claims.main import all_pass, explainer_of, import_max
 from checker.claims.observation import ClaimsToRun, run_claims
+from checker.claims.preparing import import_max
 from checker.compiling import Listener, listeners
-from checker.course.languages import PYTHON, Location, Unreadable
+from checker.course.languages import PYTHON
+from checker.course.reading import Location, Unreadable
 from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.explaining import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
-from checker.diagnosis.outcomes import Outcomes
+from checker.diagnosis.outcomes import Outcomes, all_pass, failed
 from checker.errors import UserError
-from checker.events import THE_KERNEL, Explained, FromChild, Mark, Stage, Started
+from checker.events import THE_KERNEL, ClaimBegan, Explained, FromChild, Mark, Stage
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -137,8 +139,8 @@ def survey(
 
 def as_surveyed(message: Message) -> Surveyed:
     """Return what was said of a subject, as it came from the other process."""
-    places = message.pop("locations").items()
-    locations = {claim: Location(**place) if place else None for claim, place in places}
+    said = message.pop("locations").items()
+    locations = {claim: Location(**location) if location else None for claim, location in said}
     marks = {claim: Mark(mark) for claim, mark in message.pop("marks").items()}
     return Surveyed(**message, marks=marks, locations=locations)
 
@@ -186,7 +188,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)
 
     def send(event: FromChild) -> None:
-        if isinstance(event, Started):
+        if isinstance(event, ClaimBegan):
             begin(event.subject)
 
     graded = run_claims(ClaimsToRun(step, modules, Stage.NUMBERS), send)
@@ -197,7 +199,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.surveyed.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
-        if any(outcome.mark == Mark.FAIL for outcome in outcomes.values()):
+        if failed(outcomes):
             begin(name)
             explains = explainer_of(step, seeds) if name in right else explainer
             for explained in explains.diagnose(outcomes, subject.source, subject.path).explained:
@@ -294,8 +296,8 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
         compiled |= {*newly_compiled}
         for subject in surveyed:
             name, refused = subject.name, subject.happened or subject.refused
-            places = filter(None, subject.locations.values())
-            location = next((place for place in places if place.instead), None)
+            locations = filter(None, subject.locations.values())
+            location = next((each for each in locations if each.instead), None)
             if refused and location:
                 line, instead = location.instead_line, location.instead
                 sources[name] = _with_statement(sources[name], line, instead, step.language is PYTHON)

@@ -16,7 +16,7 @@ TRYING                      StageEnded: there is nothing left to compile        
 PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
 … and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
 … and TAKEN_BACK            StageEnded: all is compiled                         AFTER_VERDICT
-AFTER_VERDICT               Started: a claim, on a GPU                          ON_GPU
+AFTER_VERDICT               ClaimBegan: on a GPU                                ON_GPU
 every one after UNREAD      Ended, Unloadable, CheckFailed, Died, Late,         OVER
                             Interrupted
 ==========================  ==================================================  =================
@@ -58,7 +58,7 @@ def _what_follows(state: State, event: Event) -> Advanced:
     match event:
         case events.Opened():
             return _opened(state, event)
-        case events.Started():
+        case events.ClaimBegan():
             phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
             return replace(state, running=event.sentence, phase=phase), []
         case Claimed():

@@ -24,7 +24,7 @@ from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
 from checker.course import progress, progress_file
 from checker.course.blanks import blanks_of, read_statically
-from checker.course.languages import Unreadable
+from checker.course.reading import Unreadable
 from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
 from checker.events import Event, Job, Options
 from checker.packages import why_not_usable

@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.check.limits import Limits, Spent, limits_of, reached
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.events import (

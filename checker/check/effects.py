@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.events import Mark
 
 

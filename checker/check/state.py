@@ -8,7 +8,8 @@ from enum import Enum, auto
 
 from checker.check.effects import Explanation, Row, SaveProgress
 from checker.check.offers import Offers
-from checker.course.languages import Language, Location
+from checker.course.languages import Language
+from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.events import (

@@ -8,7 +8,8 @@ from dataclasses import replace
 from checker import events
 from checker.check.effects import Explanation, SaveProgress
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
-from checker.course.languages import Language, Location
+from checker.course.languages import Language
+from checker.course.reading import Location
 from checker.course.source import Source
 from checker.errors import INTERRUPTED
 from checker.events import Died, Doing, Explained, Late, Limit, Mark

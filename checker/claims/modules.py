@@ -22,6 +22,7 @@ from checker.claims.vocabulary import Refusal, article, close, equal, keeps_noth
 from checker.compiling import compiling
 from checker.course.languages import NotWritten
 from checker.max_adapter.runtime import lazily, open_device, tensor
+from checker.numeric.comparison import in_brackets
 
 LONGEST_LIST = 200  # characters of parameter names
 
@@ -86,7 +87,7 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collecti
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
     shape = tuple(int(size) for size in old.shape)
     if shape != array.shape:
-        raise Refusal(f"{name} has the shape {list(shape)}, and must have {list(array.shape)}.")
+        raise Refusal(f"{name} has the shape {in_brackets(shape)}, and must have {in_brackets(array.shape)}.")
     setattr(owner, leaf, tensor(array))
 
 

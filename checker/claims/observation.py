@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
-import sys
 import tempfile
-import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from checker import events
+from checker.claims.outcome import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
-from checker.diagnosis.locating import passed_through, place_in
-from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
+from checker.diagnosis.frames import passed_through
+from checker.diagnosis.outcomes import Outcome, raised
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import GraphMode, up_to_compiling
 
@@ -146,9 +143,9 @@ class Recorder:
 
     Attributes:
         outcomes: for each subject, those of the claims so far.
-        graphs: those at which a claim has ended because MAX was not to compile them.
+        graphs: those that were abandoned, of all claims so far.
         running: the claim that runs.
-        left: the graphs of that claim.
+        abandoned: the graphs at which that claim has ended, since MAX was not to compile them.
     """
 
     def __init__(self, asked: ClaimsToRun, send: Send) -> None:
@@ -156,20 +153,20 @@ class Recorder:
         self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in asked.subjects}
         self.graphs: list[Graph] = []
         self.running: pytest.Function | None = None
-        self.left: list[Graph] = []
+        self.abandoned: list[Graph] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
-        self.running, self.left = item, []
-        self.send(events.Started(sentence_of(item), subject_of(item)))
+        self.running, self.abandoned = item, []
+        self.send(events.ClaimBegan(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
         """Run a claim, up to where MAX would compile or to its end; note what it gives to the learner's function."""
         with contextlib.ExitStack() as opened:
             if self.asked.stage == Stage.TRACING:
-                self.left = opened.enter_context(up_to_compiling(self.asked.mode))
+                self.abandoned = opened.enter_context(up_to_compiling(self.asked.mode))
             if self.asked.show:
                 from checker.numeric.showing import noting_inputs
 
@@ -198,14 +195,14 @@ class Recorder:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcome(item, failure)
         self.outcomes[name][claim] = outcome
-        self.graphs += self.left
+        self.graphs += self.abandoned
         claimed = events.Claimed(
             claim,
             outcome.about,
             sentence_of(item),
             outcome.mark,
-            outcome.sentence,
-            outcome.location,
+            reason=outcome.sentence,
+            location=outcome.location,
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
             has_numbers=outcome.compared is not None,
@@ -217,7 +214,7 @@ class Recorder:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
-            return Outcome(Mark.TRACED if self.left else Mark.PASS, about=about)
+            return Outcome(Mark.TRACED if self.abandoned else Mark.PASS, about=about)
         path = self.asked.subjects[subject_of(item)].__file__ or ""
         shown = failure
         if self.may_be_late(failure.value, path):
@@ -238,20 +235,6 @@ class Recorder:
         """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
         is_computed = uses_max(self.asked.step) and self.asked.stage in (Stage.NUMBERS, Stage.DRAWN)
         return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
-
-
-def import_claims(step: Step) -> None:
-    """Read a check as pytest will, before the learner's file runs: what that writes or puts on the path is too late."""
-    folder = str(step.check_file.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    importlib.import_module(step.check_file.stem)
-
-
-def fault_of_check(error: BaseException) -> str:
-    """Return why there is no verdict, if the check itself has raised an error."""
-    words = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"the check itself failed ({words}). It isn't your file; please report it."
 
 
 def subject_of(item: pytest.Function) -> str:
@@ -279,49 +262,3 @@ def sentence_of(item: pytest.Function) -> str:
 
     share = " to the share that TF32 allows" if uses_tf32("gpu") else ""
     return f"{sentence.rstrip('.')}, on this GPU{share}."
-
-
-def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:
-    """Return the outcome of a claim that has raised an error.
-
-    Args:
-        error: what it raised.
-        path: the graded file, whose lines are shown.
-        about: the function that the claim is about.
-        to_write: the labels of the functions that this file has yet to write.
-    """
-    if isinstance(error, Refusal):
-        seen = error.observed
-        observed: Observed = InWords(seen if isinstance(seen, str) else repr(seen))
-        if isinstance(seen, np.ndarray):
-            observed = sketch(seen)
-        location = None
-        if error.__cause__:
-            from checker.diagnosis.corrections import location_of
-
-            location = location_of(error.__cause__, path, error.wanted)
-        measured, foreseen = not error.wanted, error.foreseen
-        return Outcome(Mark.FAIL, error.sentence, location, observed, about, error.compared, measured, foreseen)
-    if waited_for := _waited_for(error, path, to_write):
-        return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
-    from checker.diagnosis.corrections import location_of  # most claims raise no error
-    from checker.diagnosis.exceptions import describe, is_of_max
-
-    said, location, of_max = describe(error, path), location_of(error, path), is_of_max(error, path)
-    return Outcome(Mark.FAIL, said.sentence(), location, raised(error), about, advice=said.advice, of_max=of_max)
-
-
-def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:
-    """Return the function to write that an error comes from, or nothing.
-
-    It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
-    """
-    if isinstance(error, NotWritten):
-        function, _ = place_in(error, path)
-        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        for name in (function, frames[-1].f_code.co_name if frames else ""):
-            if name in to_write:
-                return name
-    if isinstance(error, NameError | AttributeError) and error.name in to_write:
-        return str(error.name)
-    return ""

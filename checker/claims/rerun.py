@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from checker.diagnosis.locating import passed_through
+from checker.diagnosis.frames import passed_through
 from checker.max_adapter.runtime import eagerly
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has

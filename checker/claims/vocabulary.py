@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from checker.course.languages import NotWritten
-from checker.numeric.comparison import HUGGING_FACE, Comparison, close, place
+from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, index_in_words
 from checker.numeric.tolerance import TOLERANCE
 
 Case = TypeVar("Case")
@@ -120,7 +120,7 @@ def is_value(what: str, actual: object, expected: object) -> None:
 def differing(one: str, other: str) -> tuple[str, str]:
     """Return two texts as a verdict shows them: if both are long, from shortly before the first place that differs."""
     pairs = enumerate(zip(one, other, strict=False))
-    same = next((place for place, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
+    same = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
     first = max(0, same - BEFORE) if min(len(one), len(other)) > LONGEST else 0
     lead = "… " if first else ""
     left, right = (rest if len(rest) <= LONGEST else f"{rest[:LONGEST]} …" for rest in (one[first:], other[first:]))
@@ -192,7 +192,7 @@ def equal(
             raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
         wrong = ~np.isfinite(array) & np.isfinite(expected)
         other = wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected)
-        first = place(np.unravel_index(int(other.argmax()), other.shape), axes)
+        first = index_in_words(np.unravel_index(int(other.argmax()), other.shape), axes)
         odd = f"{int(wrong.sum())} of {array.size} values are NaN or infinite, the first at {first}"
         raise Refusal(f"In {what}, {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
@@ -259,5 +259,5 @@ def article(name: str) -> str:
 
 def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
     """Return a shape and, of several axes, what they count: ``[2, 7, 15] (batch, token, channel)``."""
-    sizes = f"[{', '.join(map(str, shape))}]"
+    sizes = in_brackets(shape)
     return f"{sizes} ({', '.join(axes)})" if len(axes) > 1 else sizes

@@ -12,13 +12,13 @@ solution. A ``return`` that the comment does not count is given: it stays behind
 from __future__ import annotations
 
 import re
-import stat
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from checker.course.languages import PYTHON, Language, Location, Unreadable
+from checker.course.languages import PYTHON, Language
+from checker.course.reading import Location, Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step
 
@@ -125,12 +125,6 @@ def unwritten(learner: Source, solution: Source, language: Language = PYTHON) ->
 
 # ---------------------------------------------------------------- reading a file without running it
 
-MOST_BYTES = 1_000_000  # a step has a few thousand
-
-
-class NoSuchFile(Unreadable):
-    """There is no such file."""
-
 
 @dataclass(frozen=True)
 class Reading:
@@ -144,50 +138,6 @@ class Reading:
     def can_be_tried(self) -> bool:
         """Whether there is anything to run."""
         return len(self.to_write) < self.blanks or not self.blanks
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file, with plain line ends.
-
-    Raises:
-        Unreadable: there is no such file, or it is not text.
-    """
-    return as_text(read_bytes(path))
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return what is in a file, without waiting on a pipe or the like in its place.
-
-    Raises:
-        Unreadable: there is no such file, or it is too large.
-    """
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise Unreadable(f"This is {kind}. Move it away;", "not a file", anew="writes the file anew")
-        if status.st_size > MOST_BYTES:
-            size = f"{status.st_size:,} bytes, and a step has a few thousand"
-            raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise NoSuchFile("The file is missing.", anew="writes it anew") from None
-    except OSError as error:  # a circular link, a file that may not be read
-        why = (error.strerror or str(error)).lower()
-        raise Unreadable(f"The file cannot be read: {why}. Move it away;", anew="writes it anew") from None
-
-
-def as_text(data: bytes) -> str:
-    """Return the text that bytes are in UTF-8, with plain line ends; some editors begin it with a byte order mark.
-
-    Raises:
-        Unreadable: it is not text.
-    """
-    try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    except UnicodeDecodeError as error:
-        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
 
 
 def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Reading:

@@ -9,71 +9,12 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import takewhile
 
+from checker.course.reading import Location, Unreadable
 from checker.course.source import FunctionNode, Source
-
-
-@dataclass(frozen=True)
-class Location:
-    """A place in a learner's file, and what is known of it.
-
-    Attributes:
-        line: the line that something is about, from 1.
-        code: that line, if it is to be shown.
-        column: where in the code the error is, from 0, if it is shown.
-        instead: what to write, if that is known, in the line ``instead_line``.
-        more: what else is shown, a line each: other lines of the same kind, or the calls that led there.
-    """
-
-    line: int
-    code: str = ""
-    column: int | None = None
-    instead: str = ""
-    instead_line: int = 0
-    more: Sequence[str] = ()
-
-    def as_lines(self) -> list[str]:
-        """Return the place as a verdict shows it, line by line."""
-        if self.column is not None:
-            return [self.code, " " * self.column + "^"]
-        head = f"line {self.line}"
-        lines = [f"{head}: {self.code}"] if self.code else []
-        if self.instead:
-            is_same = self.code and self.instead_line == self.line
-            lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
-        return [*lines, *self.more]
-
-
-@dataclass(eq=False)
-class Unreadable(Exception):
-    """A file that cannot be graded: a sentence that ends with what to do.
-
-    Attributes:
-        sentence: the reason.
-        short: the reason in a few words, for a list.
-        anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
-        location: the place in the file, if the reason is one line.
-        refuted: the claim that does not hold, where the file was read: ``The file is Python.``
-        source: the text, where the file was read.
-    """
-
-    sentence: str
-    short: str = "cannot be read"
-    anew: str = field(default="", kw_only=True)
-    location: Location | None = field(default=None, kw_only=True)
-    refuted: str = field(default="", kw_only=True)
-    source: str = field(default="", kw_only=True)
-
-    def __str__(self) -> str:
-        """Return what a terminal says."""
-        return self.sentence_with("`./run skeletons`")
-
-    def sentence_with(self, writer: str) -> str:
-        """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
-        return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
 
 
 @dataclass(frozen=True)

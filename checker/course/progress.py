@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from checker.course.blanks import NoSuchFile, Reading, read_statically, read_text, skeleton
-from checker.course.languages import Unreadable
+from checker.course.blanks import Reading, read_statically, skeleton
 from checker.course.progress_file import LastPass, Saved, changing, read_saved
+from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps
 from checker.files import digest, saved_at

@@ -11,8 +11,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from checker.course.blanks import blanks_of, read_statically, read_text, skeleton
-from checker.course.languages import Unreadable
+from checker.course.blanks import blanks_of, read_statically, skeleton
+from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, relative_path
 from checker.files import ROOT

@@ -196,12 +196,22 @@ def uses_max(step: Step) -> bool:
 
 
 def claims_of(step: Step) -> dict[str, Kind]:
-    """Return the claims that the check of a step makes, and the kind of each, which pytest's marker says."""
+    """Return the claims that the check of a step makes, and the kind of each, which pytest's marker says.
+
+    Raises:
+        ValueError: a claim has a decorator that is neither such a marker nor ``about(…)``, so its kind is not known.
+    """
+    markers = {f"pytest.mark.{kind}": kind for kind in Kind}
     claims = {}
     for node in _statements(step):
-        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
-            markers = {ast.unparse(decorator).removeprefix("pytest.mark.") for decorator in node.decorator_list}
-            claims[node.name] = next((kind for kind in Kind if kind in markers), Kind.NUMBERS)
+        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
+            continue
+        claims[node.name] = Kind.NUMBERS
+        for decorator in map(ast.unparse, node.decorator_list):
+            if decorator in markers:
+                claims[node.name] = markers[decorator]
+            elif not decorator.startswith("about("):
+                raise ValueError(f"{step.check_file.name}: {node.name} has @{decorator}, which says no kind of claim")
     return claims
 
 

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from checker.course.languages import PYTHON, Location
+from checker.course.languages import PYTHON
+from checker.course.reading import Location
 from checker.course.source import Source
+from checker.diagnosis.frames import code_in
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.diagnosis.locating import code_in
 from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
 from checker.events import Explained, Mark
 
@@ -90,14 +91,14 @@ def explain_changes(
         return [], []
     names = " and ".join(change.name for change in changes)
     sentence = " ".join(change.sentence for change in changes)
-    place = changes[0].location(file.path)
+    location = changes[0].location(file.path)
     is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
     first = failing[mended[0]].about
     explained = list[Explained]()
     for claim in mended:
         about = failing[claim].about
         if about == first:
-            explained.append(Explained(claim, names, sentence, place))
+            explained.append(Explained(claim, names, sentence, location))
         else:
             explained.append(Explained(claim, about, is_as_given, mark=Mark.WAITS))
     return explained, restored

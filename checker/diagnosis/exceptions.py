@@ -20,8 +20,8 @@ from typing import NamedTuple, cast
 from checker.course.languages import NotWritten
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
-from checker.diagnosis.locating import traces_in
-from checker.diagnosis.rewriting import Place, statement_at
+from checker.diagnosis.frames import traces_in
+from checker.diagnosis.rewriting import Span, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import shortened, what_was_said
 from checker.spelling import MUCH_ALIKE, closest_name
@@ -120,17 +120,17 @@ class CaughtError:
         self.wrong_call = _wrong_call(error, self.frames)
 
     @property
-    def place(self) -> Place | None:
-        """The place in the learner's file of the expression that failed, if it failed there and Python knows it."""
+    def span(self) -> Span | None:
+        """The lines and columns of the expression that failed, if that is in the learner's file and Python knows it."""
         if not self.traces:
             return None
         positions = [*self.traces[-1].tb_frame.f_code.co_positions()][self.traces[-1].tb_lasti // 2]
-        return None if None in positions else cast(Place, positions)
+        return None if None in positions else cast(Span, positions)
 
     @property
     def statement(self) -> str:
-        """The statement there, in one line; nothing if the place is not known."""
-        return statement_at("".join(linecache.getlines(self.path)), self.place) if self.place else ""
+        """The statement there, in one line; nothing if that is not known."""
+        return statement_at("".join(linecache.getlines(self.path)), self.span) if self.span else ""
 
 
 def _library_of(frames: list[FrameType], message: str) -> ModuleType:

@@ -201,8 +201,8 @@ class Blamer:
         """
         failing, wrong = failed(outcomes), self._wrong(outcomes)
         unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
-        places = self.finder.places(mistake)
-        if mistake and len(places & wrong.keys()) != 1:
+        lies_in = self.finder.lies_in(mistake)
+        if mistake and len(lies_in & wrong.keys()) != 1:
             return Diagnosis(_explain_all_by(failing, mistake), unjudged)
         alone = self._blame_wrong(outcomes, wrong, mistake)
         with_shared = self._blame_shared_state(outcomes, wrong, alone)
@@ -224,9 +224,9 @@ class Blamer:
 
         The one in which a known ``mistake`` of the file lies need not be judged.
         """
-        places = self.finder.places(mistake)
-        judged = self._judge({label: seen for label, seen in wrong.items() if label not in places}, wrong)
-        alone = {label: wrong[label] for label in wrong if label in places}
+        lies_in = self.finder.lies_in(mistake)
+        judged = self._judge({label: seen for label, seen in wrong.items() if label not in lies_in}, wrong)
+        alone = {label: wrong[label] for label in wrong if label in lies_in}
         alone |= {function.label: function.outcomes for function in judged}
         failing = {label: failed(seen) for label, seen in alone.items() if failed(seen)}
         unfit = {function.label for function in judged if not function.fits}
@@ -234,7 +234,7 @@ class Blamer:
         blamed = []
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
             found = FoundMistake(mistake)
-            if label not in places:
+            if label not in lies_in:
                 ask = partial(self._ask, label, outcomes)
                 found = self.finder.find_in_function(label, alone[label], _outcomes_about(label, outcomes), ask)
             blamed.append(Blame(label, failing[label], found))

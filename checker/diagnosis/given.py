@@ -7,9 +7,9 @@ import copy
 from dataclasses import dataclass
 
 from checker.course.blanks import find_blanks
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.course.source import FunctionNode, Source
-from checker.diagnosis.locating import code_in
+from checker.diagnosis.frames import code_in
 
 LONGEST = 40  # characters of a value that a sentence repeats
 

@@ -101,7 +101,7 @@ def sentences_with(step: Step, mistake: str) -> list[str]:
     known, chance = KnownMistakes(step), random.Random(mistake)
     others = [name for name, answers in known.answers.items() if answers != known.answers.get(mistake)]
     chance.shuffle(others)
-    failing, places = failed(known.answers.get(mistake, {})).keys(), known.lies_in.get(mistake)
-    others.sort(key=lambda name: (failed(known.answers[name]).keys() != failing, known.lies_in[name] != places))
+    failing, lies_in = failed(known.answers.get(mistake, {})).keys(), known.lies_in.get(mistake)
+    others.sort(key=lambda name: (failed(known.answers[name]).keys() != failing, known.lies_in[name] != lies_in))
     sentences = [mistake, *others[: SENTENCES - 1]]
     return chance.sample(sentences, len(sentences))

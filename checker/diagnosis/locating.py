@@ -1,39 +1,97 @@
-"""Find the lines of a learner's file that an exception passed through."""
+"""Where in a learner's file an exception comes from, and the line to write instead."""
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Iterator
-from types import TracebackType
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import FrameType, ModuleType
+
+from checker.course.reading import Location
+from checker.diagnosis.exceptions import CaughtError
+from checker.diagnosis.frames import code_in
+from checker.diagnosis.rewriting import finished, rewritten
+from checker.max_adapter import max_errors
+from checker.numeric.comparison import in_brackets
+
+MOST_CALLS = 2  # that are shown
+LONGEST_VALUE = 20  # characters of a value that is shown
+LETTERS = "abcdefgh"  # for the arguments in a rule
+
+#: How people raise an exception other than the one that is wanted.
+RAISING = (
+    "assert False, m => raise {}(m)",
+    "assert not c, m => if c: raise {}(m)",
+    "assert c, m => if not c: raise {}(m)",
+    "raise m => raise {}(m)",
+)
 
 
-def place_in(error: BaseException, path: str) -> tuple[str, int]:
-    """Return the innermost function and line of the file ``path`` that an exception passed through.
+def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
+    """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
 
-    A comprehension belongs to the function that it is in, as it does in Python since 3.12.
+    If another one should have been raised, it is ``wanted``.
     """
-    function, line = getattr(error, "blank", ""), 0  # a kernel that is still to write has no frames
-    for trace in traces_in(error, path):
-        line = trace.tb_lineno
-        name = trace.tb_frame.f_code.co_name
-        function = function if name.startswith("<") else name
-    return function, line
+    caught = CaughtError(error, path)
+    rules = [rule.format(wanted) for rule in RAISING] if wanted else []
+    rules += _rules_from_signature(caught)
+    rules += max_errors.rewrites_for(caught.message, caught.library.REWRITES)
+    source = "".join(linecache.getlines(path))
+    line, instead = rewritten(source, caught.span, rules) if rules else (0, "")
+    instead = finished(instead, _rules_for_the_rest(error, instead, caught.library.REWRITES))
+    if not caught.traces:
+        return Location(line, instead=instead, instead_line=line) if instead else None
+    innermost = caught.traces[-1]
+    number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
+    calls = [trace for trace in caught.traces if not trace.tb_frame.f_code.co_name.startswith("<")]
+    callers = [trace.tb_lineno for trace in calls if trace.tb_lineno != number][-MOST_CALLS:]  # a list's is no other
+    more = [f"called from line {caller}: {code_in(path, caller)}" for caller in reversed(callers)]
+    if not instead and (values := _values(innermost.tb_frame, code)):
+        more.append(f"where {values}")
+    return Location(number, code, instead=instead, instead_line=line, more=more)
 
 
-def code_in(path: str, number: int) -> str:
-    """Return a line of a file, as Python has read it, without the indentation."""
-    return linecache.getline(path, number).strip()
+def _rules_from_signature(caught: CaughtError) -> Iterator[str]:
+    """Yield rules that correct a call with wrong arguments, from the signature of what was called."""
+    call = caught.wrong_call
+    if call is None:
+        return
+    parameters = call.signature.parameters.values()
+    positional = [each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)]
+    by_keyword = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
+    if word := call.unknown_keyword:
+        alike = [known for known in call.signature.parameters if len(known) > 2 and (known in word or word in known)]
+        yield from (f"f(*a, {word}=n, **k) => f(*a, {known}=n, **k)" for known in alike)
+        if word in ("axis", "dim", "dims") and "axis" not in call.signature.parameters:
+            yield f"f(*a, {word}=n, **k) => f(*a, **k)"
+    if counts := re.search(r"takes (\d+) positional arguments? but (\d+) w", caught.message):
+        first = LETTERS[: len(positional)]
+        more = LETTERS[len(positional) :][: int(counts[2]) - int(counts[1])]
+        keywords = [f"{parameter}={letter}" for parameter, letter in zip(by_keyword, more, strict=False)]
+        if len(keywords) == len(more):
+            name, arguments = call.name, ", ".join([*first, *more])
+            yield f"{name}({arguments}, **k) => {name}({', '.join([*first, *keywords])}, **k)"
 
 
-def traces_in(error: BaseException, path: str) -> Iterator[TracebackType]:
-    """Yield where an exception passed through the file ``path``, the outermost first."""
-    trace = error.__traceback__
-    while trace:
-        if trace.tb_frame.f_code.co_filename == path:
-            yield trace
-        trace = trace.tb_next
+def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the rules for what else would fail in a line to write instead: keepdim, and other missing methods."""
+    rules = [rule for rule in max_errors.rewrites_for("keyword argument 'keepdim'", rewrites) if "keepdim=" in rule]
+    if isinstance(error, AttributeError) and error.obj is not None:
+        called = re.findall(r"(\w*)\.(\w+)\(", instead)
+        names = [name for owner, name in called if owner not in max_errors.LIBRARIES and not hasattr(error.obj, name)]
+        rules += [rule for name in names for rule in max_errors.rewrites_for(f"attribute '{name}'", rewrites)]
+    return rules
 
 
-def passed_through(error: BaseException, path: str) -> bool:
-    """Return whether an exception passed through the file ``path``."""
-    return any(traces_in(error, path))
+def _values(frame: FrameType, code: str) -> str:
+    """Return the numbers and words that a line of code names, and the shapes of arrays: ``x is [2, 3], top_k is 5``."""
+    shown, variables = {}, frame.f_locals
+    for name in re.findall(r"\w+", code):
+        if name not in variables:
+            continue
+        value = variables[name]
+        if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
+            shown[name] = repr(value)
+        elif hasattr(value, "shape") and not isinstance(value, type | ModuleType):  # NumPy has a function called so
+            shown[name] = in_brackets(value.shape)
+    return ", ".join(f"{name} is {value}" for name, value in shown.items())

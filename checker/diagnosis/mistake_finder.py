@@ -46,7 +46,7 @@ class MistakeFinder:
         functions = PYTHON.functions(self.file.source)
         return {label: functions[name] for label, name in self.file.functions.items() if name in functions}
 
-    def places(self, mistake: str) -> set[str]:
+    def lies_in(self, mistake: str) -> set[str]:
         """Return the labels of the functions in which a mistake lies; none of no mistake."""
         return self.known.lies_in[mistake] if mistake else set()
 
@@ -60,9 +60,9 @@ class MistakeFinder:
             return ""
         last, agreeing = list(outcomes.values())[-1].about, list[str]()
         for mistake, answers in self.known.answers.items():
-            if self.places(mistake) & {*self.file.to_write}:
+            if self.lies_in(mistake) & {*self.file.to_write}:
                 continue
-            decisive = self.places(mistake) | {last}
+            decisive = self.lies_in(mistake) | {last}
             telling = {
                 claim: outcome
                 for claim, outcome in outcomes.items()
@@ -85,7 +85,7 @@ class MistakeFinder:
         """
         outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
         nowhere_else = {label} | (self.file.functions.keys() - self.written.keys())  # of what is absent, others do it
-        possible = [mistake for mistake in self.known.answers if self.places(mistake) <= nowhere_else]
+        possible = [mistake for mistake in self.known.answers if self.lies_in(mistake) <= nowhere_else]
         candidates = self.known.agreeing_mistakes(outcomes, possible)
         open_claims = self.known.distinguishing_claims(candidates)
         if not candidates:  # what held of the whole file may not hold alone
@@ -109,10 +109,10 @@ class MistakeFinder:
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
-        places, lines = self.places(mistake), self.file.source.lines
-        spoiled = [function for label, function in self.written.items() if label in places]
+        labels, lines = self.lies_in(mistake), self.file.source.lines
+        spoiled = [function for label, function in self.written.items() if label in labels]
         called = CALL.findall(
             "\n".join(line for function in spoiled for line in lines[function.first - 1 : function.last])
         )
         made = CALL.findall("\n".join(self.known.edits[mistake].values()))
-        return not places or {*made} <= {*called}
+        return not labels or {*made} <= {*called}

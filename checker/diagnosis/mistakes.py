@@ -64,7 +64,7 @@ def load_attempts(step: Step) -> Attempts:
     )
 
 
-def places(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
+def functions_changed_by(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
     changed = set()
     for old in edits:
@@ -127,7 +127,7 @@ class KnownMistakes:
         """The functions with a blank that each spoils, by their labels."""
         solution, language = self.step.read_solution(), self.step.language
         return {
-            name: {place.rpartition(".")[2] for place in places(solution, edits, language)}
+            name: {function.rpartition(".")[2] for function in functions_changed_by(solution, edits, language)}
             for name, edits in self.edits.items()
         }
 

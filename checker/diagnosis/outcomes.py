@@ -12,12 +12,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.events import Mark
 from checker.numeric.comparison import OTHER_ORDER, Comparison, close
 
@@ -131,6 +131,7 @@ class Outcome:
 
     mark: Mark
     sentence: str = ""
+    _: KW_ONLY
     location: Location | None = None
     observed: Observed | None = None
     about: str = ""
@@ -174,6 +175,11 @@ Outcomes = Mapping[str, Outcome]  # claim -> outcome
 def failed(outcomes: Outcomes) -> dict[str, Outcome]:
     """Return the outcomes of the claims that failed."""
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == Mark.FAIL}
+
+
+def all_pass(outcomes: Outcomes) -> bool:
+    """Return whether there are claims, and all hold."""
+    return {outcome.mark for outcome in outcomes.values()} == {Mark.PASS}
 
 
 def agrees(outcome: Outcome | None, other: Outcome | None) -> bool:

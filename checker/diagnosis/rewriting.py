@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, TypeGuard
 
 Bound = dict[str, Any]  # a letter -> the expression that it stands for, or several
-Place = tuple[int, int, int, int]  # of a piece of source: its first and last line, its first and last column
+Span = tuple[int, int, int, int]  # of a piece of source: its first and last line, its first and last column
 
 LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
 
@@ -31,12 +31,12 @@ def rule(text: str) -> tuple[ast.AST, ast.AST]:
     return before, after
 
 
-def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[int, str]:
+def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int, str]:
     """Return the statement that failed as the first rule that fits rewrites it.
 
     Args:
         source: the file.
-        place: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
+        span: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
         the rule is then applied to the whole statement. One that begins with ``~`` may fit anywhere in the file.
         rules: those to try. One that uses a name which neither the file nor the statement has is left out.
 
@@ -47,12 +47,12 @@ def rewritten(source: str, place: Place | None, rules: Iterable[str]) -> tuple[i
     tree = ast.parse(source)
     known = {*_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    innermost = _innermost(statements, place)
+    innermost = _innermost(statements, span)
     for text in rules:
         (before, after), anywhere = rule(text), text.startswith("~")
         for header in map(_header, statements if anywhere else innermost):
             if _names(after) <= known | _names(header):
-                instead = _rewritten(header, None if anywhere else place, before, after)
+                instead = _rewritten(header, None if anywhere else span, before, after)
                 if instead and (line := _unparsed(instead)) != _unparsed(header) and _is_python(line):
                     return header.lineno, line
     return 0, ""
@@ -65,24 +65,24 @@ def finished(statement: str, rules: Iterable[str]) -> str:
     return statement
 
 
-def statement_at(source: str, place: Place) -> str:
-    """Return the innermost statement that holds a place, in one line, without its body; or nothing."""
+def statement_at(source: str, span: Span) -> str:
+    """Return the innermost statement that holds a span, in one line, without its body; or nothing."""
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    return next((_unparsed(_header(node)) for node in _innermost(statements, place)), "")
+    return next((_unparsed(_header(node)) for node in _innermost(statements, span)), "")
 
 
-def _innermost(statements: Iterable[ast.stmt], place: Place | None) -> list[ast.stmt]:
+def _innermost(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:
     """Return the innermost statement that holds a place; none if there is none, or no place."""
-    holding = [node for node in statements if place and _holds(node, place)]
+    holding = [node for node in statements if span and _holds(node, span)]
     return sorted(holding, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))[:1]
 
 
-def _rewritten(statement: ast.stmt, place: Place | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
+def _rewritten(statement: ast.stmt, span: Span | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
     """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``place``."""
     if isinstance(after, ast.stmt) and isinstance(before, ast.expr):  # the statement is that expression
         bound = match(before, statement.value) if isinstance(statement, ast.Expr) else None
         return None if bound is None else _filled(after, bound)
-    parts = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and (not place or _holds(node, place))]
+    parts = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and (not span or _holds(node, span))]
     fits = [node for node in [*parts, statement] if match(before, node) is not None]
     everywhere = isinstance(before, ast.Call | ast.Attribute)
     return _replaced(statement, before, after, None if everywhere else fits[-1]) if fits else None
@@ -201,9 +201,9 @@ def _defined(tree: ast.Module) -> Iterator[str]:
             yield node.name
 
 
-def _holds(node: ast.stmt | ast.expr, place: Place) -> bool:
+def _holds(node: ast.stmt | ast.expr, span: Span) -> bool:
     first, last = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
-    line, end_line, column, end_column = place
+    line, end_line, column, end_column = span
     return first <= (line, column) and (end_line, end_column) <= last
 
 

@@ -31,7 +31,7 @@ from max.graph import Graph, Module, Value
 
 from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_key, cache_path
-from checker.max_adapter.tracing import GraphMode, leave, mode
+from checker.max_adapter.tracing import GraphMode, abandon, mode
 
 SETS = ("solutions", "play")
 
@@ -94,7 +94,7 @@ class KeptGraphs:
         if not isinstance(model, Graph):
             return self.compile_any(session, model, **options)
         if mode() is GraphMode.COLLECT:
-            leave(model)
+            abandon(model)
         compile_alone = cache(partial(self.compile_alone, session, model, **options))
         name = fingerprint(model)
         for set_name in SETS:
@@ -107,7 +107,7 @@ class KeptGraphs:
         if refused := refused_by_the_compiler(graph):  # it would say so itself after minutes, and in no words
             raise TypeError(refused)
         if mode() is GraphMode.TRACE:
-            leave(graph)
+            abandon(graph)
         return self.compile_any(session, graph, **options)
 
     def init_part(

@@ -16,12 +16,12 @@ class GraphMode(Enum):
     """What becomes of a graph that is met."""
 
     COMPILE = auto()  # it is found among those that are kept, or MAX compiles it
-    TRACE = auto()  # it is found among those that are kept, or is left
-    COLLECT = auto()  # it is left, whether it is kept or not
+    TRACE = auto()  # it is found among those that are kept, or is abandoned
+    COLLECT = auto()  # it is abandoned, whether it is kept or not
 
 
-class LeftError(Exception):
-    """A graph is left, so what would go on with it ends: this gets from :func:`leave` to :func:`up_to_compiling`."""
+class AbandonedGraphError(Exception):
+    """A graph is abandoned; this ends what would go on with it, from :func:`abandon` to :func:`up_to_compiling`."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__("MAX is not to compile here")
@@ -38,21 +38,21 @@ def mode() -> GraphMode:
 
 @contextmanager
 def up_to_compiling(mode: GraphMode) -> Iterator[list[Graph]]:
-    """While this is open, what has a graph left ends there, which is no error.
+    """While this is open, what has a graph abandoned ends there, which is no error.
 
     Yields:
         A list, which has the graph then.
     """
-    left: list[Graph] = []
+    abandoned: list[Graph] = []
     before = _mode.set(mode)
     try:
-        yield left
-    except LeftError as error:
-        left.append(error.graph)
+        yield abandoned
+    except AbandonedGraphError as error:
+        abandoned.append(error.graph)
     finally:
         _mode.reset(before)
 
 
-def leave(graph: Graph) -> NoReturn:
+def abandon(graph: Graph) -> NoReturn:
     """End what would go on with this graph."""
-    raise LeftError(graph)
+    raise AbandonedGraphError(graph)

@@ -17,7 +17,8 @@ import numpy as np
 from mojo.run import subprocess_run_mojo
 
 from checker.compiling import compiling
-from checker.course.languages import NotWritten, Unreadable
+from checker.course.languages import NotWritten
+from checker.course.reading import Unreadable
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.errors import UserError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.machine import INSTALL_CC
 from checker.max_adapter.max_errors import shortened
 
@@ -112,8 +112,8 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
         if why:
             return f"{sentence} {why}", Location(number, code, instead=written, instead_line=number)
     sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, error["message"]))])
-    place = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
-    return sentence, place
+    location = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
+    return sentence, location
 
 
 def _looked_at(line: int, lines: list[str]) -> Iterator[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -175,10 +175,10 @@ class Comparison:
         gaps = actual != expected if is_exact else np.abs(actual - expected)
         index = np.unravel_index(int(gaps.argmax()), gaps.shape)
         if is_exact:
-            named = " of ".join(reversed(place(index, self.axes).split(", ")))
+            named = " of ".join(reversed(index_in_words(index, self.axes).split(", ")))
             return f"In {self.what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
         return (
-            f"The largest difference is {gaps[index]:.3g}, at {place(index, self.axes)}: "
+            f"The largest difference is {gaps[index]:.3g}, at {index_in_words(index, self.axes)}: "
             f"yours {actual[index]:.5g}, {self.whose} {expected[index]:.5g}."
         )
 
@@ -205,6 +205,11 @@ def _listed(indices: np.ndarray) -> str:
     return ", ".join(map(str, indices[:6])) + (", …" if len(indices) > 6 else "")
 
 
-def place(index: Sequence[np.intp], axes: Sequence[str]) -> str:
+def index_in_words(index: Sequence[int | np.intp], axes: Sequence[str]) -> str:
     """Return an index in words."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
+
+
+def in_brackets(sizes: Iterable[object]) -> str:
+    """Return a shape or an index as a sentence shows it: ``[2, 7, 15]``."""
+    return f"[{', '.join(map(str, sizes))}]"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import SOLUTIONS, STEPS, TESTS
-from checker.numeric.comparison import Comparison, arrays_among, last_inputs
+from checker.numeric.comparison import Comparison, arrays_among, in_brackets, index_in_words, last_inputs
 
 ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
 INPUT_COLUMNS = 9
@@ -35,10 +35,14 @@ def shown(comparison: Comparison) -> list[str]:
     lines: list[str] = []
     for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:
         lead = _lead(array.shape, worst, actual.shape)
-        lines += [f"{name} {list(array.shape)}{f', at {list(lead)}' if lead else ''}", *_table(array, lead), ""]
+        lines += [
+            f"{name} {in_brackets(array.shape)}{f', at {in_brackets(lead)}' if lead else ''}",
+            *_table(array, lead),
+            "",
+        ]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
-    place = ", ".join(f"{axis} {index}" for axis, index in zip(comparison.axes, worst, strict=True))
-    lines.append(f"{comparison.what} [{', '.join(axes)}]; > marks the largest difference, at {place or 'the number'}")
+    where = index_in_words(worst, comparison.axes) or "the number"
+    lines.append(f"{comparison.what} {in_brackets(axes)}; > marks the largest difference, at {where}")
     parts = [np.atleast_2d(array)[worst[:-2]] for array in (actual, expected, difference)]
     marked = (0, 0, *worst)[-2:]
     rows = _around(marked[0], parts[0].shape[0], ROWS)

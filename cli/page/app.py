@@ -34,8 +34,8 @@ from checker.check.check import Check
 from checker.check.records import Record, verdict_record
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
-from checker.course.languages import Unreadable
 from checker.course.progress import all_standings, next_to_do, note_hints, standing_of
+from checker.course.reading import Unreadable
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.events import Options

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 
-from checker.course.blanks import NoSuchFile, Unreadable, as_text, read_bytes
+from checker.course.reading import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.files import digest, replacing

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from checker.course.blanks import read_text
+from checker.course.reading import read_text
 from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
 from checker.files import require_writable, write

@@ -8,10 +8,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import NoSuchFile, read_statically, read_text
+from checker.course.blanks import read_statically
 from checker.course.forms import other_forms
-from checker.course.languages import Unreadable
 from checker.course.progress import Standing, StepState, standing_of
+from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from play.mine.stand_ins import stand_in

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.events import Claimed, Mark, decode, encode
 
 CLAIMED = Claimed("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))

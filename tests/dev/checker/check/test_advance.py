@@ -9,10 +9,12 @@ from checker.check.advance import advance
 from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
-from checker.course.languages import PYTHON, Location
+from checker.course.languages import PYTHON
+from checker.course.reading import Location
 from checker.course.steps import Kind, find_step
 from checker.events import (
     CheckFailed,
+    ClaimBegan,
     Claimed,
     CompilingBegan,
     CompilingEnded,
@@ -33,7 +35,6 @@ from checker.events import (
     Shown,
     Stage,
     StageEnded,
-    Started,
     Tick,
     Unloadable,
 )
@@ -58,7 +59,7 @@ DRAWN_TOO, TRACED_TOO = (
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, StageEnded(Stage.DRAWN)]
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
-TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), Started("G."), BEGUN]
+TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
@@ -149,13 +150,13 @@ CHECKS = {
         PASSES,
     ),
     "Ctrl-C on a GPU": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU."), Interrupted()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU."), Interrupted()],
         [*PASSES, NO_END_ON_GPU],
     ),
     "the GPU disagrees, and does not end": (
         [
-            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU.")],
-            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, "It is off."),
+            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU.")],
+            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, reason="It is off."),
             Died(),
         ],
         [
@@ -308,28 +309,28 @@ CHECKS = {
     ),
     "MAX cannot": ([OPENED, CheckFailed("MAX."), Ended()], ["No verdict: MAX."]),
     "it dies": (
-        [OPENED, Started("One is right."), Died()],
+        [OPENED, ClaimBegan("One is right."), Died()],
         [
             "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
             CRASHED,
         ],
     ),
     "it is killed": (
-        [OPENED, Started("One is right."), Died(signal="SIGKILL")],
+        [OPENED, ClaimBegan("One is right."), Died(signal="SIGKILL")],
         [
             "No verdict: the process was ended by SIGKILL during this claim: One is right. "
             "Look for a kill, or for more than fits into memory.",
         ],
     ),
     "somebody terminates it": (
-        [OPENED, Started("One is right."), Died(signal="SIGTERM")],
+        [OPENED, ClaimBegan("One is right."), Died(signal="SIGTERM")],
         [
             "No verdict: the process was ended by SIGTERM during this claim: One is right. "
             "Look for a kill, in the file or from outside.",
         ],
     ),
     "it crashes": (
-        [OPENED, Started("One is right."), Died(signal="SIGABRT")],
+        [OPENED, ClaimBegan("One is right."), Died(signal="SIGABRT")],
         [
             "No verdict: the process was ended by SIGABRT during this claim: One is right. "
             "Look for os.abort, or an index outside of its table, at which MAX may crash.",
@@ -337,7 +338,7 @@ CHECKS = {
         ],
     ),
     "it dies after a claim": (
-        [OPENED, Started("One is right."), ONE, Died()],
+        [OPENED, ClaimBegan("One is right."), ONE, Died()],
         [
             *[ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
             CRASHED,
@@ -389,7 +390,7 @@ CHECKS = {
         [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, Started("One is right."), CompilingBegan("an operation"), Died(Doing.COMPILING, "SIGSEGV")],
+        [OPENED, ClaimBegan("One is right."), CompilingBegan("an operation"), Died(Doing.COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -505,7 +506,7 @@ WITH_MAX = {
         [*ROWS, "No verdict: test_compiled did not run. Does the file stop the check?", "saved: fail"],
     ),
     "it dies on a GPU, after the verdict": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Started("G, on this GPU."), Died()],
+        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU."), Died()],
         [*PASSES, NO_END_ON_GPU],
     ),
 }
@@ -575,7 +576,7 @@ def test_which_event_leads_from_which_phase_to_which():
         ("PASSED_UNCOMPILED", "StageEnded", "AFTER_VERDICT"),
         ("GOING_ON", "StageEnded", "AFTER_VERDICT"),
         ("TAKEN_BACK", "StageEnded", "AFTER_VERDICT"),
-        ("AFTER_VERDICT", "Started", "ON_GPU"),
+        ("AFTER_VERDICT", "ClaimBegan", "ON_GPU"),
     }
 
 

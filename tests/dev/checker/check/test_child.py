@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from checker.check.child import Child, thread_seconds
-from checker.events import Interrupted, Job, Printed, Stage, StageEnded, Started, Tick
+from checker.events import ClaimBegan, Interrupted, Job, Printed, Stage, StageEnded, Tick
 from checker.lines import StartedProcess
 from tests.dev.journeys.test_bad_input import at_import
 
@@ -51,12 +51,12 @@ def test_what_it_has_printed_until_ctrl_c_is_heard(course):
 SAYS_MUCH_AT_ONCE = """
 import os, time
 os.write(2, b"one\\ntwo\\n")
-os.write(1, b'{"event": "Started", "sentence": "G."}\\n{"event": "StageEnded", "stage": "tracing"}\\n')
+os.write(1, b'{"event": "ClaimBegan", "sentence": "G."}\\n{"event": "StageEnded", "stage": "tracing"}\\n')
 time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("after", [Printed("one"), Started("G.")])
+@pytest.mark.parametrize("after", [Printed("one"), ClaimBegan("G.")])
 def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     """The end of a stage may be among it, by which a pass is saved."""
     monkeypatch.setattr(
@@ -69,7 +69,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
             heard.append(event)
     follows = [event for event in heard[heard.index(after) :] if not isinstance(event, Tick)]
     assert heard[-1] == Interrupted()
-    assert follows[1] == {Printed("one"): Printed("two"), Started("G."): StageEnded(Stage.TRACING)}[after]
+    assert follows[1] == {Printed("one"): Printed("two"), ClaimBegan("G."): StageEnded(Stage.TRACING)}[after]
 
 
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():

@@ -45,7 +45,7 @@ def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(items,
 
 
 def claimed(row):
-    return Claimed(row.sentence, row.about, row.sentence, row.mark, row.group)
+    return Claimed(row.sentence, row.about, row.sentence, row.mark, reason=row.group)
 
 
 WAITING = {

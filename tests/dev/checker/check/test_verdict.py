@@ -6,7 +6,8 @@ import pytest
 
 from checker.check.state import FAILED, PASSED
 from checker.check.verdict import why_claims_fail
-from checker.course.languages import MOJO, Location
+from checker.course.languages import MOJO
+from checker.course.reading import Location
 from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Options, Printed, Stage, StageEnded
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,

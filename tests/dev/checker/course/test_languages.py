@@ -7,7 +7,8 @@ import warnings
 import pytest
 
 from checker.course.blanks import skeleton, unwritten
-from checker.course.languages import MOJO, PYTHON, Unreadable
+from checker.course.languages import MOJO, PYTHON
+from checker.course.reading import Unreadable
 from checker.course.source import Source
 
 SOLUTION = Source('''"""Step 98: a kernel, of a kind.

@@ -1,7 +1,9 @@
 """How a person may name a step, and which files are one."""
 
+import pytest
+
 from checker.course import steps
-from checker.course.steps import all_steps, find_step
+from checker.course.steps import Kind, Step, all_steps, claims_of, find_step
 
 
 def test_an_unknown_step_lists_those_there_are(course):
@@ -15,3 +17,13 @@ def test_what_a_merge_or_an_editor_leaves_is_no_step(monkeypatch, tmp_path):
         (tmp_path / name).touch()
     monkeypatch.setattr(steps, "SOLUTIONS", tmp_path)
     assert [step.name for step in all_steps()] == ["step_07", "step_21"]
+
+
+def test_a_claim_has_the_kind_that_its_marker_says_and_another_decorator_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setattr(steps, "TESTS", tmp_path)
+    claim = "@about('f')\n{}def test_f(): pass\n"
+    (tmp_path / "test_step_90.py").write_text(claim.format("@pytest.mark.compiled\n"))
+    assert claims_of(Step("step_90")) == {"test_f": Kind.COMPILED}
+    (tmp_path / "test_step_91.py").write_text(claim.format("@pytest.mark.compiled()\n"))
+    with pytest.raises(ValueError, match=r"test_step_91.py: test_f has @pytest.mark.compiled\(\)"):
+        claims_of(Step("step_91"))

@@ -8,8 +8,8 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.diagnosis.corrections import location_of
 from checker.diagnosis.exceptions import error_in_words, is_of_max
+from checker.diagnosis.locating import location_of
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_08 import pre_norm_residual

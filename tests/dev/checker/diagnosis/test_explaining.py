@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from checker.course.languages import Location
+from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
 from checker.diagnosis.explaining import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
-from checker.diagnosis.mistakes import KnownMistakes, edited, load_attempts, places
+from checker.diagnosis.mistakes import KnownMistakes, edited, functions_changed_by, load_attempts
 from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import Mark
 from tests.dev.journeys.test_checks import with_several_blanks
@@ -21,9 +21,12 @@ from tools.survey import survey
 
 PAIRS = 5  # of a step
 
-MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", Location(7), measured=True)
+MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), measured=True)
 ERROR = Outcome(
-    Mark.FAIL, "line 7: ValueError: [2, 3] is not [2].", Location(7), Raised("ValueError", "[2, 3] is not [2]")
+    Mark.FAIL,
+    "line 7: ValueError: [2, 3] is not [2].",
+    location=Location(7),
+    observed=Raised("ValueError", "[2, 3] is not [2]"),
 )
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
@@ -69,7 +72,7 @@ def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
 def pairs_of(step: Step, seed: int):
     """Yield pairs of mistakes in any order, each of which lies in another function, and how to make both."""
     solution, mistakes = step.read_solution(), load_attempts(step).mistakes
-    lies_in = {name: places(solution, edits) for name, edits in mistakes.items()}
+    lies_in = {name: functions_changed_by(solution, edits) for name, edits in mistakes.items()}
     pairs = list(itertools.combinations((name for name in mistakes if len(lies_in[name]) == 1), 2))
     random.Random(f"{seed} {step.name}").shuffle(pairs)
     for first, second in pairs:

@@ -44,9 +44,9 @@ def index(tmp_path, monkeypatch):
             raise LookupError("this one is compiled alone")
         return compile_any(session, model, **options)
 
-    with up_to_compiling(GraphMode.COLLECT) as left:
+    with up_to_compiling(GraphMode.COLLECT) as abandoned:
         compile_sliced("batch", 3)
-    (graph,), index, file = left, tmp_path / "graphs.json", tmp_path / "graphs.mef"
+    (graph,), index, file = abandoned, tmp_path / "graphs.json", tmp_path / "graphs.mef"
     assert "counter = " in repr(graph)  # and from now on another one
     file.write_bytes(b"cut short")
     index.write_text(json.dumps({"file": str(file), "graphs": [graph_store.fingerprint(graph)], "weights": {}}))
@@ -67,10 +67,10 @@ def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_
     assert not index.exists()
 
 
-def test_a_graph_whose_file_is_damaged_is_left_where_nothing_is_to_be_compiled(index):
-    with up_to_compiling(GraphMode.TRACE) as left:
+def test_a_graph_whose_file_is_damaged_is_abandoned_where_nothing_is_to_be_compiled(index):
+    with up_to_compiling(GraphMode.TRACE) as abandoned:
         compile_sliced("batch", 3)
-    assert len(left) == 1
+    assert len(abandoned) == 1
     assert not index.exists()
 
 
@@ -90,9 +90,9 @@ def staged(evaluate):
             return evaluate(x)
 
     install_hooks()
-    with up_to_compiling(GraphMode.COLLECT) as left:
+    with up_to_compiling(GraphMode.COLLECT) as abandoned:
         Evaluating().compile(TensorType(DType.float32, ["batch", 6], device=CPU()))
-    (graph,) = left
+    (graph,) = abandoned
     return graph
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checker.compiling import Listener
-from checker.course.languages import Unreadable
+from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.events import THE_KERNEL

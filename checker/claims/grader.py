@@ -1,0 +1,158 @@
+"""Grade the module that a learner's file has made: run the claims stage by stage, and explain those that fail."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING
+
+from checker import events
+from checker.claims.loading import load_code
+from checker.claims.observation import ClaimsToRun, Send, run_claims, unheard
+from checker.course.source import Source
+from checker.course.steps import Kind, Step, claims_of
+from checker.diagnosis.outcomes import Outcomes, all_pass, failed
+from checker.events import FromChild, Job, Mark, Stage
+
+if TYPE_CHECKING:  # a pass needs no explanation
+    from checker.diagnosis.explaining import Diagnosis, Explainer
+    from checker.diagnosis.mistakes import Answers
+
+
+SUBJECT = "subject"  # the name of the learner's module among those that are graded
+
+
+class Grader:
+    """Grades the learner's module, stage after stage.
+
+    Args:
+        step: whose claims.
+        job: the work.
+        module: what the file has made.
+        to_write: the labels of the functions that are still to write, or that the module lacks.
+        send: is given every event.
+    """
+
+    def __init__(self, step: Step, job: Job, module: ModuleType, to_write: Collection[str], send: Send) -> None:
+        self.step, self.job, self.module, self.to_write, self.send = step, job, module, to_write, send
+
+    def grade(self) -> None:
+        """Report what every claim says of the file, and then why some fail, or the result of compiling."""
+        seeds = [self.job.seed]
+        outcomes = self.run_stage(Stage.NUMBERS)
+        is_drawn = all_pass(outcomes)
+        if is_drawn:
+            outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
+        if failed(outcomes):
+            self.explain_failures(outcomes, seeds if is_drawn else ())
+        elif self.job.compile and all_pass(outcomes) and Kind.COMPILED in claims_of(self.step).values():
+            self.run_compiled_claims()
+
+    def run_compiled_claims(self) -> None:
+        """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
+        device = self.job.device or "cpu"
+        outcomes = self.run_stage(Stage.TRACING, device=device)
+        if failed(outcomes):
+            return  # nobody waits for a compiler to hear that
+        if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
+            outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced, device=device)}
+        from checker.max_adapter.runtime import devices
+
+        if not self.job.device and all_pass(outcomes) and "gpu" in devices():
+            self.run_stage(Stage.ON_GPU, device="gpu")
+
+    def run_stage(
+        self, stage: Stage, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
+    ) -> Outcomes:
+        """Report and return the outcome of these claims of a stage, or of all."""
+        only = None if claims is None else {SUBJECT: claims}
+        show, subjects = bool(self.job.show), {SUBJECT: self.module}
+        asked = ClaimsToRun(self.step, subjects, stage, seeds, only, device, show=show, to_write=self.to_write)
+        outcomes = run_claims(asked, self.send)
+        self.send(events.StageEnded(stage))
+        return outcomes[SUBJECT]
+
+    def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
+        """Report why claims fail, and the numbers that were asked for."""
+        silence()
+        answers: Answers | None = None  # those that were recorded
+        if self.job.hunt:
+            answers = {}  # no mistake can be named: the learner is to find it
+        explainer = explainer_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
+        diagnosis = explainer.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
+        for explained in diagnosis.explained:
+            self.send(explained)
+        if self.job.show:
+            self.report_numbers(diagnosis)
+
+    def send_busy(self, event: FromChild) -> None:
+        """Report that this process is at work: what claims say while a failure is explained is no outcome."""
+        self.send(events.Busy())
+
+    def report_numbers(self, diagnosis: Diagnosis) -> None:
+        """Report the numbers of the function that was asked for beside the right ones."""
+        from checker.numeric.showing import shown
+
+        label = self.job.show
+        blamed = [blame for blame in diagnosis.blamed if blame.label == label]
+        compared = [outcome.compared for blame in blamed for outcome in blame.outcomes.values() if outcome.compared]
+        self.send(events.Shown(label, shown(compared[0]) if compared else ()))
+
+
+def explainer_of(
+    step: Step, seeds: Sequence[int] = (), send: Send = unheard, *, answers: Answers | None = None, show: bool = False
+) -> Explainer:
+    """Return what explains failures.
+
+    Args:
+        step: whose claims.
+        seeds: of the configurations on which the claims failed, if they were drawn: no mistake was recorded on them.
+        send: is given every event of the claims that it tries.
+        answers: of the known mistakes, if they are not those that were recorded.
+        show: whether what is compared is recorded, with what the functions were given.
+    """
+    from checker.diagnosis.explaining import Explainer
+    from checker.diagnosis.mistakes import KnownMistakes
+
+    known = KnownMistakes(step, {} if seeds else answers)
+    return Explainer(step, ClaimTrials(step, seeds, send, show), known)
+
+
+@dataclass(frozen=True)
+class ClaimTrials:
+    """Tries code that was put together, to explain failures; :func:`explainer_of` says what each attribute means."""
+
+    step: Step
+    seeds: Sequence[int]
+    send: Send
+    show: bool
+
+    def run(
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
+    ) -> Mapping[str, Outcomes]:
+        """Run claims on each code; return the outcomes, by the same names, of those that can be run as a module."""
+        subjects = dict[str, ModuleType]()
+        for number, (name, code) in enumerate(codes.items()):
+            if module := try_to_load(f"graded.tried_{number}", code):
+                subjects[name] = module
+        stage, show = Stage.DRAWN if self.seeds else Stage.NUMBERS, show or self.show
+        return run_claims(ClaimsToRun(self.step, subjects, stage, self.seeds, claims, show=show), self.send)
+
+
+def try_to_load(name: str, code: CodeType) -> ModuleType | None:
+    """Run code as a module; None if that raises an error."""
+    with contextlib.suppress(Exception, SystemExit):
+        return load_code(name, code)
+    return None
+
+
+def silence() -> None:
+    """Drop what is printed from now on: an explanation runs the learner's file again, whose output has been seen."""
+    sys.stdout.flush()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)

@@ -1,0 +1,82 @@
+"""What an error in a claim says: that the file fails or waits for a blank, or that the check itself is broken."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Collection
+
+import numpy as np
+
+from checker.claims.vocabulary import Refusal
+from checker.course.languages import NotWritten
+from checker.diagnosis.frames import function_and_line
+from checker.diagnosis.outcomes import InWords, Observed, Outcome, raised, sketch
+from checker.events import Mark
+
+
+def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:
+    """Return the outcome of a claim that has raised an error.
+
+    Args:
+        error: what it raised.
+        path: the graded file, whose lines are shown.
+        about: the function that the claim is about.
+        to_write: the labels of the functions that this file has yet to write.
+    """
+    if isinstance(error, Refusal):
+        seen = error.observed
+        observed: Observed = InWords(seen if isinstance(seen, str) else repr(seen))
+        if isinstance(seen, np.ndarray):
+            observed = sketch(seen)
+        location = None
+        if error.__cause__:
+            from checker.diagnosis.locating import location_of
+
+            location = location_of(error.__cause__, path, error.wanted)
+        return Outcome(
+            Mark.FAIL,
+            error.sentence,
+            location=location,
+            observed=observed,
+            about=about,
+            compared=error.compared,
+            measured=not error.wanted,
+            foreseen=error.foreseen,
+        )
+    if waited_for := _waited_for(error, path, to_write):
+        return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
+    from checker.diagnosis.exceptions import describe, is_of_max
+    from checker.diagnosis.locating import location_of  # most claims raise no error
+
+    said = describe(error, path)
+    return Outcome(
+        Mark.FAIL,
+        said.sentence(),
+        location=location_of(error, path),
+        observed=raised(error),
+        about=about,
+        advice=said.advice,
+        of_max=is_of_max(error, path),
+    )
+
+
+def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:
+    """Return the function to write that an error comes from, or nothing.
+
+    It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
+    """
+    if isinstance(error, NotWritten):
+        function, _ = function_and_line(error, path)
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        for name in (function, frames[-1].f_code.co_name if frames else ""):
+            if name in to_write:
+                return name
+    if isinstance(error, NameError | AttributeError) and error.name in to_write:
+        return str(error.name)
+    return ""
+
+
+def fault_of_check(error: BaseException) -> str:
+    """Return why there is no verdict, if the check itself has raised an error."""
+    words = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"the check itself failed ({words}). It isn't your file; please report it."

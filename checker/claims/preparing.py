@@ -1,0 +1,45 @@
+"""What a child does before it runs a learner's file: import MAX and the claims, and what can be done ahead."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import sys
+
+from checker.claims.observation import ClaimsToRun, run_claims
+from checker.course.steps import Step, uses_max
+
+
+def import_max(step: Step) -> None:
+    """Import MAX and hook into it, if a step needs it."""
+    if not uses_max(step):
+        return
+    gc.disable()  # it would scan all of MAX's objects several times as they are made, which takes 0.17 s
+    from checker.max_adapter.hooks import install_hooks
+
+    install_hooks()
+    import checker.claims.modules  # noqa: F401 - the rest of MAX, which every such check file imports
+
+    gc.freeze()  # what has been imported is not scanned again
+    gc.enable()
+
+
+def import_claims(step: Step) -> None:
+    """Read a check as pytest will, before the learner's file runs: what that writes or puts on the path is too late."""
+    folder = str(step.check_file.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    importlib.import_module(step.check_file.stem)
+
+
+def prepare_ahead(step: Step) -> None:
+    """Do beforehand what a check of ``step`` does before it looks at the learner's file.
+
+    pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
+    """
+    import_max(step)
+    run_claims(ClaimsToRun(step, {}))
+    if uses_max(step):
+        from checker.max_adapter.runtime import start_threads
+
+        start_threads()

@@ -1,0 +1,118 @@
+"""Read a file, and say why one cannot be read, or which place in it something is about."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MOST_BYTES = 1_000_000  # a step has a few thousand
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a learner's file, and what is known of it.
+
+    Attributes:
+        line: the line that something is about, from 1.
+        code: that line, if it is to be shown.
+        column: where in the code the error is, from 0, if it is shown.
+        instead: what to write, if that is known, in the line ``instead_line``.
+        more: what else is shown, a line each: other lines of the same kind, or the calls that led there.
+    """
+
+    line: int
+    code: str = ""
+    column: int | None = None
+    instead: str = ""
+    instead_line: int = 0
+    more: Sequence[str] = ()
+
+    def as_lines(self) -> list[str]:
+        """Return the place as a verdict shows it, line by line."""
+        if self.column is not None:
+            return [self.code, " " * self.column + "^"]
+        head = f"line {self.line}"
+        lines = [f"{head}: {self.code}"] if self.code else []
+        if self.instead:
+            is_same = self.code and self.instead_line == self.line
+            lines.append(f"{'write' if is_same else f'write in line {self.instead_line}':>{len(head)}}: {self.instead}")
+        return [*lines, *self.more]
+
+
+@dataclass(eq=False)
+class Unreadable(Exception):
+    """A file that cannot be graded: a sentence that ends with what to do.
+
+    Attributes:
+        sentence: the reason.
+        short: the reason in a few words, for a list.
+        anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
+        location: the place in the file, if the reason is one line.
+        refuted: the claim that does not hold, where the file was read: ``The file is Python.``
+        source: the text, where the file was read.
+    """
+
+    sentence: str
+    short: str = "cannot be read"
+    anew: str = field(default="", kw_only=True)
+    location: Location | None = field(default=None, kw_only=True)
+    refuted: str = field(default="", kw_only=True)
+    source: str = field(default="", kw_only=True)
+
+    def __str__(self) -> str:
+        """Return what a terminal says."""
+        return self.sentence_with("`./run skeletons`")
+
+    def sentence_with(self, writer: str) -> str:
+        """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
+        return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
+
+
+class NoSuchFile(Unreadable):
+    """There is no such file."""
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file, with plain line ends.
+
+    Raises:
+        Unreadable: there is no such file, or it is not text.
+    """
+    return as_text(read_bytes(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return what is in a file, without waiting on a pipe or the like in its place.
+
+    Raises:
+        Unreadable: there is no such file, or it is too large.
+    """
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a regular file"
+            raise Unreadable(f"This is {kind}. Move it away;", "not a file", anew="writes the file anew")
+        if status.st_size > MOST_BYTES:
+            size = f"{status.st_size:,} bytes, and a step has a few thousand"
+            raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NoSuchFile("The file is missing.", anew="writes it anew") from None
+    except OSError as error:  # a circular link, a file that may not be read
+        why = (error.strerror or str(error)).lower()
+        raise Unreadable(f"The file cannot be read: {why}. Move it away;", anew="writes it anew") from None
+
+
+def as_text(data: bytes) -> str:
+    """Return the text that bytes are in UTF-8, with plain line ends; some editors begin it with a byte order mark.
+
+    Raises:
+        Unreadable: it is not text.
+    """
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None

@@ -1,0 +1,45 @@
+"""What an error in a claim says of the file that is graded."""
+
+import numpy as np
+import pytest
+
+from checker.claims.outcome import fault_of_check, outcome_of
+from checker.claims.vocabulary import Refusal
+from checker.course.languages import NotWritten
+from checker.diagnosis.outcomes import InWords, Raised, sketch
+from checker.events import Mark
+
+PATH = "steps/step_90.py"
+NUMBERS = np.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("seen", "observed"), [(NUMBERS, sketch(NUMBERS)), ("words", InWords("words")), (3, InWords("3"))]
+)
+def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observed):
+    outcome = outcome_of(Refusal("It is off.", seen), PATH, "f")
+    assert (outcome.mark, outcome.sentence, outcome.about) == (Mark.FAIL, "It is off.", "f")
+    assert outcome.observed == observed
+    assert outcome.measured
+
+
+def raised_in_file(statement):
+    """Return what a statement raises in a function ``f`` of the file."""
+    exec(compile(f"def f():\n    {statement}\n", PATH, "exec"), names := {})
+    with pytest.raises((NotWritten, NameError)) as caught:
+        names["f"]()
+    return caught.value
+
+
+def test_what_comes_to_a_blank_waits_for_it_and_any_other_error_is_a_failure():
+    stops, lacks = raised_in_file("raise NotImplementedError"), raised_in_file("g()")
+    assert outcome_of(stops, PATH, "h", ["f"]).sentence == "waits until f is written"
+    assert outcome_of(lacks, PATH, "h", ["g"]).mark == Mark.WAITS
+    failed = outcome_of(lacks, PATH, "h")
+    assert failed.mark == Mark.FAIL
+    assert failed.sentence == "NameError: name 'g' is not defined"
+    assert (failed.location.line, type(failed.observed)) == (2, Raised)
+
+
+def test_an_error_of_the_check_is_put_into_one_line():
+    assert "the check itself failed (ValueError: a b)" in fault_of_check(ValueError("a\nb"))
