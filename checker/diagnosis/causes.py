@@ -33,19 +33,22 @@ def waits(claim: str, about: str, labels: Collection[str]) -> Explained:
 def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explained]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
-    The solution's imports tell what to write.
+    The solution's imports tell what to write. A claim about another function than the one in which the name stands
+    waits for that, unless no claim about that one comes to the name.
     """
     known, given = imports_of(file.solution), PYTHON.functions(file.solution)
     explained: list[Explained] = []
+    errors = {
+        claim: outcome.observed
+        for claim, outcome in failing.items()
+        if isinstance(outcome.observed, Raised) and outcome.observed.kind == "NameError"
+    }
+    met = {(error.lacking, failing[claim].about) for claim, error in errors.items()}
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
-    for claim, outcome in failing.items():
-        error = outcome.observed
-        if not (isinstance(error, Raised) and error.kind == "NameError"):
-            continue
-        name = error.lacking
-        inside = _function_at(file, outcome.location) or outcome.about
-        about = to_blame.setdefault(name, inside)
-        if about != outcome.about:
+    for claim, error in errors.items():
+        outcome, name = failing[claim], error.lacking
+        about = to_blame.setdefault(name, _function_at(file, outcome.location) or outcome.about)
+        if about != outcome.about and (name, about) in met:
             explained.append(waits(claim, outcome.about, [about]))
             continue
         sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."

@@ -28,6 +28,10 @@ SAID = {
             {"from solutions.warmup_03 import attention_weights\n": ""},
             "write `from solutions.warmup_03 import attention_weights` at the top.",
         ),
+        "a name is undefined where only the claims about another function come": (
+            {"    query, key, value = np.split(": "    x if x.shape[-1] > 3 else y\n    query, key, value = np.split("},
+            "NameError: name 'y' is not defined.",
+        ),
         "a name is misspelled": ({"merged = merge_heads(": "merged = merge_head("}, "Did you mean merge_heads?"),
     },
     "warmup_06": {
