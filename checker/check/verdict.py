@@ -129,10 +129,9 @@ def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
 
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
-    compiled_now = f" {state.compiled_now}" if state.being_compiled else ""
+    during = f" while {state.compiler} was compiling {state.compiled_now}" if state.being_compiled else ""
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted while MAX was compiling{compiled_now}. {state.saved_in_words}",))
-    during = f" while {state.compiler} was compiling{compiled_now}" if state.being_compiled else ""
+        return Verdict(PASSED, words=(f"Interrupted{during}. {state.saved_in_words}",))
     kept = "; what MAX has compiled is kept" if state.has_compiled else ""
     return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {_known_so_far(state)}. Run it again{kept}.",))
 

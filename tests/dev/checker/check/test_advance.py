@@ -100,7 +100,7 @@ CHECKS = {
     ),
     "Ctrl-C between two things that MAX compiles": (
         [*TO_COMPILE, LONG, DONE, Interrupted()],
-        [*PASSES[:4], *GO_ON, f"Interrupted while MAX was compiling. {STAYS}"],
+        [*PASSES[:4], *GO_ON, f"Interrupted. {STAYS}"],
     ),
     "Ctrl-C while MAX compiles what was edited meanwhile": (
         [*TO_COMPILE, NotSaved("the file has been edited since"), LONG, Interrupted()],
