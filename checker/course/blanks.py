@@ -61,7 +61,7 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
     """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
-        ValueError: a blank is outside a function, or is not as long as it says.
+        ValueError: a blank is outside a function, is not as long as it says, or is called as another one.
     """
     lines = solution.lines
     functions = language.functions(solution)
@@ -81,6 +81,8 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
         blank = Blank(around[-1], match["words"], length, number, body[length - 1])
         if any(other.function == blank.function for other in blanks):
             raise ValueError(f"line {number}: {blank.function} has two blanks; a function has one")
+        if any(other.label == blank.label for other in blanks):
+            raise ValueError(f"line {number}: two blanks are called {blank.label}; a check tells them apart by it")
         blanks.append(blank)
     return tuple(blanks)
 

@@ -25,6 +25,9 @@ def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
     for old, new, why in (("(2 lines)", "(20 lines)", "says 20 lines"), ("\nclass", outside, "not inside a function")):
         with pytest.raises(ValueError, match=why):
             find_blanks(Source(solution.replace(old, new)))
+    another = "class Another:\n    def _attn(self):\n        # Write it. (1 line)\n        pass\n"
+    with pytest.raises(ValueError, match="two blanks are called _attn; a check tells them apart by it"):
+        find_blanks(Source(f"{solution}\n\n{another}"))
 
 
 def test_a_return_that_is_not_counted_is_given():
