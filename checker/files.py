@@ -75,8 +75,11 @@ def use_if_kept(file: Path) -> bool:
 
 
 def remove_unused(folder: Path, names: str) -> None:
-    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time."""
-    for file in folder.glob(names):
+    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time.
+
+    What a process that was killed has left unfinished goes with it.
+    """
+    for file in [*folder.glob(names), *folder.glob(f"{names}.*{UNFINISHED}")]:
         with suppress(OSError):
             if time.time() - file.stat().st_mtime > UNUSED_SECONDS:
                 file.unlink()

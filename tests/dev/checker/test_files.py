@@ -10,7 +10,8 @@ from checker.files import UNUSED_SECONDS, remove_unused, replacing, use_if_kept
 
 def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
     used, unused, other = (tmp_path / name for name in ("used.so", "unused.so", "other.txt"))
-    for file in (used, unused, other):
+    left_by_a_kill = tmp_path / "unused.so.123.unfinished"
+    for file in (used, unused, other, left_by_a_kill):
         file.touch()
         os.utime(file, (0, time.time() - UNUSED_SECONDS - 60))
     assert use_if_kept(used)
