@@ -163,7 +163,8 @@ def _read_index(set_name: str) -> Index | None:
         index = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    return index if use_if_kept(Path(index["file"])) else None
+    is_index = isinstance(index, dict) and index.keys() >= {"file", "graphs", "weights"}
+    return index if is_index and use_if_kept(Path(index["file"])) else None
 
 
 def _digest_of(file: Path) -> str:

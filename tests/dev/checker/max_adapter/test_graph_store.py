@@ -82,6 +82,13 @@ def test_a_file_that_is_as_it_was_written_is_kept_whatever_keeps_max_from_loadin
     assert index.exists()
 
 
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"file": "%s"}'])
+def test_an_index_that_is_none_is_as_good_as_a_missing_one(index, text):
+    index.write_text(text.replace("%s", str(index)))
+    with pytest.raises(LookupError, match="this one is compiled alone"):
+        compile_sliced("batch", 3)
+
+
 def staged(evaluate):
     """Return the graph of a module that is a function of ``x`` [batch, 6]."""
 
