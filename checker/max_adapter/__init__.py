@@ -2,6 +2,6 @@
 
 It takes arrays, graphs and the order to hook in; it gives a MAX that runs fast, what it compiles, and what was lost.
 The child, ``play`` and ``tools`` may import it; the parent of a check never does. Of ours it imports only
-``compiling``, and of ``course`` ``steps``, ``machine`` and ``installed``. ``max_errors`` and ``tracing`` do not import
-MAX, and ``try_hooks`` does so only when it is asked.
+``compiling``, ``files``, ``machine``, ``packages``, and of ``course`` ``steps``. ``max_errors`` and ``tracing`` do not
+import MAX, and ``try_hooks`` does so only when it is asked.
 """
