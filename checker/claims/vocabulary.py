@@ -190,10 +190,11 @@ def equal(
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         if not expected.ndim:
             raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
-        wrong = ~np.isfinite(array) & np.isfinite(expected)
-        other = wrong if wrong.any() else np.isfinite(array) != np.isfinite(expected)
-        first = index_in_words(np.unravel_index(int(other.argmax()), other.shape), axes)
-        odd = f"{int(wrong.sum())} of {array.size} values are NaN or infinite, the first at {first}"
+        wrong, are = ~np.isfinite(array) & np.isfinite(expected), "are NaN or infinite"
+        if not wrong.any():  # then what is expected is, which the learner's code may have returned before
+            wrong, are = np.isfinite(array) & ~np.isfinite(expected), f"are neither NaN nor infinite, unlike {whose}"
+        first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), axes)
+        odd = f"{int(wrong.sum())} of {array.size} values {are}, the first at {first}"
         raise Refusal(f"In {what}, {odd}.", array, compared=compared)
     if not close(array, expected, tolerance):
         raise Refusal(f"{compared.pattern()} {compared.difference()}".strip(), array, compared=compared)
