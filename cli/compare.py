@@ -6,7 +6,6 @@ A line that only the learner's file has is marked ``-``, and one that only the s
 from __future__ import annotations
 
 import difflib
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,7 +56,8 @@ def differences(step: Step) -> list[Difference]:
 def _lines(source: Source, function: Function) -> list[str]:
     """Return a function's source, from its decorators to its end, moved to the left margin."""
     lines = source.lines[function.first - 1 : function.last]
-    return textwrap.dedent("\n".join(line.rstrip().replace(TODO, "# ", 1) for line in lines)).splitlines()
+    margin = lines[0][: -len(lines[0].lstrip())]
+    return [line.rstrip().replace(TODO, "# ", 1).removeprefix(margin) for line in lines]
 
 
 def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
@@ -69,6 +69,12 @@ def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
 def warning_before(step: Step) -> str:
     """Return what to say before the solution is shown: nothing once the file has passed as it is."""
     return "" if standing_of(step).is_done else WARNING
+
+
+def rows_of_texts(left: str, right: str) -> list[str]:
+    """Return where two texts differ; that one ends within a line, and the other behind it, is a difference."""
+    rows = rows_of(Source(left).lines, Source(right).lines)
+    return rows[:-1] if rows[-1:] == [""] else rows  # behind the last line, which both end
 
 
 def show_differences(step: Step, *, anyway: bool) -> int:

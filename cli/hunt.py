@@ -23,7 +23,7 @@ from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
 from checker.events import Event, HuntEnded, Options
-from cli.compare import rows_of
+from cli.compare import rows_of_texts
 from cli.parts import require_label
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
@@ -151,5 +151,5 @@ def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
 def reveal(hunt: Hunt) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
     mistaken, right = copy_of(hunt.step, hunt.read().mistake), copy_with(hunt.step, {})
-    rows = ["", *rows_of(mistaken.splitlines(), right.splitlines())] if mistaken else []
+    rows = ["", *rows_of_texts(mistaken, right)] if mistaken else []
     return PASSED, [hunt.end(), *rows]

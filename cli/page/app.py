@@ -352,5 +352,5 @@ async def _rejected(request: Request, error: Exception) -> Response:
 async def _conflict(request: Request, error: Exception) -> Response:
     """Answer with the file as it is now, and where it differs from what the page wanted to save."""
     assert isinstance(error, versions.Conflict)
-    rows = compare.rows_of(error.file.text.splitlines(), error.text.splitlines())
+    rows = compare.rows_of_texts(error.file.text, error.text)
     return JSONResponse({**asdict(error.file), "rows": rows}, 412)

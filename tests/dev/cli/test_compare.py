@@ -4,7 +4,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
-from cli.compare import rows_of
+from cli.compare import rows_of, rows_of_texts
 from tests.dev.commands import run
 
 pytestmark = pytest.mark.slow
@@ -18,6 +18,17 @@ OWN_WAY = {
 def test_each_place_has_an_equal_line_around_it_and_what_is_left_out_between_two_has_a_mark():
     assert rows_of("abcdefg", "aBcdefG") == ["  a", "- b", "+ B", "  c", "…", "  f", "- g", "+ G"]
     assert rows_of("abc", "abc") == []
+
+
+def test_a_form_feed_ends_no_line_and_a_last_line_end_counts():
+    assert rows_of_texts("a\fb\nc\n", "a\fb\nd\n") == ["  a\x0cb", "- c", "+ d"]
+    assert rows_of_texts("a\n", "a") == ["  a", "-"]
+
+
+def test_a_text_that_begins_in_the_first_column_changes_no_other_line_of_its_method(course):
+    course.write("s07", edits={"scores = query @ key.T /": 'about = """\nmine"""\n        scores = query @ key.T /'})
+    shown = run(course, "compare", "07", "--anyway").splitlines()
+    assert [row for row in shown if row.startswith(("  -", "  +"))] == ['  -     about = """', '  - mine"""']
 
 
 def test_compare_waits_for_a_pass_and_shows_what_differs(course):
