@@ -290,7 +290,7 @@ class Watch:
                 list_all(self.printer, self.step)
                 self.say_keys()
             case "e":
-                open_in_editor(self.step.learner_file)
+                self.edit()
             case "r":
                 self.check()
             case "q":
@@ -324,6 +324,19 @@ class Watch:
     def reset(self) -> None:
         """Start the step over, and check it."""
         self.check(words=start_over(self.step))
+
+    def edit(self) -> None:
+        """Open the file; a check, which would print into an editor in this terminal, begins anew behind it."""
+        if not (running := self.running):
+            open_in_editor(self.step.learner_file)
+            return
+        running.cancel()
+        running.join()
+        self.printer.close()
+        try:
+            open_in_editor(self.step.learner_file)
+        finally:
+            self.check()
 
     def hint(self) -> None:
         """Give the next hint; offer the last one first."""

@@ -129,6 +129,19 @@ def test_keys(course, watching, monkeypatch):
     assert terminal.exitstatus == 0
 
 
+def test_no_check_prints_into_an_editor(course, watching, monkeypatch, tmp_path):
+    (editor := tmp_path / "editor").write_text("#!/bin/sh\necho it is open\nsleep 3\necho it is closed\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(editor))
+    terminal, _ = watching("w01")
+    course.path("w01").write_text(beginning_with("import time\nprint('begins')\ntime.sleep(1)\nprint('goes on')\n"))
+    terminal.expect("| begins")
+    terminal.send("e")
+    terminal.expect("it is open")
+    assert terminal.expect("it is closed").split() == ["it", "is", "closed"]
+    assert terminal.expect(READY).count("| goes on") == 1, "it has begun anew"
+
+
 @pytest.mark.parametrize(
     ("read_keys", "words"),
     [(str, "Press n for w02, "), (None, "Save steps/warmup_02.py to go on with w02, ")],
