@@ -108,12 +108,14 @@ def _listening(port: int | None) -> socket.socket:
     """Return a socket on this machine's own address.
 
     Raises:
-        UserError: the port is taken.
+        UserError: the port is taken, or without a number, none can be had.
     """
     for candidate in (PORT, 0) if port is None else (port,):
         with contextlib.suppress(OSError):
             return socket.create_server(("127.0.0.1", candidate))
-    raise UserError(f"Port {port} is in use. Try --port {(port or PORT) + 1}")
+    if port is None:
+        raise UserError("No port of this machine can be opened. May programs listen on 127.0.0.1 here?")
+    raise UserError(f"Port {port} is in use. Try --port {port + 1}")
 
 
 @contextlib.contextmanager

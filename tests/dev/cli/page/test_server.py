@@ -11,6 +11,8 @@ import psutil
 import pytest
 
 from checker.course.steps import find_step
+from checker.errors import UserError
+from cli.page import server
 from tests.dev.cli.page.serving import serve
 from tools.course_copy import python
 
@@ -35,6 +37,15 @@ def test_it_ends_with_all_that_it_has_started(site, number, status):
         assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
         with contextlib.suppress(http.client.HTTPException, OSError):
             answer.result()
+
+
+def test_where_no_port_can_be_opened_that_is_said(monkeypatch):
+    def refuse(address):
+        raise PermissionError("not allowed")
+
+    monkeypatch.setattr("socket.create_server", refuse)
+    with pytest.raises(UserError, match="No port of this machine can be opened"):
+        server.serve(print, port=None, open_=False, trusted=())
 
 
 def test_the_book_is_built_again_when_a_source_has_changed(site):
