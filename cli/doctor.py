@@ -16,7 +16,7 @@ from functools import cache, partial
 from checker.files import ROOT
 from checker.machine import output_of, why_mojo_cannot_link, why_not_here
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
-from cli.programs import Completed, last_line, run_module
+from cli.programs import NO_DEVICE, Completed, last_line, run_module
 from cli.start.setup import ROOM_GB
 
 NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}
@@ -101,7 +101,7 @@ def gpu() -> str:
         return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
     if answer.returncode == 0:
         return "found: the check of step_02 passes on it"
-    if "there is no device" not in answer.stdout:
+    if answer.returncode != NO_DEVICE:
         return f"no: {last_line(answer)}"
     driver = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
     why = f" (NVIDIA's driver is {driver}; MAX needs {NEEDED_DRIVER})" if 0 < driver < NEEDED_DRIVER else ""

@@ -100,6 +100,10 @@ def check(
     from checker.events import Options
 
     exit_on_termination()
+    if device == "gpu":
+        from cli.programs import require_gpu
+
+        require_gpu()
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
     with Child() as child:
         checked = run_in(child, step, options, form)

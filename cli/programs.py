@@ -7,8 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from checker.errors import UserError
 from checker.files import ROOT
 
+NO_DEVICE = 2  # the exit status of the process that is asked for one, and of a check for one
 Completed = subprocess.CompletedProcess[str]
 
 
@@ -37,6 +39,17 @@ def run_module(
         )
     except subprocess.TimeoutExpired:
         return None
+
+
+def require_gpu() -> None:
+    """Refuse a GPU where MAX can use none; where MAX itself is broken, whoever needs it says so.
+
+    Raises:
+        UserError: there is none.
+    """
+    asked = run_module("checker.max_adapter.runtime", "gpu")
+    if asked and asked.returncode == NO_DEVICE:
+        raise UserError(last_line(asked))
 
 
 def last_line(run: Completed) -> str:

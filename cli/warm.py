@@ -26,7 +26,7 @@ from checker.course.steps import SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.terminal import Terminal
-from cli.programs import last_line, run_module
+from cli.programs import require_gpu
 from play.serving.options import check_version
 from play.smollm2 import SMOLLM2, cached_file
 
@@ -124,15 +124,13 @@ def compile_missing(compilations: Sequence[Compilation]) -> None:
 
 
 def warm_up(named: Sequence[Step], device: str) -> int:
-    """Warm up the named steps, or everything, for a device; return the exit status, 1 if a solution fails.
+    """Warm up the named steps, or everything, for a device; return the exit status, 1 if something fails.
 
     Raises:
         UserError: there is no such device.
     """
     if device == "gpu":
-        asked = run_module("play.warm_model", "open", "gpu")
-        if asked and asked.returncode:
-            raise UserError(last_line(asked).removeprefix("ValueError: "))
+        require_gpu()
     print("Ctrl-C stops it; the next run continues from there.")
     compilations = list[Compilation]()
     if not named:
@@ -142,5 +140,4 @@ def warm_up(named: Sequence[Step], device: str) -> int:
         is_left_out = step.compiles_long and device == "cpu" and not named
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(solution_check(step, *options))
-    failed = [each for each in asyncio.run(carry_out(compilations[:1], compilations[1:], checks)) if each in checks]
-    return int(bool(failed))
+    return int(bool(asyncio.run(carry_out(compilations[:1], compilations[1:], checks))))

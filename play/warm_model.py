@@ -3,7 +3,7 @@
 ``warm`` starts each in a process of its own, for the small model. One compiles for the CPU what ``generate`` needs,
 with its cache and without, in one module; one compiles for the GPU what it needs with its cache; another starts the
 process that runs a served model, on the CPU; the last one compiles SmolLM2, which has been fetched, for ``chat`` on the
-CPU, with the kernels and without. ``… open gpu`` fails where there is none.
+CPU, with the kernels and without.
 """
 
 from __future__ import annotations
@@ -44,14 +44,12 @@ async def serve(model: str) -> None:
 
 def main() -> None:
     """Carry out what the command line says."""
-    from checker.max_adapter import graph_store, runtime
+    from checker.max_adapter import graph_store
     from checker.max_adapter.hooks import install_hooks
 
     match sys.argv[1:]:
         case ["serving", model]:
             asyncio.run(serve(model))
-        case ["open", device]:
-            runtime.open_device(device)
         case ["cpu"]:
             install_hooks()
             graph_store.compile_set("play", graphs())

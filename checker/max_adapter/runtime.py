@@ -1,9 +1,13 @@
-"""Use MAX: convert arrays, gather operations into a graph or run each at once, choose a device, name kept files."""
+"""Use MAX: convert arrays, gather operations into a graph or run each at once, choose a device, name kept files.
+
+``python -m checker.max_adapter.runtime gpu`` says whether there is such a device: if not, its exit status is 2.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import platform
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -92,3 +96,11 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
 def cache_key(text: str) -> str:
     """Return a short name that stands for a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+if __name__ == "__main__":
+    try:
+        open_device(sys.argv[1])
+    except ValueError as error:
+        print(error)
+        sys.exit(2)

@@ -22,7 +22,7 @@ def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_
     assert all(line.startswith("without the kernels") and "Mojo" in line for line in said)
 
 
-@pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("warm",)])
+@pytest.mark.parametrize("command", [("generate", "Call me"), ("attention", "Call me"), ("warm",), ("s07",)])
 def test_a_gpu_that_is_not_there_is_said(command, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     said = run_model(*command, "--device", "gpu", status=2).stderr
