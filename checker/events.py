@@ -125,6 +125,11 @@ class Claimed:
     has_numbers: bool = False
     of_max: bool = False
 
+    @property
+    def test(self) -> str:
+        """The name of its test function, whatever that was tried with."""
+        return self.name.partition("[")[0]
+
 
 @dataclass(frozen=True)
 class StageEnded:

@@ -23,6 +23,7 @@ from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
 from checker.events import Event, HuntEnded, Options
+from checker.terminal import Terminal
 from cli.compare import rows_of_texts
 from cli.parts import require_label
 
@@ -82,42 +83,43 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
     """
     labels = [blank.label for blank in blanks_of(step)]
     require_label(how["show"], labels)
-    hunt, printer = Hunt(step.name), Printer(labels, quiet=as_json)
-    printer.offers = OffersInHunt(hunt.copy.task)
+    hunt, terminal = Hunt(step.name), Terminal(labels, quiet=as_json)
     if give_up or number is not None:
-        status, record = give_up_or_guess(hunt, printer, None if give_up else number)
+        status, record = give_up_or_guess(hunt, terminal, None if give_up else number)
     else:
         if new or not hunt.read().mistake:
-            begin_and_say_so(hunt, printer, how["seed"])
-        status, record = check_copy(hunt, printer, Options(**how))
+            begin_and_say_so(hunt, terminal, how["seed"])
+        status, record = check_copy(hunt, terminal, Options(**how))
     if status == PASSED and not hunt.read().mistake:
-        printer.line(f"\n`./run {hunt.copy.task}` begins another hunt.")
+        terminal.line(f"\n`./run {hunt.copy.task}` begins another hunt.")
     if as_json:
         print(json.dumps(record, indent=1))
     return status
 
 
-def begin_and_say_so(hunt: Hunt, printer: Printer, seed: int | None) -> None:
+def begin_and_say_so(hunt: Hunt, terminal: Terminal, seed: int | None) -> None:
     """Begin another hunt; raise what ``begin`` does."""
     if hunt.is_gone():
-        printer.line(f"{relative_path(hunt.copy.learner_file)} is gone, so another hunt begins.")
+        terminal.line(f"{relative_path(hunt.copy.learner_file)} is gone, so another hunt begins.")
     if copy := begin(hunt, seed):
-        printer.line(f"What you had is kept as {relative_path(copy)}.")
-    printer.line(f"{BEGUN} `./run {hunt.copy.task}` checks it again.")
-    printer.line(f"--name lists {SENTENCES} sentences, of which you choose the mistake's; --give-up tells it.\n")
+        terminal.line(f"What you had is kept as {relative_path(copy)}.")
+    terminal.line(f"{BEGUN} `./run {hunt.copy.task}` checks it again.")
+    terminal.line(f"--name lists {SENTENCES} sentences, of which you choose the mistake's; --give-up tells it.\n")
 
 
-def check_copy(hunt: Hunt, printer: Printer, options: Options) -> tuple[int, Record]:
+def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
+    printer = Printer(terminal)
+    printer.offers = OffersInHunt(hunt.copy.task)
     check = check_of_copy(hunt, printer, options)
     with Child() as child:
         status = check.run(child).status
     if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried
-        printer.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
+        terminal.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
     return status, verdict_record(check)
 
 
-def give_up_or_guess(hunt: Hunt, printer: Printer, number: int | None) -> tuple[int, Record]:
+def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tuple[int, Record]:
     """Tell the mistake or, given a number, say whether that sentence names it; return the exit status and a record.
 
     Raises:
@@ -127,7 +129,7 @@ def give_up_or_guess(hunt: Hunt, printer: Printer, number: int | None) -> tuple[
         raise UserError(f"there is none; `./run {hunt.copy.task}` begins one")
     status, lines = reveal(hunt) if number is None else take_guess(hunt, number)
     for line in lines:
-        printer.line(line)
+        terminal.line(line)
     return status, {"task": hunt.copy.task, "file": relative_path(hunt.copy.learner_file), "said": lines}
 
 

@@ -119,10 +119,11 @@ def run_in(child: Child, step: Step, options: Options, form: str | None) -> Chec
     from checker.check.printer import Printer
     from checker.check.view import View
     from checker.course.blanks import blanks_of
+    from checker.terminal import Terminal
 
     labels = [blank.label for blank in blanks_of(step)]
     require_label(options.show, labels)
-    checked = Check(step, View() if form == "json" else Printer(labels), options)
+    checked = Check(step, View() if form == "json" else Printer(Terminal(labels)), options)
     if form == "github":
         from cli.problems import not_obeyed
 

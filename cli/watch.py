@@ -23,6 +23,7 @@ from checker.course.progress import StepState, all_standings, first_to_do, next_
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.events import Options
+from checker.terminal import Terminal
 from cli import compare, hint, keyboard
 from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.editor import open_in_editor
@@ -113,7 +114,7 @@ class Watch:
         self.mode: Mode = Watching()
         self.inputs = queue.SimpleQueue[Input]()
         self.saves = Saves({step: step.learner_file for step in all_steps()})
-        self.printer = Printer()
+        self.terminal = Terminal()
         self.running: BackgroundCheck | None = None  # the check whose verdict is awaited
         self.going_on: dict[Step, BackgroundCheck] = {}  # those that have passed, and go on in the background
         self.to_show = Options()  # with which the key s would check
@@ -154,7 +155,7 @@ class Watch:
                     self.press(letter)
         except UserError as error:
             words = str(error)
-            self.printer.line(words if words.endswith((".", "?")) else f"{words}.")
+            self.terminal.line(words if words.endswith((".", "?")) else f"{words}.")
 
     # ------------------------------------------------------------ checks
 
@@ -172,14 +173,15 @@ class Watch:
                 before.join()
         self.saves.settle(self.step)
         self.mode, self.to_show = Watching(), Options()
-        self.printer.close()
-        self.printer = Printer(blank.label for blank in blanks_of(self.step))
-        self.printer.offers = OffersByKeys() if self.read_keys else OffersAtSave()
+        self.terminal.close()
+        self.terminal = Terminal(blank.label for blank in blanks_of(self.step))
+        printer = Printer(self.terminal)
+        printer.offers = OffersByKeys() if self.read_keys else OffersAtSave()
         if self.read_keys:
-            self.printer.console.clear()
+            self.terminal.console.clear()
         for line in words:
-            self.printer.line(line)
-        check = Check(self.step, self.printer, options, started)
+            self.terminal.line(line)
+        check = Check(self.step, printer, options, started)
         self.running = BackgroundCheck(check, self.ready, self.notify)
         self.running.start()
 
@@ -203,19 +205,19 @@ class Watch:
             self.go_on(has_passed=verdict.status == PASSED)
         elif report is Report.BROKEN and background is self.running:
             self.running = None
-            self.printer.line(f"\n{FAULT}")
+            self.terminal.line(f"\n{FAULT}")
             self.go_on(has_passed=False)
         elif report is Report.BROKEN and background is self.going_on.get(step):
             del self.going_on[step]
-            self.printer.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
+            self.terminal.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
         elif verdict and background is self.going_on.get(step):
             del self.going_on[step]
-            self.printer.line(f"\n{in_one_line(background.check)}")
+            self.terminal.line(f"\n{in_one_line(background.check)}")
 
     def go_on(self, *, has_passed: bool) -> None:
         """Say what can be done now."""
         if has_passed:
-            self.printer.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
+            self.terminal.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()
 
     def how_to_go_on(self) -> str:
@@ -229,15 +231,15 @@ class Watch:
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
-        self.printer.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
-        self.printer.line(KEYS if self.read_keys else "Ctrl-C ends this.")
+        self.terminal.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
+        self.terminal.line(KEYS if self.read_keys else "Ctrl-C ends this.")
 
     def close(self) -> None:
         """End all checks."""
         for check in filter(None, [self.running, *self.going_on.values()]):
             check.cancel()
             check.join()
-        self.printer.close()
+        self.terminal.close()
 
     # ------------------------------------------------------------ steps
 
@@ -253,7 +255,7 @@ class Watch:
     def go_to(self, step: Step | None) -> None:
         """Go to another step, if there is one."""
         if step is None:
-            self.printer.line(f"\n{NONE_LEFT}")
+            self.terminal.line(f"\n{NONE_LEFT}")
         else:
             self.step = step
             self.check()
@@ -287,7 +289,7 @@ class Watch:
             case "p":
                 self.go_to(self.step_before())
             case "l":
-                list_all(self.printer, self.step)
+                list_all(self.terminal, self.step)
                 self.say_keys()
             case "e":
                 self.edit()
@@ -296,11 +298,11 @@ class Watch:
             case "q":
                 self.is_over = True
             case _ if letter.strip() and letter != ESC:
-                self.printer.line(f"\nUnknown key. The keys are {KEYS}")
+                self.terminal.line(f"\nUnknown key. The keys are {KEYS}")
 
     def offer(self, what: str, action: Callable[[], None]) -> None:
         """Say what a y would do, and do it if y is the next key."""
-        self.printer.line(f"\n{what} Press y to do so.")
+        self.terminal.line(f"\n{what} Press y to do so.")
         self.mode = Offering(action)
 
     def do_or_offer(self, warning: str, action: Callable[[], None]) -> None:
@@ -312,7 +314,7 @@ class Watch:
 
     def compare(self) -> None:
         """Show the file beside the solution."""
-        self.printer.line()
+        self.terminal.line()
         compare.show_differences(self.step, anyway=True)
         self.say_keys()
 
@@ -332,7 +334,7 @@ class Watch:
             return
         running.cancel()
         running.join()
-        self.printer.close()
+        self.terminal.close()
         try:
             open_in_editor(self.step.learner_file)
         finally:
@@ -340,7 +342,7 @@ class Watch:
 
     def hint(self) -> None:
         """Give the next hint; offer the last one first."""
-        self.printer.line()
+        self.terminal.line()
         following = hint.next_tier(self.step)
         warning = following.warning if following else ""
         self.do_or_offer(warning, partial(hint.show_hint, self.step, sure=True))

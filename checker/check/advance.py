@@ -4,22 +4,24 @@ A check is a fold over events: :func:`advance` takes what is known and one event
 what follows from it, to show and to save. It reads no file, no clock and no process, so a list of events says
 everything about what a check shows (``tests/dev/checker/check/test_advance.py``).
 
-These events lead from one phase to another. Every other event comes later than UNREAD, and leaves the phase as it is.
+These events lead from one phase to another. Every other event comes later than UNREAD, leaves the phase as it is, and
+saves nothing.
 
-==========================  ==================================================  =================
-in the phase                comes the event                                     leads to
-==========================  ==================================================  =================
-UNREAD                      Opened: something can be tried                      TRYING
-UNREAD                      Opened: nothing can; Refused                        OVER
-TRYING                      StageEnded: traced, and the numbers are right       PASSED_UNCOMPILED
-TRYING                      StageEnded: there is nothing left to compile        AFTER_VERDICT
-PASSED_UNCOMPILED           Tick: MAX compiles for long                         GOING_ON
-… and GOING_ON              Claimed: once compiled, a claim does not hold       TAKEN_BACK
-… and TAKEN_BACK            StageEnded: all is compiled                         AFTER_VERDICT
-AFTER_VERDICT               ClaimBegan: on a GPU                                ON_GPU
-every one after UNREAD      Ended, Unloadable, CheckFailed, Died, Late,         OVER
-                            Interrupted
-==========================  ==================================================  =================
+======================  =============================================  =================  ==============================
+in the phase            comes the event                                leads to           and saves
+======================  =============================================  =================  ==============================
+UNREAD                  Opened: something can be tried                 TRYING
+UNREAD                  Opened: nothing can                            OVER
+UNREAD                  Refused                                        OVER               a failure, if it could be read
+TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
+TRYING                  StageEnded: there is nothing left to compile   AFTER_VERDICT      what the verdict says
+PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
+… and GOING_ON          Claimed: once compiled, a claim does not hold  TAKEN_BACK         a failure
+… and TAKEN_BACK        StageEnded: all is compiled                    AFTER_VERDICT      what the verdict says
+AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
+every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER               what the verdict says, unless
+                        Interrupted                                                       it was given before
+======================  =============================================  =================  ==============================
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words
+from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
 from checker.course.blanks import what_to_do, what_to_do_about_missing
@@ -134,7 +136,7 @@ def _printed(state: State, text: str) -> Advanced:
     """Show what the file has printed, unless the language says there that it stopped, which the verdict tells."""
     if crash := state.context.language.crash(text):
         return replace(state, crash=crash), []
-    return state, [Words("printed", text)]
+    return state, [Words(WordsKind.PRINTED, text)]
 
 
 def _claimed(state: State, claim: Claimed) -> Advanced:
@@ -162,7 +164,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
-        if claim.mark == Mark.PASS and state.context.kind_of(claim.name) == Kind.DRAWN:
+        if claim.mark == Mark.PASS and state.context.kinds.get(claim.test) == Kind.DRAWN:
             continue  # it is of interest only if it does not hold
         if claim.mark == Mark.WAITS:
             if about not in waiting:  # else a row says so already
@@ -187,15 +189,14 @@ def _rows_of_held(state: State) -> Advanced:
 def _stage_ended(state: State, stage: Stage) -> Advanced:
     """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
     state = replace(state, stages=state.stages | {stage})
-    context = state.context
-    if stage == Stage.DRAWN and context.tries_compiled_claims and state.numbers_are_right:
-        return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
-    may_be_last = stage in (Stage.TRACING, Stage.COMPILED)  # tracing is, if everything was kept compiled
-    is_compiled = may_be_last and Mark.TRACED not in state.marks
-    if is_compiled and not state.verdict:
-        return _give_verdict(state, Phase.AFTER_VERDICT)
-    if stage == Stage.TRACING and state.numbers_are_right and context.saves_progress:
-        return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
+    context, is_compiled = state.context, Mark.TRACED not in state.marks
+    match stage:
+        case Stage.DRAWN if context.tries_compiled_claims and state.numbers_are_right:
+            return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
+        case Stage.TRACING | Stage.COMPILED if is_compiled and not state.verdict:
+            return _give_verdict(state, Phase.AFTER_VERDICT)
+        case Stage.TRACING if state.numbers_are_right and context.saves_progress:
+            return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
 
 
@@ -231,23 +232,28 @@ def _ticked(state: State) -> Advanced:
 
 def remark(text: str, *, aside: bool = False) -> Words:
     """Return a sentence of the check."""
-    return Words("said", text, aside)
+    return Words(WordsKind.SAID, text, aside)
 
 
 # ---------------------------------------------------------------- the end
 
 
 def _end(state: State, event: Event) -> Advanced:
-    """Decide, if that has not been done; after the verdict, only what a GPU's claims say is left."""
+    """Decide, unless the verdict was given once all was compiled: what this ends then is the part on a GPU."""
     effects: list[Effect] = [CloseView()] if isinstance(event, events.Late | events.Died | events.Interrupted) else []
-    if not state.verdict:
-        state, following = _give_verdict(replace(state, end_event=event), Phase.OVER)
-        return state, effects + following
+    if state.verdict:
+        return replace(state, phase=Phase.OVER), effects + _end_after_verdict(state, event)
+    state, following = _give_verdict(replace(state, end_event=event), Phase.OVER)
+    return state, effects + following
+
+
+def _end_after_verdict(state: State, event: Event) -> list[Effect]:
+    """Return what is said where claims on a GPU, which follow the verdict, do not come to their end."""
     if isinstance(event, events.CheckFailed):
-        effects.append(remark(no_verdict(event.why)))
-    elif state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
-        effects.append(remark("The GPU's part did not come to its end. The pass stands."))
-    return replace(state, phase=Phase.OVER), effects
+        return [remark(no_verdict(event.why))]
+    if state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
+        return [remark("The GPU's part did not come to its end. The pass stands.")]
+    return []
 
 
 def _give_verdict(state: State, phase_after: Phase) -> Advanced:
@@ -302,7 +308,7 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Effect]:
         lines.append(remark(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
         numbers = state.shown.lines if state.shown and state.shown.about == options.show else ()
-        lines += [Words("shown", line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
+        lines += [Words(WordsKind.SHOWN, line) for line in numbers or [f"{options.show} has no wrong numbers to show."]]
     elif with_numbers:
         lines.append(remark(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
     return lines
@@ -314,5 +320,5 @@ def _explanations_last_first(verdict: Verdict) -> list[Effect]:
     wrong = list(dict.fromkeys(why.about for why in verdict.explanations))
     if len(wrong) < 2:
         return [*reversed(others), *first]
-    lead = Words("lead", f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
+    lead = Words(WordsKind.LEAD, f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
     return [*reversed(others), lead, *first]

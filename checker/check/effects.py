@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ClassVar
 
 from checker.course.reading import Location
@@ -26,14 +27,20 @@ class Row:
     tells_line: bool = False
 
 
+class WordsKind(StrEnum):
+    """What words are."""
+
+    SAID = "said"  # by the check
+    LEAD = "lead"  # the same, before the explanation that comes next
+    SHOWN = "shown"  # numbers, with --show
+    PRINTED = "printed"  # by the file
+
+
 @dataclass(frozen=True)
 class Words:
-    """Something else to show: what the check has ``said``, numbers ``shown``, or what the file has ``printed``.
+    """Something else to show. An aside belongs to what stands before it."""
 
-    A ``lead`` is said before the explanation that comes next. An aside belongs to what stands before it.
-    """
-
-    kind: str
+    kind: WordsKind
     text: str
     aside: bool = False
 

@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from rich.text import Text
-
-from checker.check.effects import Explanation, Item, Row, Words
+from checker.check.effects import Explanation, Item, Row, Words, WordsKind
 from checker.check.view import View
 from checker.terminal import Terminal
 
 
-class Printer(Terminal, View):
-    """Writes the parts of a check as they become known, and a moving line while MAX compiles."""
+class Printer(View):
+    """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles."""
 
-    def __init__(self, labels: Iterable[str] = (), *, quiet: bool = False) -> None:
-        super().__init__(labels, quiet=quiet)
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
         self.last: Item | None = None
 
     def begin(self, file: str) -> None:
         """Print which file is checked."""
-        self.line(f"{file}\n")
+        self.terminal.line(f"{file}\n")
 
     def show(self, item: Item) -> None:
         """Print a part of a check, with an empty line before what is not a row."""
+        terminal = self.terminal
         match item:
             case Row():
-                self.row(item.mark, item.about, item.sentence)
+                terminal.row(item.mark, item.about, item.sentence)
             case Explanation():
-                self.line(f"\n{item.about}: {item.sentence}" if item.about else f"\n{item.sentence}")
+                terminal.line(f"\n{item.about}: {item.sentence}" if item.about else f"\n{item.sentence}")
                 for line in item.location.as_lines() if item.location else []:
-                    self.code(line)
-            case Words("printed"):
-                self.console.print(Text(f"  | {item.text}", "dim"), soft_wrap=True)
-            case Words("shown"):
-                self.styled(item.text if self.last and self.last.kind == "shown" else f"\n{item.text}")
+                    terminal.code(line)
+            case Words(kind=WordsKind.PRINTED):
+                terminal.styled((f"  | {item.text}", "dim"))
+            case Words(kind=WordsKind.SHOWN):
+                terminal.styled(item.text if self.last and self.last.kind == WordsKind.SHOWN else f"\n{item.text}")
             case Words():
-                self.line(item.text if item.aside or self.last is None else f"\n{item.text}")
+                terminal.line(item.text if item.aside or self.last is None else f"\n{item.text}")
         self.last = item
+
+    def close(self) -> None:
+        """End the moving line."""
+        self.terminal.close()
+
+    def show_compiling(self, what: str, since: float) -> None:
+        """Show a moving line."""
+        self.terminal.show_compiling(what, since)
+
+    def end_compiling(self, what: str, seconds: float) -> None:
+        """Print how long it took, in place of the moving line."""
+        self.terminal.end_compiling(what, seconds)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from checker.check.effects import Explanation, Item, Row, Words
+from checker.check.effects import Explanation, Item, Row, Words, WordsKind
 from checker.check.state import PASSED
 from checker.check.view import View
 from checker.errors import INTERRUPTED
@@ -87,7 +87,7 @@ def verdict_record(check: Check) -> Record:
         "seed": context.options.seed if state.is_drawn else None,
         "rows": list(map(as_record, state.rows)),
         "explanations": [as_record(explanation) for explanation in verdict.explanations],
-        "shown": [item.text for item in words if item.kind == "shown"],
-        "printed": [item.text for item in words if item.kind == "printed"],
-        "said": [item.text for item in words if item.kind in ("said", "lead")],
+        "shown": [item.text for item in words if item.kind == WordsKind.SHOWN],
+        "printed": [item.text for item in words if item.kind == WordsKind.PRINTED],
+        "said": [item.text for item in words if item.kind in (WordsKind.SAID, WordsKind.LEAD)],
     }

@@ -116,10 +116,6 @@ class Context:
         """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
         return not self.options.solution and self.options.device != "gpu"
 
-    def kind_of(self, claim: str) -> Kind | None:
-        """Return the kind of a claim, whatever it was tried with; None if the check does not make it."""
-        return self.kinds.get(claim.partition("[")[0])
-
 
 @dataclass(frozen=True)
 class State:
@@ -197,7 +193,7 @@ class State:
     @property
     def not_tried(self) -> list[str]:
         """The claims that a pass needs and that have no outcome, in the order of their names."""
-        tried = {name.partition("[")[0] for name, claim in self.claims.items() if claim.mark != Mark.TRACED}
+        tried = {claim.test for claim in self.claims.values() if claim.mark != Mark.TRACED}
         return sorted(self.context.required - tried)
 
     @property
@@ -218,7 +214,7 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether everything is written, and every claim about numbers was made, and holds."""
-        is_each_tried = all(self.context.kind_of(claim) == Kind.COMPILED for claim in self.not_tried)
+        is_each_tried = all(self.context.kinds[claim] == Kind.COMPILED for claim in self.not_tried)
         holds = is_each_tried and self.marks <= {Mark.PASS, Mark.TRACED}
         return not self.to_write and Stage.DRAWN in self.stages and holds
 
@@ -226,14 +222,14 @@ class State:
     def is_drawn(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds.values()
-        recorded = {claim.mark for claim in self.claims.values() if self.context.kind_of(claim.name) == Kind.NUMBERS}
+        recorded = {claim.mark for claim in self.claims.values() if self.context.kinds.get(claim.test) == Kind.NUMBERS}
         return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Kind.DRAWN in kinds
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
-        is_drawn = any(self.context.kind_of(claim.name) == Kind.DRAWN for claim in failed)
+        is_drawn = any(self.context.kinds.get(claim.test) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
     def is_of_another_max(self, failure: Claimed | Explained | Unloadable) -> bool:

@@ -10,7 +10,7 @@ from html import escape
 from checker.terminal import STYLES
 from play.reading.chapters import Fence
 
-#: ``  pass      _attn  Given query, …``: what `Printer.row` prints.
+#: ``  pass      _attn  Given query, …``: what `Terminal.row` prints.
 ROW = re.compile(rf"  (?P<mark>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")
 #: A name and what it is, such as a task and its description. A table has more columns, and is left in one piece.
 ENTRY = re.compile(r"(?P<about> *\S+(?: \S+)*  +)(?P<sentence>[A-Z].*)")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.check.printer import Printer
+from checker import terminal
 from checker.course.steps import find_step
 from checker.events import Mark
 from cli.grading import Grade, print_grade
@@ -26,7 +26,7 @@ WIDTHS = (12, 20, 30, 44, 60, 110)
     ids=["a row", "a row about the file", "a grade"],
 )
 def test_a_sentence_is_wrapped_by_words(capsys, width, show):
-    printer = Printer([ABOUT])
+    printer = terminal.Terminal([ABOUT])
     printer.console.width = width
     show(printer)
     shown = capsys.readouterr().out

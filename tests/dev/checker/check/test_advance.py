@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.check.advance import advance
-from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling
+from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
 from checker.check.state import PASSED, Context, State
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON
@@ -433,7 +433,7 @@ def effect_in_words(effect):
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location
             return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
-    return f"| {effect.text}" if effect.kind == "printed" else effect.text
+    return f"| {effect.text}" if effect.kind == WordsKind.PRINTED else effect.text
 
 
 @pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)
