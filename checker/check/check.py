@@ -115,12 +115,12 @@ class Check:
     def handle(self, event: Event) -> None:
         """Take in one event, and do what follows from it: first save, then show."""
         self.state, following = advance(self.state, event, self.seconds())
-        came = [self._save(effect) for effect in following if isinstance(effect, SaveProgress)]
+        answers = [self._save(effect) for effect in following if isinstance(effect, SaveProgress)]
         for effect in following:
             self._show(effect)
         if self.state.phase is Phase.OVER:
             self._show_items(self.folding.rest())
-        for answer in came:
+        for answer in answers:
             if answer:
                 self.handle(answer)
 
@@ -167,15 +167,15 @@ def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
     Yields:
         A function that returns whether it has come.
     """
-    came, before = list[int](), signal.getsignal(signal.SIGINT)
+    noted, before = list[int](), signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: object) -> None:
-        came.append(number)
+        noted.append(number)
         signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield lambda: bool(came)
+        yield lambda: bool(noted)
     finally:
         signal.signal(signal.SIGINT, before)
 

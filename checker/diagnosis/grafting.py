@@ -104,11 +104,11 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts:
         other = donated.get(name, node)
         if isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
             _exchange(node.body, other.body, f"{prefix}{name}.", grafts)
-        elif one := grafts.get(prefix + name):
-            if one.statements is None:
+        elif graft := grafts.get(prefix + name):
+            if graft.statements is None:
                 mine[at] = other
             elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
-                _begin_alike(node, other, one.statements)
+                _begin_alike(node, other, graft.statements)
     mine += lacking.values()
 
 
