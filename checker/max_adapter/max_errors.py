@@ -113,7 +113,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"Invalid approximation method": "F.gelu knows approximate='none', 'tanh' and 'quick'.",
     r"no attribute '(cross_entropy|nll_loss)'": "MAX has no loss. Pick log-probabilities with F.gather_nd.",
     r"no attribute 'one_hot'": "MAX has none. Compare with Tensor.arange(vocab_size), and cast the result.",
-    r"two numbers for each axis": "Those of the first axis come first: F.pad(x, [0, 0, 0, 1]) appends one column.",
+    r"two numbers for each axis": "The first axis comes first: of two axes, F.pad(x, [0, 0, 0, 1]) appends one column.",
     r"realize tensor before|or a real number, not 'Tensor'": (
         "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
         "tensor; the caller can ask for .item()."
