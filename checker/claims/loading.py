@@ -12,7 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, wraps
+from functools import cache, update_wrapper, wraps
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -89,16 +89,17 @@ def causal_mask(now: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def mlp(now: Callable[..., Any]) -> Callable[..., Any]:
+def mlp(now: type) -> type:
     """Take ``GPT2MLP(intermediate_size, config)``, too."""
 
-    @wraps(now, updated=())
-    def call(*arguments: Any) -> Any:
-        if len(arguments) == 2 and isinstance(arguments[0], int):
-            return now(replace(arguments[1], n_inner=arguments[0]))
-        return now(*arguments)
+    class Accepting(now):  # type: ignore[misc]
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            if len(arguments) == 2 and isinstance(arguments[0], int):
+                arguments = (replace(arguments[1], n_inner=arguments[0]),)
+            super().__init__(*arguments, **options)
 
-    return call
+    update_wrapper(Accepting, now, updated=())
+    return Accepting
 
 
 FORMER = {("solutions.solution_02", "causal_mask"): causal_mask, ("solutions.solution_04", "GPT2MLP"): mlp}
