@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from checker.course.languages import PYTHON, Language
@@ -167,20 +167,30 @@ def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Rea
 
 
 def refuse_imported_solution(step: Step, source: Source) -> None:
-    """Raise Unreadable if a file imports the solution of its step, or a later one, which is made of it."""
-    kind, _, _ = step.solution_file.stem.rpartition("_")
-    names = [path.stem for path in SOLUTIONS.glob(f"{kind}_*.py") if path.stem >= step.solution_file.stem]
-    modules = {f"{SOLUTIONS.name}.{name}" for name in names}
-    for module, line in source.imports() if step.language is PYTHON else ():
-        if module in modules:
-            code = source.lines[line - 1].strip()
+    """Raise Unreadable if a file imports the solution of its step, or what is made of it."""
+    if step.language is not PYTHON:
+        return
+    answer = f"{SOLUTIONS.name}.{step.solution_file.stem}"
+    for module, line in source.imports():
+        if answer in solutions_of(module):
+            what = "the answer to this step" if module == answer else "which is made of the answer to this step"
             raise Unreadable(
-                f"Your file imports {module}, the answer to this step. Write your own, and compare with it once the "
-                "check passes.",
+                f"Your file imports {module}, {what}. Write your own, and compare with it once the check passes.",
                 "the answer, imported",
-                location=Location(line, code),
+                location=Location(line, source.lines[line - 1].strip()),
                 refuted="The file is your own.",
             )
+
+
+@cache
+def solutions_of(module: str) -> set[str]:
+    """Return the modules of the solutions that come with one: itself, and all that it imports."""
+    package, _, name = module.rpartition(".")
+    path = SOLUTIONS / f"{name}.py"
+    if package != SOLUTIONS.name or not path.is_file():
+        return set()
+    imported = Source(path.read_text(encoding="utf-8")).imports()
+    return {module}.union(*(solutions_of(each) for each, _ in imported))
 
 
 def what_to_do(unwritten: Unwritten, stop: str) -> str:
