@@ -52,9 +52,9 @@ def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
 #: What an older Python cannot read, as a pattern in the line, and the Python that can.
 NEWER = (
     (r"^\s*type \w+ *[=\[]|^\s*(?:def|class) \w+\[", (3, 12)),
-    (r"\bf(['\"]).*\{[^}]*\1", (3, 12)),
+    (r"(?<!['\"\w])f(['\"]).*\{[^}]*\1", (3, 12)),
     (r"^\s*except \w[\w.]*,", (3, 14)),
-    (r"\bt['\"]", (3, 14)),
+    (r"(?<!['\"\w])t['\"]", (3, 14)),
 )
 
 

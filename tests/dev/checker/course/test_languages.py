@@ -114,6 +114,13 @@ def test_syntax_of_a_newer_python_is_said_to_be_that(line):
         PYTHON.refuse(Source(f"x = 1\n{line}\n"), "a file")
 
 
+@pytest.mark.parametrize("line", ['if x == "t"', "x['t'] = = 3", 'print("f", {"a": 1)', "if x == 'f'  # {'"])
+def test_a_plain_mistake_is_not_said_to_be_syntax_of_a_newer_python(line):
+    with pytest.raises(Unreadable) as caught:
+        PYTHON.refuse(Source(f"x = 1\n{line}\n"), "a file")
+    assert "runs here" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "source", [f"x = {' + '.join(['1'] * 990)}\n", "if x: pass\n" + "elif x: pass\n" * 400], ids=["sum", "elif"]
 )
