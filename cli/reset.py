@@ -11,6 +11,7 @@ from pathlib import Path
 from checker.course import progress
 from checker.course.skeletons import back_up, expected, is_untouched
 from checker.course.steps import Step, relative_path
+from checker.files import replacing
 from checker.terminal import Terminal
 from cli.parts import confirm, writing
 
@@ -65,6 +66,7 @@ def write_skeleton(step: Step) -> Path | None:
     if not is_untouched(step):
         copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
-        path.write_text(expected(step), encoding="utf-8")
+        with replacing(path) as unfinished:
+            unfinished.write_text(expected(step), encoding="utf-8")
     progress.forget(step)
     return copy
