@@ -6,7 +6,6 @@ A file says on which day and on which processor it was measured, and which commi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 
 from tools.benchmarks.harness import Result
 
@@ -21,25 +20,6 @@ def table(figures: Result, name: str) -> str:
     """Return a recorded table as Markdown."""
     made = figures["tables"][name]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (made["head"], made["rule"], *made["rows"]))
-
-
-def by_processor(results: Mapping[str, Result], name: str, shown: str = "") -> str:
-    """Return the recorded tables of a name, ``forward`` and ``forward, 2``, each below the processor and the day.
-
-    The first one of the processor ``shown``, or else of that measured last, is in view, and all others are in a fold.
-    """
-    tables = {
-        processor: [
-            f"**{processor}**, {result['date']}\n\n{table(result['recorded'], each)}"
-            for each in result["recorded"]["tables"]
-            if each.partition(",")[0] == name
-        ]
-        for processor, result in results.items()
-    }
-    shown = shown or max((each for each in tables if tables[each]), key=lambda each: results[each]["date"])
-    first, *others = [*tables.pop(shown), *chain.from_iterable(tables.values())]
-    folded = "\n\n".join(others)
-    return first + (f"\n\n<details><summary>More tables</summary>\n\n{folded}\n\n</details>" if others else "")
 
 
 def notes(results: Mapping[str, Result]) -> str:

@@ -162,22 +162,6 @@ def test_without_pytorch_on_the_gpu_nothing_is_filed(monkeypatch, tmp_path):
     assert not [*tmp_path.iterdir()]
 
 
-def test_recorded_tables_of_one_name_are_shown_by_processor_the_newest_in_view_or_the_one_that_is_named():
-    made = {"head": ["way", "ms"], "rule": ["---", "--:"], "rows": [["a", "1"]]}
-    kinds = {"One": ("core", "core, 2", "x"), "Two": ("x",), "Three": ("x", "y")}
-    results = {
-        name: {"date": f"2026-11-2{day}", "recorded": {"tables": dict.fromkeys(names, made)}}
-        for day, (name, names) in zip((5, 7, 6), kinds.items(), strict=True)
-    }
-    one, two, three = (
-        f"**{name}**, {results[name]['date']}\n\n| way | ms |\n| --- | --: |\n| a | 1 |" for name in results
-    )
-    fold = "<details><summary>More tables</summary>\n\n{}\n\n</details>"
-    assert recorded.by_processor(results, "core") == f"{one}\n\n" + fold.format(one)
-    assert recorded.by_processor(results, "x") == f"{two}\n\n" + fold.format(f"{one}\n\n{three}")
-    assert recorded.by_processor(results, "x", "Three") == f"{three}\n\n" + fold.format(f"{one}\n\n{two}")
-
-
 def test_a_note_that_several_processors_share_is_shown_once():
     results = {
         "One": {"note": "by older kernels"},

@@ -37,24 +37,6 @@ def named(tables: str) -> str:
     return re.sub(r"^\| this course \|", "| this course, without kernels |", tables, flags=re.MULTILINE)
 
 
-def plausible(tables: str) -> str:
-    """Return tables of writing without rows that weren't timed, or get faster from 16 tokens to 512 and read more.
-
-    What a processor's first table leaves out so, its others do, too.
-    """
-    timed = re.sub(r"\n.* not timed \|.*", "", tables)
-    kept, doubted = [], set[str]()
-    processor = ""
-    for line in timed.split("\n"):
-        processor = line if line.startswith("**") else processor
-        row = re.match(r"\| ([^|]+) \| \**(\d+)\** \|(?: \**(\d+)\** \|)?", line)
-        if row and row[3] and int(row[2]) < int(row[3]):
-            doubted.add(processor + row[1])
-        if not (row and processor + row[1] in doubted):
-            kept.append(line)
-    return "\n".join(kept)
-
-
 def limits(processor: str = NAME) -> dict[str, float]:
     """Return the fastest matmul of a processor in GFLOP/s, and its fastest reading of a large matrix in GB/s."""
     ground = {row["what"]: row["figure"] for row in kernels[processor]["parts"]["ground"]}
@@ -163,6 +145,30 @@ def one_text(*ways: str) -> str:
     writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
     at = tables["forward"]["head"].index("512") - 1
     return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in ways))
+
+
+def by_processor(work: str, what: str) -> str:
+    """Return a table of what every library writes, by processor, below ``what``; the best in float32 are bold.
+
+    A library that got faster from 16 tokens to 512, where it reads more, was disturbed, and counts as not timed.
+    """
+    rates = {
+        each: result["parts"]["generation"][work]["tokens/s"]
+        for each, result in peers.items()
+        if work in result["parts"]["generation"]
+    }
+
+    def cell(way: str, processor: str) -> str:
+        written = rates[processor]
+        few, many = (peers[processor]["parts"]["generation"][each]["tokens/s"].get(way, 0) for each in AFTER)
+        if way not in written or many > few:
+            return NOT_TIMED
+        best = max(written.get(each, 0) for each in IN_FLOAT32)
+        return f"**{written[way]:.0f}**" if way in IN_FLOAT32 and written[way] == best else f"{written[way]:.0f}"
+
+    rows = [[way, *(cell(way, each) for each in rates)] for way, *_ in compared["tables"]["libraries"]["rows"]]
+    timed = [_row(*row) for row in rows if {*row[1:]} != {NOT_TIMED}]
+    return named("\n".join([_row(what, *map(short, rates)), _row("---", *["--:"] * len(rates)), *timed]))
 
 
 def closest() -> str:

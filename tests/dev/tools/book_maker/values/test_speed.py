@@ -30,10 +30,26 @@ def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
         "| CTranslate2 | 33 | 30 | 546 |",
         "| this course, Q4_0 | 117 | 84 | 406 |",
     ]
-    table = "\n| A | **9** | 8 |\n| B | 4 | 7 |\n| C | x | 7 |\n| D | not timed | not timed |  |"
-    assert speed.plausible(table) == "\n| A | **9** | 8 |\n| C | x | 7 |"
-    again = "\n**Z**\n| A | 9 |\n| B | 9 |"
-    assert speed.plausible(f"**Z**{table}{again}") == "**Z**\n| A | **9** | 8 |\n| C | x | 7 |\n**Z**\n| A | 9 |"
+
+
+def test_each_processor_has_a_column_and_a_library_that_was_disturbed_or_not_timed_a_dash(monkeypatch):
+    first, bare = {"this course": 8.0, "CTranslate2": 9.4, "llama.cpp, F32": 7.0}, {"llama.cpp, F32": 2.0}
+    later = {"this course": 6.0, "CTranslate2": 5.0, "llama.cpp, F32": 9.0}
+    parts = {"One, Zen 5": {"1 x 16": first, "1 x 512": later}, "Two, Zen 3": {"1 x 16": bare, "1 x 512": bare}}
+    parts["One, Zen 5"]["8 x 16"] = first
+    measured = {
+        processor: {"parts": {"generation": {work: {"tokens/s": rates} for work, rates in works.items()}}}
+        for processor, works in parts.items()
+    }
+    monkeypatch.setattr(speed, "peers", measured)
+    assert speed.by_processor("1 x 16", "after 16").splitlines() == [
+        "| after 16 | Zen 5 | Zen 3 |",
+        "| --- | --: | --: |",
+        f"| this course, without kernels | 8 | {speed.NOT_TIMED} |",
+        f"| CTranslate2 | **9** | {speed.NOT_TIMED} |",
+        f"| llama.cpp, F32 | {speed.NOT_TIMED} | **2** |",
+    ]
+    assert speed.by_processor("8 x 16", "8 texts").splitlines()[0] == "| 8 texts | Zen 5 |"
 
 
 def test_gains_are_ratios_and_those_that_were_not_timed_are_left_out():
