@@ -31,10 +31,10 @@ from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.explaining import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
-from checker.diagnosis.outcomes import Outcomes, all_pass, failed
 from checker.errors import UserError
 from checker.events import THE_KERNEL, ClaimBegan, Explained, FromChild, Mark, Stage
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
+from checker.outcomes import Outcomes, all_pass, failed
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 from checker import compiling, events
+from checker.claims.claim_errors import fault_of_check
 from checker.claims.grader import Grader
 from checker.claims.loading import load_step
 from checker.claims.observation import Send
-from checker.claims.outcome import fault_of_check
 from checker.claims.preparing import import_claims, import_max, prepare_ahead
 from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable

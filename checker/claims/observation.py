@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from checker import events
-from checker.claims.outcome import fault_of_check, outcome_of
+from checker.claims.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.frames import passed_through
-from checker.diagnosis.outcomes import Outcome, raised
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import GraphMode, up_to_compiling
+from checker.outcomes import Outcome, raised
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph

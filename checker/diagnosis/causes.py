@@ -12,8 +12,8 @@ from checker.course.source import Source
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.diagnosis.outcomes import Outcome, Outcomes, Raised
 from checker.events import Explained, Mark
+from checker.outcomes import Outcome, Outcomes, Raised
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")

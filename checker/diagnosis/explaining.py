@@ -21,8 +21,8 @@ from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
-from checker.diagnosis.outcomes import Outcome, Outcomes, failed
 from checker.events import Explained, Mark
+from checker.outcomes import Outcome, Outcomes, failed
 
 TOGETHER = "Each function is right alone, but together they are not."
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from checker.course.source import FunctionNode, Source
 from checker.diagnosis.given import in_other_order, name_of, statements
-from checker.diagnosis.outcomes import Outcomes
+from checker.outcomes import Outcomes
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's
 

@@ -14,7 +14,7 @@ from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
-from checker.diagnosis.outcomes import failed
+from checker.outcomes import failed
 
 LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted

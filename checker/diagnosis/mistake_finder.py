@@ -10,7 +10,7 @@ from functools import cached_property
 from checker.course.languages import PYTHON, Function
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
-from checker.diagnosis.outcomes import Outcomes, failed
+from checker.outcomes import Outcomes, failed
 
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 

@@ -29,9 +29,10 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
-from checker.diagnosis.outcomes import InWords, Observed, Outcome, Outcomes, Raised, Sketch, agrees, failed
 from checker.events import Mark
 from checker.files import digest
+from checker.numeric.sketches import Sketch
+from checker.outcomes import InWords, Observed, Outcome, Outcomes, Raised, agrees, failed
 
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several that no row has, that which a thread comes upon first
 

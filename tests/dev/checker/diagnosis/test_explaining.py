@@ -14,8 +14,8 @@ from checker.diagnosis.explaining import Blamer, Explainer, explain_claim
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited, functions_changed_by, load_attempts
-from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import Mark
+from checker.outcomes import InWords, Outcome, Raised
 from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
 

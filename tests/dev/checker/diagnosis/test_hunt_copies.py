@@ -18,9 +18,9 @@ from checker.diagnosis.hunt_copies import (
     without_unused,
 )
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.diagnosis.outcomes import Outcome
 from checker.events import Mark
 from checker.files import ROOT
+from checker.outcomes import Outcome
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 

@@ -9,8 +9,8 @@ from checker.course.steps import find_step
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.diagnosis.outcomes import InWords, Outcome, Raised
 from checker.events import Mark
+from checker.outcomes import InWords, Outcome, Raised
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 

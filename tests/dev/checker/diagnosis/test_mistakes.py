@@ -5,8 +5,9 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.diagnosis import mistakes
-from checker.diagnosis.outcomes import Outcome, Raised, sketch
 from checker.events import Mark
+from checker.numeric.sketches import sketch
+from checker.outcomes import Outcome, Raised
 
 
 def error(text):

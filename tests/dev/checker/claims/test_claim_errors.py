@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from checker.claims.outcome import fault_of_check, outcome_of
+from checker.claims.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
-from checker.diagnosis.outcomes import InWords, Raised, sketch
 from checker.events import Mark
+from checker.numeric.sketches import sketch
+from checker.outcomes import InWords, Raised
 
 PATH = "steps/step_90.py"
 NUMBERS = np.arange(3.0)

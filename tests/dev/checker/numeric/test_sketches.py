@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checker.diagnosis.outcomes import GROUPS, sketch
+from checker.numeric.sketches import GROUPS, sketch
 
 LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
 

@@ -1,77 +1,22 @@
 """What one claim says of one subject, and when two claims say the same.
 
-A claim observes numbers, words, or an error. Numbers are kept as a sketch: an array in a few numbers, enough to tell
-it from others, and the same after rounding differently. An array of more than :data:`GROUPS` elements is drawn into
-that many groups, and every group is added up with random signs. A single element that differs changes one sum by as
-much, and rounding errors cancel out. This is the "count sketch" of Charikar, Chen and Farach-Colton, "Finding frequent
-items in data streams" (2002).
+A claim observes numbers, of which a sketch is kept, or words, or an error.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import lru_cache
-
-import numpy as np
 
 from checker.course.reading import Location
 from checker.events import Mark
-from checker.numeric.comparison import OTHER_ORDER, Comparison, close
+from checker.numeric.comparison import OTHER_ORDER, Comparison
+from checker.numeric.sketches import Sketch
 
-GROUPS = 64
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is printed behind a colon, too
 WRONG_CALL = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")  # Python's words for it
-
-
-@dataclass(frozen=True, eq=False)
-class Sketch:
-    """What is kept of an array.
-
-    Args:
-        dtype: the name of its dtype.
-        shape: its shape.
-        odd: a digest of where it is NaN or infinite; empty if it is finite.
-        sums: of its finite numbers, by group; float32.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    odd: str
-    sums: np.ndarray
-
-    def __eq__(self, other: object) -> bool:
-        """Return whether two arrays are equal within the tolerance of a check, as far as their sketches say."""
-        if not isinstance(other, Sketch):
-            return NotImplemented
-        alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
-        return alike and close(self.sums, other.sums)
-
-
-def sketch(array: np.ndarray) -> Sketch:
-    """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
-    numbers: np.ndarray = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
-    finite = np.isfinite(numbers)
-    odd = ""
-    if not finite.all():
-        kinds = np.select([finite, np.isnan(numbers), numbers > 0], [0, 1, 2], 3).astype(np.uint8)
-        odd = hashlib.blake2b(kinds.tobytes(), digest_size=8).hexdigest()
-        numbers = np.where(finite, numbers, 0.0)
-    if numbers.size > GROUPS:
-        groups, signs = _drawn(numbers.size)
-        numbers = np.bincount(groups, weights=signs * numbers, minlength=GROUPS)
-    with np.errstate(over="ignore"):
-        return Sketch(array.dtype.name, array.shape, odd, numbers.astype(np.float32))
-
-
-@lru_cache(maxsize=4)
-def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a group and a sign for each of ``size`` elements; NumPy promises that ``RandomState`` never changes."""
-    random = np.random.RandomState(size)
-    return random.randint(GROUPS, size=size, dtype=np.uint8), 1.0 - 2.0 * random.randint(2, size=size, dtype=np.uint8)
 
 
 @dataclass(frozen=True)
