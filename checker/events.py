@@ -1,19 +1,17 @@
 """Everything that happens in a check: what its child says, and what the parent adds.
 
-The parent gives the child one :class:`Job`; the child answers with events (``checker.lines`` carries them).
+The parent gives the child one job (``job``); the child answers with events (``event_codec`` writes and reads them).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, asdict, dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
-from typing import Any, get_args
 
 from checker.course.blanks import Reading
 from checker.course.reading import Location
 from checker.course.steps import Kind
-from checker.lines import Message, message_of
 
 
 class Mark(StrEnum):
@@ -56,41 +54,6 @@ class Limit(StrEnum):
     COMPUTING = "computing"
     WAITING = "waiting"
     COMPILING = "compiling"
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a step is checked.
-
-    Attributes:
-        solution: grade the reference solution instead of the learner's file.
-        compile: go on to the compiled verdict after the numbers.
-        device: compile for this device alone.
-        show: the function whose numbers are to be shown.
-        seed: of the second configuration, which is random; by default, a new one.
-        hunt: do not name the mistake, since the learner is to find it, and do not compile.
-    """
-
-    solution: bool = False
-    compile: bool = True
-    device: str | None = None
-    show: str = ""
-    seed: int | None = None
-    hunt: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job(Options):
-    """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
-
-    ``to_write`` are the functions whose blank is still to write; what needs one of them waits for it.
-    """
-
-    step: str
-    source: str
-    path: str
-    seed: int = 0
-    to_write: Sequence[str] = ()
 
 
 # ---------------------------------------------------------------- what a child says
@@ -316,26 +279,3 @@ FromChild = (
 )
 FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-
-KINDS: dict[str, Any] = {kind.__name__: kind for kind in get_args(FromChild)}
-
-
-def encode(event: FromChild) -> Message:
-    """Return an event as a message."""
-    return {"event": type(event).__name__, **asdict(event)}
-
-
-def decode(line: bytes) -> Event | None:
-    """Return the event on a line, or None if there is none."""
-    message = message_of(line) or {}
-    try:
-        kind = KINDS[message.pop("event")]
-        if location := message.get("location"):
-            message["location"] = Location(**location)
-        if "mark" in message:
-            message["mark"] = Mark(message["mark"])
-        if "stage" in message:
-            message["stage"] = Stage(message["stage"])
-        return kind(**message)
-    except (KeyError, TypeError, ValueError):
-        return None

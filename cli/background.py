@@ -13,7 +13,8 @@ from checker.check.child import Child
 from checker.check.limits import limits_of
 from checker.check.state import Phase
 from checker.course.steps import Step
-from checker.events import Event, Job, Stage, StageEnded
+from checker.events import Event, Stage, StageEnded
+from checker.job import Job
 
 
 class ReadyChild:

@@ -22,7 +22,8 @@ from checker.course.progress import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
-from checker.events import Event, HuntEnded, Options
+from checker.events import Event, HuntEnded
+from checker.job import Options
 from checker.terminal import Terminal
 from cli.compare import rows_of_texts
 from cli.parts import require_label

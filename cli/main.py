@@ -19,7 +19,7 @@ from cli.parts import DEVICE, FORM, SEED, Commands, refusing, require_label, ste
 if TYPE_CHECKING:
     from checker.check.check import Check
     from checker.check.child import Child
-    from checker.events import Options
+    from checker.job import Options
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -97,7 +97,7 @@ def check(
     """Grade a step and print the verdict; only a pass is 0."""
     from checker.check.child import Child
     from checker.errors import exit_on_termination
-    from checker.events import Options
+    from checker.job import Options
 
     exit_on_termination()
     if device == "gpu":

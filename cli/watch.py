@@ -22,7 +22,7 @@ from checker.course.blanks import blanks_of
 from checker.course.progress import StepState, all_standings, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
-from checker.events import Options
+from checker.job import Options
 from checker.terminal import Terminal
 from cli import compare, hint, keyboard
 from cli.background import FAULT, BackgroundCheck, ReadyChild, Report

@@ -26,7 +26,8 @@ from checker.course import progress, progress_file
 from checker.course.blanks import blanks_of, read_statically
 from checker.course.reading import Unreadable
 from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
-from checker.events import Event, Job, Options
+from checker.events import Event
+from checker.job import Job, Options
 from checker.packages import why_not_usable
 
 MOST_SEEDS = 10_000

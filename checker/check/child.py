@@ -22,6 +22,7 @@ from checker.check.limits import Limits, Spent, limits_of, reached
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step
+from checker.event_codec import decode
 from checker.events import (
     CheckFailed,
     CompilingBegan,
@@ -31,14 +32,13 @@ from checker.events import (
     Ended,
     Event,
     Interrupted,
-    Job,
     Late,
     Limit,
     Printed,
     Tick,
     Unloadable,
-    decode,
 )
+from checker.job import Job
 from checker.lines import Lines, StartedProcess
 from checker.machine import crowd, load_per_core
 

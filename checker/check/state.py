@@ -12,18 +12,8 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
-from checker.events import (
-    THE_KERNEL,
-    Claimed,
-    Ended,
-    Event,
-    Explained,
-    Mark,
-    Options,
-    Shown,
-    Stage,
-    Unloadable,
-)
+from checker.events import THE_KERNEL, Claimed, Ended, Event, Explained, Mark, Shown, Stage, Unloadable
+from checker.job import Options
 
 PASSED, FAILED = 0, 1  # exit statuses
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."

@@ -15,7 +15,8 @@ from checker.claims.loading import load_code
 from checker.claims.observation import ClaimsToRun, Send, run_claims, unheard
 from checker.course.source import Source
 from checker.course.steps import Kind, Step, claims_of
-from checker.events import FromChild, Job, Mark, Stage
+from checker.events import FromChild, Mark, Stage
+from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
 
 if TYPE_CHECKING:  # a pass needs no explanation

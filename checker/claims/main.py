@@ -26,7 +26,9 @@ from checker.course.reading import Unreadable
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
-from checker.events import FromChild, Job, encode
+from checker.event_codec import encode
+from checker.events import FromChild
+from checker.job import Job
 from checker.lines import Starter, end_with_the_starter
 
 

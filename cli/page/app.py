@@ -38,7 +38,7 @@ from checker.course.progress import all_standings, next_to_do, note_hints, stand
 from checker.course.reading import Unreadable
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
-from checker.events import Options
+from checker.job import Options
 from cli import compare, hint, hunt, reset
 from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.page import versions

@@ -29,7 +29,6 @@ from checker.events import (
     Missing,
     NotSaved,
     Opened,
-    Options,
     Printed,
     Refused,
     Shown,
@@ -38,6 +37,7 @@ from checker.events import (
     Tick,
     Unloadable,
 )
+from checker.job import Options
 from cli.watch import in_one_line
 
 KINDS = {

@@ -13,7 +13,8 @@ from checker.check.state import PASSED, State
 from checker.check.view import View
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import Died, Ended, Interrupted, Options, Stage, StageEnded
+from checker.events import Died, Ended, Interrupted, Stage, StageEnded
+from checker.job import Options
 from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 

@@ -9,7 +9,8 @@ import psutil
 import pytest
 
 from checker.check.child import Child, thread_seconds
-from checker.events import ClaimBegan, Interrupted, Job, Printed, Stage, StageEnded, Tick
+from checker.events import ClaimBegan, Interrupted, Printed, Stage, StageEnded, Tick
+from checker.job import Job
 from checker.lines import StartedProcess
 from tests.dev.journeys.test_bad_input import at_import
 

@@ -14,8 +14,9 @@ from checker.check.state import FAILED, PASSED, State
 from checker.check.view import View
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import Died, Doing, Ended, Options, Stage, StageEnded
+from checker.events import Died, Doing, Ended, Stage, StageEnded
 from checker.files import ROOT
+from checker.job import Options
 from tests.dev.checker.check.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_text())

@@ -8,7 +8,8 @@ from checker.check.state import FAILED, PASSED
 from checker.check.verdict import why_claims_fail
 from checker.course.languages import MOJO
 from checker.course.reading import Location
-from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Options, Printed, Stage, StageEnded
+from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Printed, Stage, StageEnded
+from checker.job import Options
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
     CRASHED,

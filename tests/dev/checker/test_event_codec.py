@@ -5,7 +5,8 @@ import json
 import pytest
 
 from checker.course.reading import Location
-from checker.events import Claimed, Mark, decode, encode
+from checker.event_codec import decode, encode
+from checker.events import Claimed, Mark
 
 CLAIMED = Claimed("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
 NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "Claimed"}']

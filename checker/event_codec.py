@@ -1,0 +1,33 @@
+"""An event as a message, which ``checker.lines`` carries from the child of a check to its parent, and back."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, get_args
+
+from checker.course.reading import Location
+from checker.events import Event, FromChild, Mark, Stage
+from checker.lines import Message, message_of
+
+EVENT_TYPES: dict[str, Any] = {event_type.__name__: event_type for event_type in get_args(FromChild)}
+
+
+def encode(event: FromChild) -> Message:
+    """Return an event as a message."""
+    return {"event": type(event).__name__, **asdict(event)}
+
+
+def decode(line: bytes) -> Event | None:
+    """Return the event on a line, or None if there is none."""
+    message = message_of(line) or {}
+    try:
+        event_type = EVENT_TYPES[message.pop("event")]
+        if location := message.get("location"):
+            message["location"] = Location(**location)
+        if "mark" in message:
+            message["mark"] = Mark(message["mark"])
+        if "stage" in message:
+            message["stage"] = Stage(message["stage"])
+        return event_type(**message)
+    except (KeyError, TypeError, ValueError):
+        return None
