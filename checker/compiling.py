@@ -6,16 +6,24 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Compiler(StrEnum):
+    """Whose compiler is at work."""
+
+    MAX = "MAX"
+    MOJO = "Mojo"
 
 
 @dataclass(frozen=True)
 class Listener:
-    """What is called when something begins to compile, and when that has ended.
+    """What is called when a compiler begins with something, and when that has ended.
 
     ``ended`` is told how many seconds it took, and the error that ended it, if one did.
     """
 
-    began: Callable[[str], None]
+    began: Callable[[str, Compiler], None]
     ended: Callable[[str, float, BaseException | None], None]
 
 
@@ -24,11 +32,11 @@ listeners: list[Listener] = []
 
 
 @contextmanager
-def compiling(what: str) -> Iterator[None]:
+def compiling(what: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
     """While this is open, tell the listeners that something is being compiled."""
     start, failure = time.perf_counter(), None
     for listener in listeners:
-        listener.began(what)
+        listener.began(what, compiler)
     try:
         yield
     except BaseException as error:

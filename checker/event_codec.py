@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, get_args
 
+from checker.compiling import Compiler
 from checker.course.reading import Location
 from checker.events import Event, FromChild, Mark, Stage
 from checker.lines import Message, message_of
@@ -28,6 +29,8 @@ def decode(line: bytes) -> Event | None:
             message["mark"] = Mark(message["mark"])
         if "stage" in message:
             message["stage"] = Stage(message["stage"])
+        if "compiler" in message:
+            message["compiler"] = Compiler(message["compiler"])
         return event_type(**message)
     except (KeyError, TypeError, ValueError):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
+from checker.compiling import Compiler
 from checker.course.blanks import Reading
 from checker.course.reading import Location
 from checker.course.steps import Kind
@@ -150,15 +151,12 @@ class Ended:
     """The child has said everything."""
 
 
-#: What Mojo compiles of a step: another text at every save, so nobody can promise that it is kept.
-THE_KERNEL = "your kernel"
-
-
 @dataclass(frozen=True)
 class CompilingBegan:
     """MAX or Mojo begins to compile something, maybe within another thing."""
 
     what: str
+    compiler: Compiler = Compiler.MAX
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from checker.events import THE_KERNEL, Mark
+from checker.compiling import Compiler
+from checker.events import Mark
 from checker.machine import crowd
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
@@ -77,11 +78,11 @@ class Terminal:
         for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
-    def show_compiling(self, what: str, since: float) -> None:
-        """Show a moving line."""
+    def show_compiling(self, what: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
+        """Show a moving line; before the first one of MAX's, say once why it compiles."""
         if self.moving_line:
             return
-        if not self.told_why and what != THE_KERNEL:
+        if not self.told_why and compiler is Compiler.MAX:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
         if not self.console.is_terminal:  # where no line moves

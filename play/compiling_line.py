@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from checker.check.advance import COMPILING_IS_LONG
-from checker.compiling import Listener, listeners
+from checker.compiling import Compiler, Listener, listeners
 from checker.terminal import Terminal
 
 
@@ -17,8 +17,8 @@ def telling_of_compiling() -> Iterator[None]:
     """While this is open, say on standard error what takes longer than a moment to compile."""
     terminal, timers = Terminal(stderr=True), list[threading.Timer]()
 
-    def began(what: str) -> None:
-        timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic()])
+    def began(what: str, compiler: Compiler) -> None:
+        timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic(), compiler])
         timers.append(timer)
         timer.start()
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from checker.compiling import Compiler, Listener, listeners
 from play.mine import choice
 from play.processor import instruction_sets
 
@@ -13,6 +14,11 @@ CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has
 
 #: What MAX compiles at this moment.
 compiled_now: list[str] = []
+
+
+def note_beginning(what: str, compiler: Compiler) -> None:
+    """Note that something is being compiled."""
+    compiled_now.append(what)
 
 
 def note_end(what: str, seconds: float, error: BaseException | None) -> None:
@@ -66,12 +72,11 @@ def ready_to_run(
     own.install()
     for sentence in own.sentences:
         tell(sentence)
-    from checker.compiling import Listener, listeners
     from checker.max_adapter.hooks import install_hooks, notices
     from play.compiling_line import telling_of_compiling
 
     install_hooks()
-    listener = Listener(began=compiled_now.append, ended=note_end)
+    listener = Listener(began=note_beginning, ended=note_end)
     listeners.append(listener)
     try:
         with telling_of_compiling():

@@ -22,7 +22,7 @@ from checker.claims.grader import explainer_of
 from checker.claims.loading import load_source, load_step
 from checker.claims.observation import ClaimsToRun, run_claims
 from checker.claims.preparing import import_max
-from checker.compiling import Listener, listeners
+from checker.compiling import Compiler, Listener, listeners
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable
 from checker.course.source import Source
@@ -32,7 +32,7 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.explaining import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
-from checker.events import THE_KERNEL, ClaimBegan, Explained, FromChild, Mark, Stage
+from checker.events import ClaimBegan, Explained, FromChild, Mark, Stage
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
 from checker.outcomes import Outcomes, all_pass, failed
 
@@ -181,8 +181,13 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
 
     Those with the right numbers are graded on drawn configurations too, and what fails is explained.
     """
-    step, seeds, compiled = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
-    listeners.append(Listener(began=compiled.append, ended=lambda what, seconds, error: None))
+    step, seeds, compiled_by_max = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
+
+    def note_beginning(what: str, compiler: Compiler) -> None:
+        if compiler is Compiler.MAX:
+            compiled_by_max.append(what)
+
+    listeners.append(Listener(began=note_beginning, ended=lambda what, seconds, error: None))
     used_kernels = import_and_note_kernels(step)
     subjects = drawn_by_lot(step, work)
     modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)
@@ -204,7 +209,6 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
             explains = explainer_of(step, seeds) if name in right else explainer
             for explained in explains.diagnose(outcomes, subject.source, subject.path).explained:
                 subject.surveyed.take(explained)
-    compiled_by_max = [what for what in compiled if what != THE_KERNEL]
     return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
 
 

@@ -33,9 +33,10 @@ from checker import events
 from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.check.state import PASSED, BeingCompiled, Phase, State, Verdict
 from checker.check.verdict import decide, no_verdict
+from checker.compiling import Compiler
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.course.steps import Kind
-from checker.events import THE_KERNEL, Claimed, Event, Mark, Stage
+from checker.events import Claimed, Event, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -80,7 +81,7 @@ def _what_follows(state: State, event: Event) -> Advanced:
         case events.HuntEnded():
             return state, [remark(event.sentence)]
         case events.CompilingBegan():
-            begun = BeingCompiled(event.what, state.seconds)
+            begun = BeingCompiled(event.what, state.seconds, event.compiler)
             return replace(state, being_compiled=(*state.being_compiled, begun)), []
         case events.CompilingEnded():
             return _compiling_ended(state, event)
@@ -209,8 +210,8 @@ def _not_saved(state: State, event: events.NotSaved) -> Advanced:
 
 
 def _compiling_ended(state: State, event: events.CompilingEnded) -> Advanced:
-    """Note that something is compiled; of what Mojo compiles, nobody can promise that it is kept."""
-    has_compiled = state.has_compiled or event.what != THE_KERNEL
+    """Note that something is compiled; nobody can promise that a kernel is kept, another text at each save."""
+    has_compiled = state.has_compiled or state.compiler is Compiler.MAX
     state = replace(state, being_compiled=state.being_compiled[:-1], has_compiled=has_compiled)
     return state, [EndCompiling(event.what, event.seconds)]
 
@@ -219,7 +220,8 @@ def _ticked(state: State) -> Advanced:
     """Say what has been compiling for long; and that the learner may go on, if the file has passed."""
     if not state.being_compiled:
         return state, []
-    compiling = ShowCompiling(state.compiled_now, state.seconds - state.being_compiled[-1].began)
+    seconds = state.seconds - state.being_compiled[-1].began
+    compiling = ShowCompiling(state.compiled_now, seconds, state.compiler)
     if compiling.seconds <= COMPILING_IS_LONG:
         return state, []
     if state.phase is not Phase.PASSED_UNCOMPILED:

@@ -130,7 +130,7 @@ class Check:
         match effect:
             case effects.ShowCompiling():
                 self._show_items(self.folding.rest())
-                self.view.show_compiling(effect.what, time.monotonic() - effect.seconds)
+                self.view.show_compiling(effect.what, time.monotonic() - effect.seconds, effect.compiler)
             case effects.EndCompiling():
                 self.view.end_compiling(effect.what, effect.seconds)
             case effects.CloseView():

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from checker.compiling import Compiler
 from checker.course.reading import Location
 from checker.events import Mark
 
@@ -63,6 +64,7 @@ class ShowCompiling:
 
     what: str
     seconds: float
+    compiler: Compiler = Compiler.MAX
 
 
 @dataclass(frozen=True)

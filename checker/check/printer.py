@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from checker.check.effects import Explanation, Item, Row, Words, WordsKind
 from checker.check.view import View
+from checker.compiling import Compiler
 from checker.terminal import Terminal
 
 
@@ -40,9 +41,9 @@ class Printer(View):
         """End the moving line."""
         self.terminal.close()
 
-    def show_compiling(self, what: str, since: float) -> None:
+    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
         """Show a moving line."""
-        self.terminal.show_compiling(what, since)
+        self.terminal.show_compiling(what, since, compiler)
 
     def end_compiling(self, what: str, seconds: float) -> None:
         """Print how long it took, in place of the moving line."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from checker.check.effects import Explanation, Item, Row, Words, WordsKind
 from checker.check.state import PASSED
 from checker.check.view import View
+from checker.compiling import Compiler
 from checker.errors import INTERRUPTED
 from checker.events import Mark
 
@@ -36,7 +37,7 @@ class Records(View):
         """Send a part."""
         self.send({"event": item.kind, **as_record(item)})
 
-    def show_compiling(self, what: str, since: float) -> None:
+    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
         """Send what is being compiled, once a second."""
         if time.monotonic() - self.sent_compiling > SECOND:
             self.page_shows, self.sent_compiling = what, time.monotonic()

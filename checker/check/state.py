@@ -8,11 +8,12 @@ from enum import Enum, auto
 
 from checker.check.effects import Explanation, Row, SaveProgress
 from checker.check.offers import Offers
+from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
-from checker.events import THE_KERNEL, Claimed, Ended, Event, Explained, Mark, Shown, Stage, Unloadable
+from checker.events import Claimed, Ended, Event, Explained, Mark, Shown, Stage, Unloadable
 from checker.job import Options
 
 PASSED, FAILED = 0, 1  # exit statuses
@@ -50,10 +51,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class BeingCompiled:
-    """Something that is being compiled, and at which second of the check that ``began``."""
+    """Something that is being compiled, at which second of the check that ``began``, and by which compiler."""
 
     what: str
     began: float
+    compiler: Compiler
 
 
 @dataclass(frozen=True)
@@ -192,9 +194,9 @@ class State:
         return self.being_compiled[-1].what if self.being_compiled else ""
 
     @property
-    def compiler(self) -> str:
-        """Whose compiler is at work."""
-        return "Mojo" if self.compiled_now == THE_KERNEL else "MAX"
+    def compiler(self) -> Compiler:
+        """Whose compiler is at work; MAX's if none is."""
+        return self.being_compiled[-1].compiler if self.being_compiled else Compiler.MAX
 
     @property
     def saved_in_words(self) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from checker.check.effects import Item
 from checker.check.offers import Offers
+from checker.compiling import Compiler
 from checker.events import Mark
 
 
@@ -29,7 +30,7 @@ class View:
     def close(self) -> None:
         """Leave nothing behind that waits for a verdict."""
 
-    def show_compiling(self, what: str, since: float) -> None:
+    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
 
     def end_compiling(self, what: str, seconds: float) -> None:

@@ -97,8 +97,8 @@ def main() -> None:
     def send(event: FromChild) -> None:
         parent.send(encode(event))
 
-    def tell_of_compiling(what: str) -> None:
-        send(events.CompilingBegan(what))
+    def tell_of_compiling(what: str, compiler: compiling.Compiler) -> None:
+        send(events.CompilingBegan(what, compiler))
 
     def tell_of_its_end(what: str, seconds: float, error: BaseException | None) -> None:
         send(events.CompilingEnded(what, seconds))

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 from mojo.run import subprocess_run_mojo
 
-from checker.compiling import compiling
+from checker.compiling import Compiler, compiling
 from checker.course.languages import NotWritten
 from checker.course.reading import Unreadable
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.errors import UserError
-from checker.events import THE_KERNEL
 from checker.files import ROOT, digest, remove_unused, replacing, use_if_kept
 from checker.machine import instructions, why_mojo_cannot_link
 from checker.mojo.mojo_errors import explain_error, of_the_machine
@@ -72,7 +71,7 @@ def build(main: Path, made: Path, what: str) -> None:
         UserError: it cannot compile any.
     """
     command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(made), str(main)]
-    with compiling(what):
+    with compiling(what, Compiler.MOJO):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:
         output = process.stdout + process.stderr
@@ -164,7 +163,7 @@ def build_library(step: Step, source: str) -> Path:
     """
     texts = {f"{step.name}.mojo": source, LIBRARY: (step.kernel_folder / LIBRARY).read_text(encoding="utf-8")}
     try:
-        return shared_library(texts, LIBRARY, THE_KERNEL)
+        return shared_library(texts, LIBRARY, "your kernel")
     except CompilationError as error:
         sentence, location = explain_error(str(error), source, f"{step.name}.mojo")
         raise Unreadable(sentence, "does not compile", location=location) from error

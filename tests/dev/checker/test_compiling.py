@@ -2,16 +2,16 @@
 
 from contextlib import suppress
 
-from checker.compiling import Listener, compiling
+from checker.compiling import Compiler, Listener, compiling
 
 
 def test_a_listener_is_told_what_begins_and_which_error_has_ended_it(monkeypatch):
     told = []
-    listener = Listener(told.append, lambda what, seconds, error: told.append(error))
+    listener = Listener(lambda *began: told.append(began), lambda what, seconds, error: told.append(error))
     monkeypatch.setattr("checker.compiling.listeners", [listener])
     with compiling("a graph"):
         pass
     failure = KeyboardInterrupt()
-    with suppress(KeyboardInterrupt), compiling("another"):
+    with suppress(KeyboardInterrupt), compiling("another", Compiler.MOJO):
         raise failure
-    assert told == ["a graph", None, "another", failure]
+    assert told == [("a graph", Compiler.MAX), None, ("another", Compiler.MOJO), failure]

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from checker.check.advance import COMPILING_IS_LONG
-from checker.compiling import listeners
+from checker.compiling import Compiler, listeners
 from play.compiling_line import telling_of_compiling
 
 
@@ -23,14 +23,14 @@ def test_it_is_said_within_two_seconds_and_how_long_it_took_but_not_what_comes_f
     assert COMPILING_IS_LONG < 2
     with telling_of_compiling():
         (listener,) = listeners
-        listener.began("a thing")
+        listener.began("a thing", Compiler.MAX)
         listener.ended("a thing", 0.0, None)
         assert capsys.readouterr().err == ""
-        listener.began("a thing")
+        listener.began("a thing", Compiler.MAX)
         assert "MAX compiles what it has not run on this machine before" in said(capsys, "  compiling a thing\n")
         listener.ended("a thing", 2.0, None)
         assert capsys.readouterr().err == "  compiling a thing took 2 s\n"
-        listener.began("another, 2 of 2")
+        listener.began("another, 2 of 2", Compiler.MAX)
         assert said(capsys, "\n") == "  compiling another, 2 of 2\n"
         listener.ended("another, 2 of 2", 2.0, KeyboardInterrupt())
         assert capsys.readouterr().err == "", "it is not compiled"

@@ -8,6 +8,7 @@ import pytest
 from checker.check.advance import advance
 from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
 from checker.check.state import PASSED, Context, State
+from checker.compiling import Compiler
 from checker.course.blanks import Blank, Reading, Unwritten
 from checker.course.languages import PYTHON
 from checker.course.reading import Location
@@ -129,11 +130,11 @@ CHECKS = {
         ],
     ),
     "Ctrl-C while Mojo compiles": (
-        [OPENED, CompilingBegan("your kernel"), Interrupted()],
+        [OPENED, CompilingBegan("your kernel", Compiler.MOJO), Interrupted()],
         ["Interrupted while Mojo was compiling your kernel: there is no verdict. Run it again."],
     ),
     "Ctrl-C after Mojo has compiled": (
-        [OPENED, CompilingBegan("your kernel"), CompilingEnded("your kernel", 3.0), Interrupted()],
+        [OPENED, CompilingBegan("your kernel", Compiler.MOJO), CompilingEnded("your kernel", 3.0), Interrupted()],
         ["Interrupted: there is no verdict. Run it again."],
     ),
     "Ctrl-C after the numbers": (

@@ -6,6 +6,7 @@ import pytest
 
 from checker.check.state import FAILED, PASSED
 from checker.check.verdict import why_claims_fail
+from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Printed, Stage, StageEnded
@@ -58,7 +59,7 @@ LIMITS = {
         "has no limit.",
     ),
     "Mojo's compiler": (
-        [CompilingBegan("your kernel"), Late(Limit.COMPILING, 900)],
+        [CompilingBegan("your kernel", Compiler.MOJO), Late(Limit.COMPILING, 900)],
         "Mojo was still compiling your kernel after 900 s.",
         "has no limit.",
     ),
@@ -83,9 +84,9 @@ def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
     assert is_saved is (name in ("a loop", "no line of the file", "a wait"))
 
 
-@pytest.mark.parametrize(("compiling", "compiler"), [("your module", "MAX"), ("your kernel", "Mojo")])
-def test_a_death_says_whose_compiler_was_at_work(compiling, compiler):
-    (why,) = folded([OPENED, CompilingBegan(compiling), Died(Doing.COMPILING)])[0].verdict.explanations
+@pytest.mark.parametrize("compiler", Compiler)
+def test_a_death_says_whose_compiler_was_at_work(compiler):
+    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Doing.COMPILING)])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 

@@ -6,11 +6,10 @@ import os
 import numpy as np
 import pytest
 
-from checker.compiling import Listener
+from checker.compiling import Compiler, Listener
 from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
-from checker.events import THE_KERNEL
 from checker.mojo import library
 from checker.mojo.library import build_library, load_kernel
 
@@ -32,14 +31,15 @@ def loaded(source):
 
 def test_a_kernel_is_compiled_once(kept, monkeypatch):
     events = []
-    monkeypatch.setattr("checker.compiling.listeners", [Listener(events.append, lambda *_: events.append("ended"))])
+    listener = Listener(lambda *began: events.append(began), lambda *_: events.append("ended"))
+    monkeypatch.setattr("checker.compiling.listeners", [listener])
     kept.mkdir()
     (kept / "unused.so").touch()
     os.utime(kept / "unused.so", (0, 0))
     for _ in range(2):
         kernel = loaded(SOLUTION)
         assert kernel.online_softmax(np.zeros(3), 0, 1)[2] == 4
-    assert events == [THE_KERNEL, "ended"]
+    assert events == [("your kernel", Compiler.MOJO), "ended"]
     (library,) = kept.iterdir()
     assert library.name != "unused.so"
 
