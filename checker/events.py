@@ -103,8 +103,8 @@ class StageEnded:
 
 
 @dataclass(frozen=True)
-class Explained:
-    """Why a ``claim`` fails, in one or two sentences: the function to blame, and the place in the file to show.
+class Finding:
+    """Why a ``claim`` fails, once that was looked into: the function to blame, one or two sentences, and the place.
 
     If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
     claim is about is right, and only another one is not. ``mistake`` is the name of the known one that it is, if it is
@@ -265,7 +265,7 @@ FromChild = (
     ClaimBegan
     | Claimed
     | StageEnded
-    | Explained
+    | Finding
     | Shown
     | Unloadable
     | CheckFailed

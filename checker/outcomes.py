@@ -122,6 +122,11 @@ def failed(outcomes: Outcomes) -> dict[str, Outcome]:
     return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == Mark.FAIL}
 
 
+def outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
+    """Return the outcomes of the claims about one function."""
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
+
+
 def all_pass(outcomes: Outcomes) -> bool:
     """Return whether there are claims, and all hold."""
     return {outcome.mark for outcome in outcomes.values()} == {Mark.PASS}

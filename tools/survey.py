@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
-from checker.claims.grader import explainer_of
+from checker.claims.grader import diagnostician_of
 from checker.claims.loading import load_source, load_step
 from checker.claims.observation import ClaimsToRun, run_claims
 from checker.claims.preparing import import_max
@@ -28,11 +28,11 @@ from checker.course.reading import Location, Unreadable
 from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
+from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.explaining import Explainer
 from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
-from checker.events import ClaimBegan, Explained, FromChild, Mark, Stage
+from checker.events import ClaimBegan, Finding, FromChild, Mark, Stage
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
 from checker.outcomes import Outcomes, all_pass, failed
 
@@ -50,15 +50,15 @@ class Surveyed:
     marks: dict[str, Mark] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
-    named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by its explanation
+    named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by the findings
 
-    def take(self, explained: Explained) -> None:
+    def take(self, finding: Finding) -> None:
         """Take in why a claim fails."""
-        self.marks[explained.claim] = explained.mark
-        self.reasons[explained.claim] = explained.sentence
-        self.locations[explained.claim] = explained.location
-        if explained.mistake and explained.mistake not in self.named:
-            self.named.append(explained.mistake)
+        self.marks[finding.claim] = finding.mark
+        self.reasons[finding.claim] = finding.sentence
+        self.locations[finding.claim] = finding.location
+        if finding.mistake and finding.mistake not in self.named:
+            self.named.append(finding.mistake)
 
     @property
     def accepted(self) -> bool:
@@ -179,7 +179,7 @@ class Subject:
 def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     """Grade every subject, in an order drawn by lot; ``begin`` is called with the name of each that is begun.
 
-    Those with the right numbers are graded on drawn configurations too, and what fails is explained.
+    Those with the right numbers are graded on drawn configurations too, and what fails is diagnosed.
     """
     step, seeds, compiled_by_max = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
 
@@ -198,7 +198,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
 
     graded = run_claims(ClaimsToRun(step, modules, Stage.NUMBERS), send)
     right = {name: module for name, module in modules.items() if all_pass(graded[name])}
-    explainer = explainer_by(step, graded, record=work.record)
+    diagnostician = diagnostician_by(step, graded, record=work.record)
     drawn = run_claims(ClaimsToRun(step, right, Stage.DRAWN, seeds), send)
     for name, subject in subjects.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
@@ -206,9 +206,9 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         subject.surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if failed(outcomes):
             begin(name)
-            explains = explainer_of(step, seeds) if name in right else explainer
-            for explained in explains.diagnose(outcomes, subject.source, subject.path).explained:
-                subject.surveyed.take(explained)
+            of_subject = diagnostician_of(step, seeds) if name in right else diagnostician
+            for finding in of_subject.diagnose(outcomes, subject.source, subject.path).findings:
+                subject.surveyed.take(finding)
     return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
 
 
@@ -253,12 +253,12 @@ def load_subjects(
     return modules
 
 
-def explainer_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool) -> Explainer:
-    """Return what explains failures by the known mistakes: by what they answered now, if nothing is recorded."""
+def diagnostician_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool) -> Diagnostician:
+    """Return who names the known mistakes behind failures: by what they answered now, if nothing is recorded."""
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if record:
         write_answers(step, answers)
-    return explainer_of(step, answers=None if read_answers(step) else answers)
+    return diagnostician_of(step, answers=None if read_answers(step) else answers)
 
 
 def record_answers(steps: Iterable[Step]) -> int:

@@ -66,8 +66,8 @@ def _what_follows(state: State, event: Event) -> Advanced:
             return replace(state, running=event.sentence, phase=phase), []
         case Claimed():
             return _claimed(state, event)
-        case events.Explained():
-            return replace(state, explained=(*state.explained, event)), []
+        case events.Finding():
+            return replace(state, findings=(*state.findings, event)), []
         case events.StageEnded():
             return _stage_ended(state, event.stage)
         case events.Missing():
@@ -161,7 +161,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
     """Return the rows of some claims, but none of what a learner knows already, or need not know."""
     rows: list[Effect] = []
     waiting = set(state.waiting)
-    for claim in map(state.explained_claim, claims):
+    for claim in map(state.with_finding, claims):
         about = claim.about
         if about in state.to_write:
             continue  # its blank has a row
@@ -179,7 +179,7 @@ def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:
 
 def _group_of(state: State, failed: Claimed) -> str:
     """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
-    return next((why.mistake for why in state.explained if why.claim == failed.name), "") or failed.reason
+    return next((finding.mistake for finding in state.findings if finding.claim == failed.name), "") or failed.reason
 
 
 def _rows_of_held(state: State) -> Advanced:

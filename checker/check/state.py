@@ -13,7 +13,7 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
-from checker.events import Claimed, Ended, Event, Explained, Mark, Shown, Stage, Unloadable
+from checker.events import Claimed, Ended, Event, Finding, Mark, Shown, Stage, Unloadable
 from checker.job import Options
 
 PASSED, FAILED = 0, 1  # exit statuses
@@ -120,7 +120,7 @@ class State:
         source: the text of the file.
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
-        explained: what the child said of why claims fail.
+        findings: what the child said of why claims fail.
         stages: those that have ended.
         not_saved: why a pass could not be saved, if it could not.
         running: the claim that is being tried, in words; nothing between two.
@@ -141,7 +141,7 @@ class State:
     source: str = ""
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, Claimed] = field(default_factory=dict)
-    explained: tuple[Explained, ...] = ()
+    findings: tuple[Finding, ...] = ()
     stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
     running: str = ""
@@ -224,18 +224,18 @@ class State:
         is_drawn = any(self.context.kinds.get(claim.test) == Kind.DRAWN for claim in failed)
         return self.context.options.seed if is_drawn else None
 
-    def is_of_another_max(self, failure: Claimed | Explained | Unloadable) -> bool:
+    def is_of_another_max(self, failure: Claimed | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
         return bool(self.context.unusable) and failure.of_max
 
-    def explained_claim(self, claim: Claimed) -> Claimed:
+    def with_finding(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
-        for why in self.explained:
-            if why.claim == claim.name:
-                claim = replace(claim, mark=why.mark, reason=why.sentence, location=why.location)
+        for finding in self.findings:
+            if finding.claim == claim.name:
+                claim = replace(claim, mark=finding.mark, reason=finding.sentence, location=finding.location)
         return claim
 
-    def located_explanation(self, explanation: Explanation) -> Explanation:
+    def with_line(self, explanation: Explanation) -> Explanation:
         """Return an explanation with the line to look at."""
         return replace(explanation, line=self.line_of(explanation.about, explanation.location))
 

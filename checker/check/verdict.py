@@ -12,7 +12,7 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.errors import INTERRUPTED
-from checker.events import Died, Doing, Explained, Late, Limit, Mark
+from checker.events import Died, Doing, Finding, Late, Limit, Mark
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
@@ -24,7 +24,7 @@ FAILURE, NO_END = SaveProgress(passed=False), SaveProgress(passed=False, takes_b
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
     verdict = _verdict_at_end(state)
-    return replace(verdict, explanations=tuple(map(state.located_explanation, verdict.explanations)))
+    return replace(verdict, explanations=tuple(map(state.with_line, verdict.explanations)))
 
 
 def _verdict_at_end(state: State) -> Verdict:
@@ -257,30 +257,30 @@ def _failed(state: State, *words: str) -> Verdict:
     return Verdict(FAILED, tuple(why_claims_fail(of_file)), words, FAILURE)
 
 
-def _failures(state: State) -> list[Explained]:
-    """Return why each claim failed that is wrong itself; in its own words where the child has not explained any."""
-    if failures := [explained for explained in state.explained if explained.mark == Mark.FAIL]:
+def _failures(state: State) -> list[Finding]:
+    """Return why each claim failed that is wrong itself; in its own words where the child has found out none."""
+    if failures := [finding for finding in state.findings if finding.mark == Mark.FAIL]:
         return failures
-    failed = (claim for claim in map(state.explained_claim, state.claims.values()) if claim.mark == Mark.FAIL)
+    failed = (claim for claim in map(state.with_finding, state.claims.values()) if claim.mark == Mark.FAIL)
     return [  # of compiled claims, or the child ended before it could explain
-        Explained(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
+        Finding(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
         for claim in failed
     ]
 
 
-def why_claims_fail(failures: Sequence[Explained]) -> list[Explanation]:
+def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one per known mistake, else one per function.
 
     That of a function is its first one, since claims go from the plain to the special: what a special one says of a
     mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
     """
-    by_mistake: dict[tuple[str, str], list[Explained]] = {}
+    by_mistake: dict[tuple[str, str], list[Finding]] = {}
     for failure in failures:
         by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)
     return [_first_with_count(alike) for alike in by_mistake.values()]
 
 
-def _first_with_count(failures: Sequence[Explained]) -> Explanation:
+def _first_with_count(failures: Sequence[Finding]) -> Explanation:
     """Return why the first claim fails, with how many others fail by the same error with other sizes."""
     first = failures[0]
     sentence, more = first.sentence, 0

@@ -20,7 +20,7 @@ from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
 
 if TYPE_CHECKING:  # a pass needs no explanation
-    from checker.diagnosis.explaining import Diagnosis, Explainer
+    from checker.diagnosis.diagnosing import Diagnosis, Diagnostician
     from checker.diagnosis.mistakes import Answers
 
 
@@ -49,7 +49,7 @@ class Grader:
         if is_drawn:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
         if failed(outcomes):
-            self.explain_failures(outcomes, seeds if is_drawn else ())
+            self.diagnose_failures(outcomes, seeds if is_drawn else ())
         elif self.job.compile and all_pass(outcomes) and Kind.COMPILED in claims_of(self.step).values():
             self.run_compiled_claims()
 
@@ -77,16 +77,16 @@ class Grader:
         self.send(events.StageEnded(stage))
         return outcomes[SUBJECT]
 
-    def explain_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
+    def diagnose_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
         """Report why claims fail, and the numbers that were asked for."""
         silence()
         answers: Answers | None = None  # those that were recorded
         if self.job.hunt:
             answers = {}  # no mistake can be named: the learner is to find it
-        explainer = explainer_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
-        diagnosis = explainer.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
-        for explained in diagnosis.explained:
-            self.send(explained)
+        diagnostician = diagnostician_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
+        diagnosis = diagnostician.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
+        for finding in diagnosis.findings:
+            self.send(finding)
         if self.job.show:
             self.report_numbers(diagnosis)
 
@@ -104,10 +104,10 @@ class Grader:
         self.send(events.Shown(label, shown(compared[0]) if compared else ()))
 
 
-def explainer_of(
+def diagnostician_of(
     step: Step, seeds: Sequence[int] = (), send: Send = unheard, *, answers: Answers | None = None, show: bool = False
-) -> Explainer:
-    """Return what explains failures.
+) -> Diagnostician:
+    """Return who finds out why claims fail.
 
     Args:
         step: whose claims.
@@ -116,16 +116,16 @@ def explainer_of(
         answers: of the known mistakes, if they are not those that were recorded.
         show: whether what is compared is recorded, with what the functions were given.
     """
-    from checker.diagnosis.explaining import Explainer
+    from checker.diagnosis.diagnosing import Diagnostician
     from checker.diagnosis.mistakes import KnownMistakes
 
     known = KnownMistakes(step, {} if seeds else answers)
-    return Explainer(step, ClaimTrials(step, seeds, send, show), known)
+    return Diagnostician(step, ClaimTrials(step, seeds, send, show), known)
 
 
 @dataclass(frozen=True)
 class ClaimTrials:
-    """Tries code that was put together, to explain failures; :func:`explainer_of` says what each attribute means."""
+    """Tries code that was put together, for a diagnosis; :func:`diagnostician_of` says what each attribute means."""
 
     step: Step
     seeds: Sequence[int]

@@ -5,7 +5,7 @@ The child of a check imports it; it imports ``course``, ``numeric``, and from th
 messages.
 
 An error becomes words as soon as its claim has ended (``exceptions``), with a place and the line to write instead
-(``locating``, ``rewriting``). ``explaining`` begins once all claims have ended, with their ``outcomes``: it asks
+(``locating``, ``rewriting``). ``diagnosing`` begins once all claims have ended, with their ``outcomes``: it asks
 ``causes`` for what lies outside the blanks (``given``), ``isolation`` for the functions that are wrong beside the
 solution's code (``grafting``), and ``mistake_finder`` for the one of the known ``mistakes`` that each of them makes.
 """

@@ -12,7 +12,7 @@ from checker.course.source import Source
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.events import Explained, Mark
+from checker.events import Finding, Mark
 from checker.outcomes import Outcome, Outcomes, Raised
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
@@ -21,23 +21,23 @@ OUTLIVES = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp
 SHARED = "It is right on its own, but not after earlier calls: something is kept from one call to the next."
 
 
-def waits(claim: str, about: str, labels: Collection[str]) -> Explained:
+def waits(claim: str, about: str, labels: Collection[str]) -> Finding:
     """Return that a claim about one function waits for others."""
     works = "work" if len(labels) > 1 else "works"
-    return Explained(claim, about, f"waits until {' and '.join(labels)} {works}", mark=Mark.WAITS)
+    return Finding(claim, about, f"waits until {' and '.join(labels)} {works}", mark=Mark.WAITS)
 
 
 # ---------------------------------------------------------------- a name that is missing
 
 
-def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explained]:
+def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Finding]:
     """Return what is said of the claims that ended at a name which the file does not define.
 
     The solution's imports tell what to write. A claim about another function than the one in which the name stands
     waits for that, unless no claim about that one comes to the name.
     """
     known, given = imports_of(file.solution), PYTHON.functions(file.solution)
-    explained: list[Explained] = []
+    findings: list[Finding] = []
     errors = {
         claim: outcome.observed
         for claim, outcome in failing.items()
@@ -49,15 +49,15 @@ def explain_missing_names(failing: Outcomes, file: LearnersFile) -> list[Explain
         outcome, name = failing[claim], error.lacking
         about = to_blame.setdefault(name, _function_at(file, outcome.location) or outcome.about)
         if about != outcome.about and (name, about) in met:
-            explained.append(waits(claim, outcome.about, [about]))
+            findings.append(waits(claim, outcome.about, [about]))
             continue
         sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
         if name in known:
             sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
         elif name in given:
             sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        explained.append(Explained(claim, about, sentence, outcome.location, error_key=outcome.error_key))
-    return explained
+        findings.append(Finding(claim, about, sentence, outcome.location, error_key=outcome.error_key))
+    return findings
 
 
 def _function_at(file: LearnersFile, location: Location | None) -> str:
@@ -72,9 +72,9 @@ def _function_at(file: LearnersFile, location: Location | None) -> str:
 # ---------------------------------------------------------------- something given that was changed
 
 
-def explain_changes(
+def findings_on_changes(
     failing: Outcomes, file: LearnersFile, trials: Trials, named: Collection[str] = ()
-) -> tuple[list[Explained], list[Graft]]:
+) -> tuple[list[Finding], list[Graft]]:
     """Return what is said of the claims that hold once something given is as it was, and what that is.
 
     Args:
@@ -97,14 +97,14 @@ def explain_changes(
     location = changes[0].location(file.path)
     is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
     first = failing[mended[0]].about
-    explained = list[Explained]()
+    findings = list[Finding]()
     for claim in mended:
         about = failing[claim].about
         if about == first:
-            explained.append(Explained(claim, names, sentence, location))
+            findings.append(Finding(claim, names, sentence, location))
         else:
-            explained.append(Explained(claim, about, is_as_given, mark=Mark.WAITS))
-    return explained, restored
+            findings.append(Finding(claim, about, is_as_given, mark=Mark.WAITS))
+    return findings, restored
 
 
 def _holds(tried: Mapping[str, Outcomes], version: str, claim: str) -> bool:

@@ -22,7 +22,7 @@ from checker.events import (
     Died,
     Doing,
     Ended,
-    Explained,
+    Finding,
     Interrupted,
     Late,
     Limit,
@@ -213,8 +213,8 @@ CHECKS = {
                 replace(ONE, mark=Mark.FAIL, reason="It is off."),
                 replace(OTHER, mark=Mark.FAIL, reason="It is, too."),
             ],
-            Explained("test_one", "one", "Nothing is divided.", Location(2), True, mistake="Nothing."),
-            Explained("test_other", "other", "waits until one works", mark=Mark.WAITS),
+            Finding("test_one", "one", "Nothing is divided.", Location(2), True, mistake="Nothing."),
+            Finding("test_other", "other", "waits until one works", mark=Mark.WAITS),
             Ended(),
         ],
         [
@@ -226,7 +226,7 @@ CHECKS = {
     "two functions are wrong": (
         [
             *[OPENED, replace(ONE, mark=Mark.FAIL), replace(OTHER, mark=Mark.FAIL)],
-            *[Explained("test_one", "one", "First."), Explained("test_other", "other", "Second.")],
+            *[Finding("test_one", "one", "First."), Finding("test_other", "other", "Second.")],
             Ended(),
         ],
         [
@@ -265,8 +265,8 @@ CHECKS = {
     "explaining takes long": (
         [
             *[OPENED, ONE_FAILS, replace(OTHER, mark=Mark.FAIL, reason="No."), LONG],
-            Explained("test_other", "other", "It waits.", mark=Mark.WAITS),
-            Explained("test_one", "one", "Off."),
+            Finding("test_other", "other", "It waits.", mark=Mark.WAITS),
+            Finding("test_one", "one", "Off."),
             Ended(),
         ],
         ["fail one: One is right.", "waits other: It waits.", "one: Off.", "saved: fail"],
@@ -444,8 +444,8 @@ def test_what_follows_from_events(events, lines):
 
 ANOTHER = "MAX 1 is installed."
 CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …", of_max=True)
-OTHERS_SHAPE = Explained("test_other", "other", "A shape.")
-ITS_REASON = Explained("test_one", "one", "AttributeError: …", of_max=True)
+OTHERS_SHAPE = Finding("test_other", "other", "A shape.")
+ITS_REASON = Finding("test_one", "one", "AttributeError: …", of_max=True)
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
 #: What happens in a step whose claims run MAX, where another one is installed -> what is shown and saved.
@@ -479,7 +479,7 @@ WITH_MAX = {
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
-        [OPENED, NUMBERS_ARE_OFF, Explained("test_one", "one", "Off.", None, True), Ended()],
+        [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
             "fail one: One is right.",
             "`./run s07 --show one` shows the numbers side by side.",
@@ -487,7 +487,7 @@ WITH_MAX = {
         ],
     ),
     "an error turns out to be a wrong number": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, Explained("test_one", "one", "Off.", None, True), Ended()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
             "fail one: One is right.",
             "`./run s07 --show one` shows the numbers side by side.",
@@ -628,6 +628,6 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(seed=5, show="one"))
-    wrong = [OPENED, ONE_FAILS, Explained("test_one", "one", "Off.", has_numbers=True)]
+    wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
     assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][1:3] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]

@@ -9,7 +9,7 @@ from checker.check.verdict import why_claims_fail
 from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
-from checker.events import CompilingBegan, Died, Doing, Explained, Late, Limit, Printed, Stage, StageEnded
+from checker.events import CompilingBegan, Died, Doing, Finding, Late, Limit, Printed, Stage, StageEnded
 from checker.job import Options
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
@@ -92,7 +92,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiler):
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    alike = [Explained(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
+    alike = [Finding(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
     assert [each.sentence for each in why_claims_fail(alike)] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
@@ -100,12 +100,12 @@ def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
 
 def test_of_what_a_function_does_wrong_the_plainest_is_told():
     """Claims go from the plain to the special, and what a special one says is often false of another mistake."""
-    plain, special = (Explained("a claim", "f", sentence) for sentence in ("Yours is 3.", "The default is not used."))
-    known = Explained("a claim", "f", "Off by one.", mistake="Off by one.")
-    other = Explained("a claim", "g", "Yours is 4.")
+    plain, special = (Finding("a claim", "f", sentence) for sentence in ("Yours is 3.", "The default is not used."))
+    known = Finding("a claim", "f", "Off by one.", mistake="Off by one.")
+    other = Finding("a claim", "g", "Yours is 4.")
 
-    def told(*explained):
-        return [why.sentence for why in why_claims_fail(explained)]
+    def told(*findings):
+        return [why.sentence for why in why_claims_fail(findings)]
 
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]

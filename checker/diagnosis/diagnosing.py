@@ -1,4 +1,4 @@
-"""Explain a failure: settle what lies in no single blank, then judge each function alone and name its mistake.
+"""Diagnose a failure: settle what lies in no single blank, then judge each function alone and name its mistake.
 
 The verdict on the whole file stands. To explain it, the claims about one function are tried again with the solution's
 code in all other functions that are wrong or missing (``isolation.py``), so that no function is blamed for another.
@@ -21,8 +21,8 @@ from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
-from checker.events import Explained, Mark
-from checker.outcomes import Outcome, Outcomes, failed
+from checker.events import Finding, Mark
+from checker.outcomes import Outcome, Outcomes, failed, outcomes_about
 
 TOGETHER = "Each function is right alone, but together they are not."
 
@@ -43,22 +43,22 @@ class Blame:
     found: FoundMistake = NO_MISTAKE
     shared: SharedState | None = None
 
-    def explain(self) -> list[Explained]:
+    def findings(self) -> list[Finding]:
         """Return why its claims fail."""
         if shared := self.shared:
-            return [Explained(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
-        return [explain_claim(claim, self.label, self.found, outcome) for claim, outcome in self.outcomes.items()]
+            return [Finding(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
+        return [finding_on(claim, self.label, self.found, outcome) for claim, outcome in self.outcomes.items()]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why a file fails: what is said of each claim, with the function to fix first at the front, and what is blamed."""
+    """Why a file fails: a finding on each claim, with the function to fix first at the front, and what is blamed."""
 
-    explained: list[Explained]
+    findings: list[Finding]
     blamed: tuple[Blame, ...] = ()
 
 
-def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Explained:
+def finding_on(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Finding:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
@@ -67,17 +67,17 @@ def explain_claim(claim: str, about: str, found: FoundMistake, outcome: Outcome)
     if found.mistake and not found.is_guess:
         figures = outcome.figures if outcome.measured else ""
         sentence = f"{found.mistake} {figures}".rstrip()
-        return Explained(claim, about, sentence, location, has_numbers, mistake=found.mistake)
+        return Finding(claim, about, sentence, location, has_numbers, mistake=found.mistake)
     sentence = outcome.sentence
     if found.is_guess:
         sentence += f" Perhaps: {found.mistake}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
-    return Explained(claim, about, sentence, location, has_numbers, error_key=outcome.error_key, of_max=outcome.of_max)
+    return Finding(claim, about, sentence, location, has_numbers, error_key=outcome.error_key, of_max=outcome.of_max)
 
 
-class Explainer:
-    """Explains what the claims of a step said, of one file or of many.
+class Diagnostician:
+    """Finds out why claims of a step fail, of one file or of many.
 
     Args:
         step: whose claims.
@@ -107,39 +107,40 @@ class Explainer:
         file = LearnersFile(source, path, self.solution, solution_path, step_path, self.functions, to_write)
         finder = MistakeFinder(file, self.known)
         settled, restored = self._settle(outcomes, file, finder)
-        left = _unexplained(settled, outcomes)
+        left = _without_finding(settled, outcomes)
         if not failed(left):
             return Diagnosis(settled)
         mistake = finder.find_in_file(left)
         of_functions = Blamer(file, finder, restored, self.trials).diagnose(left, mistake)
-        return replace(of_functions, explained=settled + of_functions.explained)
+        return replace(of_functions, findings=settled + of_functions.findings)
 
     def _settle(
         self, outcomes: Outcomes, file: LearnersFile, finder: MistakeFinder
-    ) -> tuple[list[Explained], Collection[Graft]]:
+    ) -> tuple[list[Finding], Collection[Graft]]:
         """Return what is said of missing names and of something given that was changed, and what to give as it was.
 
         A known mistake that explains the whole file says more than that something was changed, but for parameters in
         another order, with which it may fail alike.
         """
-        of_names = causes.explain_missing_names(failed(outcomes), file)
-        left = _unexplained(of_names, outcomes)
+        of_names = causes.findings_on_missing_names(failed(outcomes), file)
+        left = _without_finding(of_names, outcomes)
         in_other_order = reordered(file.source, self.solution)
         if finder.find_in_file(left) and not in_other_order:
             return of_names, ()
         likely_named = self._likely_named(left) - in_other_order
-        of_the_given, restored = causes.explain_changes(failed(left), file, self.trials, likely_named)
+        of_the_given, restored = causes.findings_on_changes(failed(left), file, self.trials, likely_named)
         return of_names + self._by_their_names(of_the_given, file.source), restored
 
-    def _by_their_names(self, explained: list[Explained], source: Source) -> list[Explained]:
+    def _by_their_names(self, findings: list[Finding], source: Source) -> list[Finding]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
-        changed = changed_lines(source, self.solution) if explained else set()
+        changed = changed_lines(source, self.solution) if findings else set()
         for name, edits in self.known.edits.items():
             if changed and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changed:
                 return [
-                    replace(why, sentence=name, mistake=name) if why.mark == Mark.FAIL else why for why in explained
+                    replace(finding, sentence=name, mistake=name) if finding.mark == Mark.FAIL else finding
+                    for finding in findings
                 ]
-        return explained
+        return findings
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
@@ -147,7 +148,7 @@ class Explainer:
         return {
             self.functions[label]
             for label in labels
-            if self.known.agreeing_mistakes(_outcomes_about(label, outcomes), self.known.mistakes_only_in(label))
+            if self.known.agreeing_mistakes(outcomes_about(label, outcomes), self.known.mistakes_only_in(label))
         }
 
     def _diagnose_kernel(self, outcomes: Outcomes) -> Diagnosis:
@@ -158,19 +159,19 @@ class Explainer:
         failing = failed(outcomes)
         wrong = {outcome.about for outcome in failing.values()}
         first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
-        about_first, possible = _outcomes_about(first, outcomes), self.known.mistakes_only_in(first)
+        about_first, possible = outcomes_about(first, outcomes), self.known.mistakes_only_in(first)
         names = [
             *self.known.agreeing_mistakes(outcomes, possible),
             *self.known.agreeing_mistakes(about_first, possible),
         ]
         blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
-        explained = [
-            explain_claim(claim, first, blame.found, outcome)
+        findings = [
+            finding_on(claim, first, blame.found, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in failing.items()
         ]
-        return Diagnosis(explained, (blame,))
+        return Diagnosis(findings, (blame,))
 
 
 class Blamer:
@@ -203,19 +204,19 @@ class Blamer:
         unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
         lies_in = self.finder.lies_in(mistake)
         if mistake and len(lies_in & wrong.keys()) != 1:
-            return Diagnosis(_explain_all_by(failing, mistake), unjudged)
+            return Diagnosis(_findings_by_one_cause(failing, mistake), unjudged)
         alone = self._blame_wrong(outcomes, wrong, mistake)
         with_shared = self._blame_shared_state(outcomes, wrong, alone)
         if not with_shared:
-            return Diagnosis(_explain_all_by(failing, self._together(failing)), unjudged)
+            return Diagnosis(_findings_by_one_cause(failing, self._together(failing)), unjudged)
         named = self._name_copies(with_shared)
-        return Diagnosis(self._explain_claims(outcomes, named), named)
+        return Diagnosis(self._findings_on_claims(outcomes, named), named)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
         failing = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark != Mark.PASS}
         labels = dict.fromkeys(outcome.about for outcome in failing.values())
-        return {label: _outcomes_about(label, failing) for label in labels if label not in self.to_write}
+        return {label: outcomes_about(label, failing) for label in labels if label not in self.to_write}
 
     # ------------------------------------------------------------ each function alone
 
@@ -236,7 +237,7 @@ class Blamer:
             found = FoundMistake(mistake)
             if label not in lies_in:
                 ask = partial(self._ask, label, outcomes)
-                found = self.finder.find_in_function(label, alone[label], _outcomes_about(label, outcomes), ask)
+                found = self.finder.find_in_function(label, alone[label], outcomes_about(label, outcomes), ask)
             blamed.append(Blame(label, failing[label], found))
         return tuple(blamed)
 
@@ -278,7 +279,7 @@ class Blamer:
         suspects = _first_failure_after_a_pass(outcomes, [label for label in wrong if label not in named])
         shared = causes.find_shared_state(outcomes, suspects, self.file, self.trials)
         sharing = (
-            Blame(label, failed(_outcomes_about(label, outcomes)), shared=state) for label, state in shared.items()
+            Blame(label, failed(outcomes_about(label, outcomes)), shared=state) for label, state in shared.items()
         )
         return *sharing, *(blame for blame in blamed if blame.label not in shared)
 
@@ -304,13 +305,13 @@ class Blamer:
         }
         return tuple(replace(blame, found=copied.get(blame.label, blame.found)) for blame in blamed)
 
-    def _explain_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Explained]:
+    def _findings_on_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Finding]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
-        explained = [why for blame in blamed for why in blame.explain()]
+        findings = [finding for blame in blamed for finding in blame.findings()]
         labels = [blame.label for blame in blamed]
-        for claim, outcome in failed(_unexplained(explained, outcomes)).items():
-            explained.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
-        return explained
+        for claim, outcome in failed(_without_finding(findings, outcomes)).items():
+            findings.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
+        return findings
 
     def _together(self, failing: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
@@ -319,14 +320,9 @@ class Blamer:
         return "" if first.is_error or len(written) < 2 else TOGETHER
 
 
-def _outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
-    """Return the outcomes of the claims about one function."""
-    return {claim: outcome for claim, outcome in outcomes.items() if outcome.about == label}
-
-
-def _unexplained(explained: Iterable[Explained], outcomes: Outcomes) -> Outcomes:
-    """Return the outcomes of the claims that are not explained."""
-    claims = {why.claim for why in explained}
+def _without_finding(findings: Iterable[Finding], outcomes: Outcomes) -> Outcomes:
+    """Return the outcomes of the claims on which there is no finding."""
+    claims = {finding.claim for finding in findings}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
 
 
@@ -334,17 +330,17 @@ def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> di
     """Return, of some functions, the first claim about each that failed, if an earlier one held."""
     firsts = {}
     for label in labels:
-        about_it = _outcomes_about(label, outcomes)
+        about_it = outcomes_about(label, outcomes)
         first = next((claim for claim, outcome in about_it.items() if outcome.mark == Mark.FAIL), None)
         if first and next(iter(about_it.values())).mark == Mark.PASS:
             firsts[label] = first
     return firsts
 
 
-def _explain_all_by(failing: Outcomes, sentence: str) -> list[Explained]:
+def _findings_by_one_cause(failing: Outcomes, sentence: str) -> list[Finding]:
     """Return what is said of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = failing.items()
     return [
-        explain_claim(first, outcome.about, FoundMistake(sentence), outcome),
+        finding_on(first, outcome.about, FoundMistake(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]

@@ -10,7 +10,7 @@ import pytest
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
-from checker.diagnosis.explaining import Blamer, Explainer, explain_claim
+from checker.diagnosis.diagnosing import Blamer, Diagnostician, finding_on
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited, functions_changed_by, load_attempts
@@ -45,9 +45,9 @@ SAID = [
 
 @pytest.mark.parametrize(("found", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(found, outcome, sentence, is_sure):
-    explained = explain_claim("a claim", "causal_mask", found, outcome)
-    assert (explained.sentence, explained.mistake) == (sentence, found.mistake if is_sure else "")
-    assert (explained.claim, explained.about, explained.location) == ("a claim", "causal_mask", Location(7))
+    finding = finding_on("a claim", "causal_mask", found, outcome)
+    assert (finding.sentence, finding.mistake) == (sentence, found.mistake if is_sure else "")
+    assert (finding.claim, finding.about, finding.location) == ("a claim", "causal_mask", Location(7))
 
 
 @pytest.mark.parametrize(("other_mark", "name"), [(Mark.PASS, ""), (Mark.FAIL, "It is off.")])
@@ -64,9 +64,9 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
 
 
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
-    explainer = Explainer(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
-    diagnosis = explainer.diagnose({"a claim": replace(MEASURED, about="")}, Source(""), "")
-    assert [each.sentence for each in diagnosis.explained] == [MEASURED.sentence]
+    diagnostician = Diagnostician(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
+    diagnosis = diagnostician.diagnose({"a claim": replace(MEASURED, about="")}, Source(""), "")
+    assert [finding.sentence for finding in diagnosis.findings] == [MEASURED.sentence]
 
 
 def pairs_of(step: Step, seed: int):
