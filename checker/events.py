@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from checker.compiling import Compiler
-from checker.course.blanks import Reading
+from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.steps import Kind
 
@@ -189,7 +189,7 @@ class Missing:
 class Opened:
     """The file was read, and not run yet."""
 
-    reading: Reading
+    file: OpenedFile
 
 
 @dataclass(frozen=True)

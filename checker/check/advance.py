@@ -98,14 +98,14 @@ def _what_follows(state: State, event: Event) -> Advanced:
 
 def _opened(state: State, event: events.Opened) -> Advanced:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
-    reading, stop = event.reading, state.context.language.stop
-    labels = tuple(unwritten.blank.label for unwritten in reading.to_write)
-    state = replace(state, phase=Phase.TRYING, source=reading.source, to_write=labels)
+    file, stop = event.file, state.context.language.stop
+    labels = tuple(unwritten.blank.label for unwritten in file.to_write)
+    state = replace(state, phase=Phase.TRYING, source=file.source, to_write=labels)
     rows: list[Effect] = [
         Row(Mark.TODO, each.blank.label, what_to_do(each, stop), each.line, tells_line=each.line is not None)
-        for each in reading.to_write
+        for each in file.to_write
     ]
-    if reading.can_be_tried:
+    if file.can_be_tried:
         return state, rows
     state, effects = _end(state, event)
     return state, rows + effects

@@ -23,7 +23,8 @@ from checker.check.folding import Folding
 from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
 from checker.course import progress, progress_file
-from checker.course.blanks import blanks_of, read_statically
+from checker.course.blanks import blanks_of
+from checker.course.opening import open_file
 from checker.course.reading import Unreadable
 from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
 from checker.events import Event
@@ -83,12 +84,12 @@ class Check:
         """Read the file, and show what is known without running it; return the work for a child if there is any."""
         self.view.begin(self.state.context.file)
         try:
-            reading = read_statically(self.step, self.file, is_solution=self.state.context.options.solution)
+            opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
             sentence = error.sentence_with(self.view.offers.anew)
             self.handle(events.Refused(sentence, error.location, error.refuted, error.source))
         else:
-            self.handle(events.Opened(reading))
+            self.handle(events.Opened(opened_file))
         return self.job
 
     def run(self, child: Child) -> Verdict:

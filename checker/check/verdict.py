@@ -65,14 +65,14 @@ def _tried(state: State) -> Verdict:
 
 def _not_begun(state: State, opened: events.Opened) -> Verdict:
     """Return the verdict on a file in which nothing can be tried: what is left to do."""
-    reading, stop, again = opened.reading, state.context.language.stop, state.context.offers.again
-    if any(unwritten.started for unwritten in reading.to_write):
+    file, stop, again = opened.file, state.context.language.stop, state.context.offers.again
+    if any(unwritten.started for unwritten in file.to_write):
         delete = f"Delete it where you have written code, and {again}."
         words = f"Nothing can be tried while every blank has `{stop}`. {delete}"
-    elif reading.blanks == 1:
+    elif file.blanks == 1:
         words = f"One blank is left to write. Replace `{stop}` with code, and {again}."
     else:
-        words = f"{reading.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
+        words = f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
     return Verdict(FAILED, words=(words,))
 
 

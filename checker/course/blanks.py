@@ -1,4 +1,4 @@
-"""The blanks of a step: where a solution hides them, and which a learner's file has yet to write, without running it.
+"""The blanks of a step: where a solution hides them, and which a learner's file has yet to write.
 
 A blank is the rest of a function, from a comment that says what to write and how long it is::
 
@@ -14,13 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import lru_cache
 
 from checker.course.languages import PYTHON, Language
-from checker.course.reading import Location, Unreadable, read_text
 from checker.course.source import Source
-from checker.course.steps import SOLUTIONS, Step
+from checker.course.steps import Step
 
 TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
 COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
@@ -123,74 +121,6 @@ def unwritten(learner: Source, solution: Source, language: Language = PYTHON) ->
         elif function.stop:
             to_write.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
     return to_write
-
-
-# ---------------------------------------------------------------- reading a file without running it
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
-
-    source: str
-    blanks: int
-    to_write: tuple[Unwritten, ...]
-
-    @property
-    def can_be_tried(self) -> bool:
-        """Whether there is anything to run."""
-        return len(self.to_write) < self.blanks or not self.blanks
-
-
-def read_statically(step: Step, path: Path, *, is_solution: bool = False) -> Reading:
-    """Read a file, and return what it says without being run.
-
-    Args:
-        step: the step that the file is to solve.
-        path: the learner's file, or the solution.
-        is_solution: whether it is the solution, in which nothing is left to write.
-
-    Raises:
-        Unreadable: the file cannot be graded.
-    """
-    source = Source(read_text(path))
-    try:
-        step.language.refuse(source, str(path))
-        if is_solution:
-            return Reading(source.text, len(blanks_of(step)), ())
-        refuse_imported_solution(step, source)
-    except Unreadable as error:
-        error.source = source.text
-        raise
-    to_write = unwritten(source, step.read_solution(), step.language)
-    return Reading(source.text, len(blanks_of(step)), tuple(to_write))
-
-
-def refuse_imported_solution(step: Step, source: Source) -> None:
-    """Raise Unreadable if a file imports the solution of its step, or what is made of it."""
-    if step.language is not PYTHON:
-        return
-    answer = f"{SOLUTIONS.name}.{step.solution_file.stem}"
-    for module, line in source.imports():
-        if answer in solutions_of(module):
-            what = "the answer to this step" if module == answer else "which is made of the answer to this step"
-            raise Unreadable(
-                f"Your file imports {module}, {what}. Write your own, and compare with it once the check passes.",
-                "the answer, imported",
-                location=Location(line, source.lines[line - 1].strip()),
-                refuted="The file is your own.",
-            )
-
-
-@cache
-def solutions_of(module: str) -> set[str]:
-    """Return the modules of the solutions that come with one: itself, and all that it imports."""
-    package, _, name = module.rpartition(".")
-    path = SOLUTIONS / f"{name}.py"
-    if package != SOLUTIONS.name or not path.is_file():
-        return set()
-    imported = Source(path.read_text(encoding="utf-8")).imports()
-    return {module}.union(*(solutions_of(each) for each, _ in imported))
 
 
 def what_to_do(unwritten: Unwritten, stop: str) -> str:

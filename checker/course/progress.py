@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from checker.course.blanks import Reading, read_statically, skeleton
+from checker.course.blanks import skeleton
+from checker.course.opening import OpenedFile, open_file
 from checker.course.progress_file import LastPass, Saved, changing, read_saved
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
@@ -136,22 +137,22 @@ def _standing(step: Step, saved: Saved) -> Standing:
     last_pass, last_failure = saved.passes.get(step.name), saved.failures.get(step.name)
     begun = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
     try:
-        reading = read_statically(step, step.learner_file)
+        file = open_file(step, step.learner_file)
     except NoSuchFile:
         return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
         return Standing(step, begun, _words_of_unreadable(begun, error, failed=failed), failed)
-    if reading.source == skeleton(step.read_solution(), step.language):
+    if file.source == skeleton(step.read_solution(), step.language):
         return Standing(step, StepState.UNTOUCHED, "untouched")
-    code = digest_of_code(step, reading.source)
+    code = digest_of_code(step, file.source)
     if last_pass and last_pass.code == code:
         if last_pass.check != digest_of_check(step):
-            return Standing(step, StepState.CHANGED, _words_of_changed_check(step, reading.source), by_its_check=True)
+            return Standing(step, StepState.CHANGED, _words_of_changed_check(step, file.source), by_its_check=True)
         words = "done" if last_pass.compiled else NOT_COMPILED
         return Standing(step, StepState.DONE, words, uncompiled=not last_pass.compiled)
     failed = last_failure == code
-    return Standing(step, begun, _words_of_begun(begun, reading, failed=failed), failed)
+    return Standing(step, begun, _words_of_begun(begun, file, failed=failed), failed)
 
 
 def _words_of_unreadable(begun: StepState, error: Unreadable, *, failed: bool) -> str:
@@ -170,10 +171,10 @@ def _words_of_changed_check(step: Step, source: str) -> str:
     return f"{words} (see {names[0]}{more})"
 
 
-def _words_of_begun(begun: StepState, reading: Reading, *, failed: bool) -> str:
-    to_write, details = len(reading.to_write), []
+def _words_of_begun(begun: StepState, file: OpenedFile, *, failed: bool) -> str:
+    to_write, details = len(file.to_write), []
     if to_write or begun == StepState.IN_PROGRESS:
-        details.append(f"{reading.blanks - to_write} of {reading.blanks} blanks")
+        details.append(f"{file.blanks - to_write} of {file.blanks} blanks")
     if failed:
         details.append(LAST_FAILED)
     elif begun == StepState.CHANGED or not to_write:

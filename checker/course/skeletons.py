@@ -11,7 +11,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from checker.course.blanks import blanks_of, read_statically, skeleton
+from checker.course.blanks import blanks_of, skeleton
+from checker.course.opening import open_file
 from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, relative_path
@@ -48,10 +49,10 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
         path: the file; the learner's if it is left out.
     """
     try:
-        reading = read_statically(step, path or step.learner_file)
+        file = open_file(step, path or step.learner_file)
     except Unreadable:
         return True
-    return reading.can_be_tried or any(blank.started or blank.line is None for blank in reading.to_write)
+    return file.can_be_tried or any(blank.started or blank.line is None for blank in file.to_write)
 
 
 def back_up(path: Path) -> Path:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.blanks import read_statically
+from checker.course.opening import open_file
 from checker.course.forms import other_forms
 from checker.course.progress import Standing, StepState, standing_of
 from checker.course.reading import NoSuchFile, Unreadable, read_text
@@ -110,7 +110,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
 def is_complete(step: Step) -> bool:
     """Return whether the learner's file of a step is there, is Python, and has no blank to write."""
     try:
-        return not read_statically(step, step.learner_file).to_write
+        return not open_file(step, step.learner_file).to_write
     except Unreadable:
         return False
 
@@ -118,7 +118,7 @@ def is_complete(step: Step) -> bool:
 def why_unreadable(step: Step) -> str:
     """Return why the learner's file of a step cannot be read, in a sentence; nothing if it can, or is missing."""
     try:
-        read_statically(step, step.learner_file)
+        open_file(step, step.learner_file)
     except NoSuchFile:
         return ""
     except Unreadable as error:

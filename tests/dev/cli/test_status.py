@@ -44,8 +44,8 @@ def test_every_state_of_a_step(course):
 
 
 def test_every_file_is_read_once(monkeypatch):
-    read, times = progress.read_statically, Counter()
-    monkeypatch.setattr(progress, "read_statically", lambda step, file: times.update([step]) or read(step, file))
+    read, times = progress.open_file, Counter()
+    monkeypatch.setattr(progress, "open_file", lambda step, file: times.update([step]) or read(step, file))
     list_all(Terminal(quiet=True))
     assert times == Counter(all_steps())
 

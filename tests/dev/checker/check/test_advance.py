@@ -9,8 +9,9 @@ from checker.check.advance import advance
 from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
 from checker.check.state import PASSED, Context, State
 from checker.compiling import Compiler
-from checker.course.blanks import Blank, Reading, Unwritten
+from checker.course.blanks import Blank, Unwritten
 from checker.course.languages import PYTHON
+from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.steps import Kind, find_step
 from checker.events import (
@@ -51,7 +52,7 @@ S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hu
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
-OPENED = Opened(Reading(SOURCE, 2, ()))
+OPENED = Opened(OpenedFile(SOURCE, 2, ()))
 ONE = Claimed("test_one", "one", "One is right.", Mark.PASS)
 OTHER = Claimed("test_other", "other", "So is it.", Mark.PASS)
 DRAWN_TOO, TRACED_TOO = (
@@ -248,15 +249,15 @@ CHECKS = {
         ],
     ),
     "a blank is left": (
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
+        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
     ),
     "everything waits": (
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
+        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
     "a blank is left, and all holds": (  # a name may be given another function afterwards
-        [Opened(Reading(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
+        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
         [
             *["todo other: line 6: Return it. (1 line)", ROWS[0], "pass g: G."],
             "Right so far. Still to write: other.",
@@ -279,14 +280,14 @@ CHECKS = {
         ],
     ),
     "nothing is written": (
-        [Opened(Reading(SOURCE, 1, (TO_WRITE,)))],
+        [Opened(OpenedFile(SOURCE, 1, (TO_WRITE,)))],
         [
             "todo other: line 6: Return it. (1 line)",
             "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
         ],
     ),
     "only the line at which a blank stops is left": (
-        [Opened(Reading(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
+        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
         [
             "todo other: line 6: Return it. (1 line)",
             "todo other: line 6 still says raise NotImplementedError: delete that line",
@@ -622,7 +623,7 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     """In steps 20 and 23, another class has a function of that name above it."""
     source = "class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n"
     context = replace(S07, functions={"one": "B.one"})
-    state, _ = folded([Opened(Reading(source, 1, ())), ONE_FAILS, Ended()], context)
+    state, _ = folded([Opened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
     assert [each.line for each in state.verdict.explanations] == [6]
 
 

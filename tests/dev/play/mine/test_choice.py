@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.course.blanks import Reading
+from checker.course.opening import OpenedFile
 from checker.course.progress import Standing, StepState
 from checker.course.reading import Unreadable
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
@@ -71,9 +71,9 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
     def read(step, path):
         if step.task == "s07":
             raise Unreadable("The file is not Python: line 3: '(' was never closed.", "not Python")
-        return Reading("", 1, ())
+        return OpenedFile("", 1, ())
 
-    monkeypatch.setattr(choice, "read_statically", read)
+    monkeypatch.setattr(choice, "open_file", read)
     monkeypatch.setattr(choice, "other_forms", lambda step, source: {})
     monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, StepState.DONE, "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
