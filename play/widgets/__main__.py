@@ -19,18 +19,18 @@ def main(names: list[str]) -> None:
     end_with_the_starter(page.descriptor)
     choice.steps_named(names).install()
     from checker.max_adapter.hooks import install_hooks
-    from play.widgets.reading import Reader
+    from play.widgets.figure_model import FigureModel
 
     install_hooks()
-    reader = Reader()
-    for asked in page.messages():
-        page.send(answer(reader.answers[asked["what"]], asked))
+    figure_model = FigureModel()
+    for question in page.messages():
+        page.send(answer(figure_model.answers[question["what"]], question))
 
 
-def answer(do: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def answer(do: Any, question: dict[str, Any]) -> dict[str, Any]:
     """Return what there is to answer; what goes wrong, for a step may do anything, is an ``error``."""
     try:
-        return do(asked)
+        return do(question)
     except Exception as error:
         return {"error": str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"}
 

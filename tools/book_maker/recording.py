@@ -17,7 +17,7 @@ from play.attention.weights import Attention, attention_of
 from play.browser.packing import packed
 from play.training.curve import as_points
 from play.whale import read as read_whale
-from play.widgets.reading import Reader
+from play.widgets.figure_model import FigureModel
 from play.widgets.timing import BATCHES, PROMPTS
 from solutions.warmup_01 import softmax
 from tools.benchmarks import harness
@@ -33,9 +33,9 @@ ROUNDS = 5  # of a measurement
 
 def attention() -> dict[str, Any]:
     """Return the heads of the small model on the texts, and which to show first: the most decided one on the first."""
-    reader = Reader()
-    layer, head = most_decided(reader)
-    texts = [{"text": text, **reader.attention({"text": text})} for text in TEXTS]
+    figure_model = FigureModel()
+    layer, head = most_decided(figure_model)
+    texts = [{"text": text, **figure_model.attention({"text": text})} for text in TEXTS]
     return {"texts": texts, "layer": layer, "head": head, "steps": of_the_steps()}
 
 
@@ -70,9 +70,9 @@ def without_mask(scores: np.ndarray) -> dict[str, Any]:  # [seq, seq]
     return {"isWhole": True, "scores": packed(scores), "weights": packed(softmax(scores), 0, 1)}
 
 
-def most_decided(reader: Reader) -> tuple[int, int]:
+def most_decided(figure_model: FigureModel) -> tuple[int, int]:
     """Return the layer and head whose highest weight of each token but the first is the largest on average."""
-    weights, _ = attention_of(reader.model, reader.ids_of({"text": TEXTS[0]}))  # [layer, head, seq, seq]
+    weights, _ = attention_of(figure_model.model, figure_model.ids_of({"text": TEXTS[0]}))  # [layer, head, seq, seq]
     decided = weights.max(axis=-1)[..., 1:].mean(axis=-1)
     layer, head = np.unravel_index(int(decided.argmax()), decided.shape)
     return int(layer), int(head)
@@ -80,23 +80,23 @@ def most_decided(reader: Reader) -> tuple[int, int]:
 
 def sampling() -> dict[str, Any]:
     """Return what the small model expects after each token of the texts."""
-    reader = Reader()
+    figure_model = FigureModel()
     return {
-        "texts": [{"text": text, **reader.sampling({"text": text})} for text in (PROMPT, *TEXTS[1:])],
-        "vocabulary": reader.vocabulary(),
+        "texts": [{"text": text, **figure_model.sampling({"text": text})} for text in (PROMPT, *TEXTS[1:])],
+        "vocabulary": figure_model.vocabulary(),
     }
 
 
 def cache() -> dict[str, Any]:
     """Return what a generation costs call by call, as measured on this machine."""
-    reader = Reader()
-    config = reader.model.config
+    figure_model = FigureModel()
+    config = figure_model.model.config
     return {
         "machine": harness.machine(),
         "rounds": ROUNDS,
         "weights": decode_bytes(config, 0),
         "cached": cache_bytes(config),
-        "runs": [reader.timer.measure(prompt, batch, ROUNDS) for prompt in PROMPTS for batch in BATCHES],
+        "runs": [figure_model.timer.measure(prompt, batch, ROUNDS) for prompt in PROMPTS for batch in BATCHES],
     }
 
 

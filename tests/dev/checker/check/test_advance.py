@@ -53,6 +53,7 @@ SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
 OPENED = Opened(OpenedFile(SOURCE, 2, ()))
+OPENED_WITH_BLANK = Opened(OpenedFile(SOURCE, 2, (TO_WRITE,)))
 ONE = Claimed("test_one", "one", "One is right.", Mark.PASS)
 OTHER = Claimed("test_other", "other", "So is it.", Mark.PASS)
 DRAWN_TOO, TRACED_TOO = (
@@ -249,15 +250,15 @@ CHECKS = {
         ],
     ),
     "a blank is left": (
-        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
+        [OPENED_WITH_BLANK, ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
     ),
     "everything waits": (
-        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
+        [OPENED_WITH_BLANK, replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
     "a blank is left, and all holds": (  # a name may be given another function afterwards
-        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE,))), *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
+        [OPENED_WITH_BLANK, *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
         [
             *["todo other: line 6: Return it. (1 line)", ROWS[0], "pass g: G."],
             "Right so far. Still to write: other.",

@@ -39,12 +39,12 @@ def unpacked(packed, *shape):
 
 
 @pytest.fixture(scope="module")
-def reader():  # before the browser starts: MAX cannot run beside Playwright's event loop
+def figure_model():  # before the browser starts: MAX cannot run beside Playwright's event loop
     from checker.max_adapter.hooks import install_hooks
-    from play.widgets.reading import Reader
+    from play.widgets.figure_model import FigureModel
 
     install_hooks()
-    return Reader()
+    return FigureModel()
 
 
 def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monkeypatch, tmp_path):
@@ -61,21 +61,21 @@ def test_what_is_recorded_is_small_and_what_needs_no_model_is_as_it_is_now(monke
     assert (recorded["cached"], recorded["weights"]) == (cache_bytes(config), decode_bytes(config, 0))
 
 
-def test_the_recorded_attention_and_logits_are_the_models(reader):
+def test_the_recorded_attention_and_logits_are_the_models(figure_model):
     recorded = read("attention")
-    assert (recorded["layer"], recorded["head"]) == recording.most_decided(reader)
+    assert (recorded["layer"], recorded["head"]) == recording.most_decided(figure_model)
     for text in recorded["texts"]:
-        now, length = reader.attention({"text": text["text"]}), len(text["tokens"])
+        now, length = figure_model.attention({"text": text["text"]}), len(text["tokens"])
         assert text["tokens"] == now["tokens"]
         for name, shape, atol in (("scores", (-1, length, length), 1e-3), ("weights", (HEADS, -1), 1e-4)):
             np.testing.assert_allclose(unpacked(text[name], *shape), unpacked(now[name], *shape), atol=atol)
-    assert read("sampling")["vocabulary"] == reader.vocabulary()
+    assert read("sampling")["vocabulary"] == figure_model.vocabulary()
     for text in read("sampling")["texts"]:
-        now, shape = reader.sampling({"text": text["text"]}), (len(text["ids"]), config.vocab_size)
-        assert reader.sampling({"ids": now["ids"]}) == now, "tokens can be asked for by their ids"
+        now, shape = figure_model.sampling({"text": text["text"]}), (len(text["ids"]), config.vocab_size)
+        assert figure_model.sampling({"ids": now["ids"]}) == now, "tokens can be asked for by their ids"
         assert text["ids"] == now["ids"]
         np.testing.assert_allclose(unpacked(text["logits"], *shape), unpacked(now["logits"], *shape), atol=2e-3)
-    for ask in (reader.attention, reader.sampling):
+    for ask in (figure_model.attention, figure_model.sampling):
         with pytest.raises(ValueError, match="token id 5000 is not in the vocabulary"):
             ask({"ids": [5000]})
 

@@ -1,4 +1,4 @@
-"""Read a text with the model: what its heads look at, and what it expects after each token."""
+"""The model that answers interactive figures: what its heads look at, and what it expects after each token."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ ROUNDS = 3  # of a measurement that somebody waits for
 MOST_TOKENS = 64  # of a text that a page asks about; more would be too small to see
 
 
-class Reader:
-    """The small model, which reads one text after another."""
+class FigureModel:
+    """The small model, which is asked about one text after another."""
 
     def __init__(self) -> None:
         self.tokenizer = load_tokenizer(SMALL_MODEL)
         self.model = load_pretrained(SMALL_MODEL)
 
-    def ids_of(self, asked: Json) -> np.ndarray:  # -> [1, seq]
+    def ids_of(self, question: Json) -> np.ndarray:  # -> [1, seq]
         """Return the tokens that are asked about, as ``ids`` or as a ``text``.
 
         Raises:
             ValueError: there are none or too many, or the model does not know one.
         """
-        ids = asked.get("ids")
+        ids = question.get("ids")
         if ids is None:
-            input_ids = encode(self.tokenizer, str(asked.get("text", "")), self.model.config)
+            input_ids = encode(self.tokenizer, str(question.get("text", "")), self.model.config)
         else:
             if not all(type(number) is int for number in ids):
                 raise ValueError("token ids are whole numbers")
@@ -47,14 +47,14 @@ class Reader:
             raise ValueError(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
         return input_ids
 
-    def attention(self, asked: Json) -> Json:
+    def attention(self, question: Json) -> Json:
         """Return the scores and weights of every head."""
-        input_ids = self.ids_of(asked)
+        input_ids = self.ids_of(question)
         return attention_on(Attention(token_texts(self.tokenizer, input_ids[0]), *attention_of(self.model, input_ids)))
 
-    def sampling(self, asked: Json) -> Json:
+    def sampling(self, question: Json) -> Json:
         """Return the logits after every token."""
-        input_ids = self.ids_of(asked)
+        input_ids = self.ids_of(question)
         logits = np.from_dlpack(self.model(tensor(input_ids)))[0]
         return {
             "tokens": [visible(text) for text in token_texts(self.tokenizer, input_ids[0])],
@@ -69,9 +69,9 @@ class Reader:
         ids = encode(self.tokenizer, text[: 8 * max(PROMPTS) * max(BATCHES)], self.model.config)
         return Timer(self.model, ids[0])
 
-    def cache(self, asked: Json) -> Json:
+    def cache(self, question: Json) -> Json:
         """Return the times of a generation's calls with a cache and without it."""
-        return self.timer.measure(asked.get("prompt", 0), asked.get("batch", 0), ROUNDS)
+        return self.timer.measure(question.get("prompt", 0), question.get("batch", 0), ROUNDS)
 
     def vocabulary(self) -> list[str]:
         """Return the text of every token."""
