@@ -10,8 +10,8 @@ from checker.course.languages import PYTHON
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.diagnosis.frames import code_in
-from checker.diagnosis.given import changes_outside_blanks, imports_of, name_of
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
+from checker.diagnosis.outside_blanks import changes_outside_blanks, imports_of, name_of
 from checker.events import Finding, Mark
 from checker.outcomes import Outcome, Outcomes, Raised
 

@@ -16,11 +16,11 @@ from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, waits
-from checker.diagnosis.given import changed_lines, reordered
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
+from checker.diagnosis.outside_blanks import changed_lines, reordered
 from checker.events import Finding, Mark
 from checker.outcomes import Outcome, Outcomes, failed, outcomes_about
 

@@ -10,7 +10,7 @@ from types import CodeType
 from typing import Protocol
 
 from checker.course.source import FunctionNode, Source
-from checker.diagnosis.given import in_other_order, name_of, statements
+from checker.diagnosis.outside_blanks import in_other_order, name_of, statements
 from checker.outcomes import Outcomes
 
 FAR = 1_000_000  # added to the line numbers of the solution, to tell its code from the learner's

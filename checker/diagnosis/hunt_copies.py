@@ -12,8 +12,8 @@ from checker.course.languages import PYTHON, TEXT
 from checker.course.skeletons import expected
 from checker.course.source import Source
 from checker.course.steps import Step
-from checker.diagnosis.given import changed_lines, imports_of
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
+from checker.diagnosis.outside_blanks import changed_lines, imports_of
 from checker.outcomes import failed
 
 LINE_LENGTH = 120

@@ -3,7 +3,7 @@
 import pytest
 
 from checker.course.source import Source
-from checker.diagnosis.given import changes_outside_blanks
+from checker.diagnosis.outside_blanks import changes_outside_blanks
 
 SOLUTION = '''\
 LIMIT = 3
