@@ -7,8 +7,8 @@ from collections.abc import Iterable
 MUCH_ALIKE = 0.75  # as difflib compares two names: 1 if they are the same
 
 
-def closest_name(name: str, known: Iterable[str], similarity: float = 0.6) -> str:
-    """Return the known name that is spelled most like one that is not known; nothing if none is that similar."""
+def closest_name(name: str, names: Iterable[str], similarity: float = 0.6) -> str:
+    """Return which of the ``names`` is spelled most like one that is none of them; nothing if none is that similar."""
     import difflib  # which most programs never need
 
-    return next(iter(difflib.get_close_matches(name, [*known], 1, similarity)), "")
+    return next(iter(difflib.get_close_matches(name, [*names], 1, similarity)), "")

@@ -99,9 +99,9 @@ class Grader:
         from checker.numeric.showing import shown
 
         label = self.job.show
-        blamed = [blame for blame in diagnosis.blamed if blame.label == label]
-        compared = [outcome.compared for blame in blamed for outcome in blame.outcomes.values() if outcome.compared]
-        self.send(events.Shown(label, shown(compared[0]) if compared else ()))
+        blames = [blame for blame in diagnosis.blames if blame.label == label]
+        comparisons = [outcome.compared for blame in blames for outcome in blame.outcomes.values() if outcome.compared]
+        self.send(events.Shown(label, shown(comparisons[0]) if comparisons else ()))
 
 
 def diagnostician_of(

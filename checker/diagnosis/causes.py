@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from checker.course.languages import PYTHON
@@ -13,7 +13,7 @@ from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import changes_outside_blanks, imports_of, name_of
 from checker.events import Finding, Mark
-from checker.outcomes import Outcome, Outcomes, Raised
+from checker.outcomes import Outcome, Outcomes, Raised, outcomes_about
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
@@ -36,25 +36,25 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
     The solution's imports tell what to write. A claim about another function than the one in which the name stands
     waits for that, unless no claim about that one comes to the name.
     """
-    known, given = imports_of(file.solution), PYTHON.functions(file.solution)
+    imports, given_functions = imports_of(file.solution), PYTHON.functions(file.solution)
     findings: list[Finding] = []
     errors = {
         claim: outcome.observed
         for claim, outcome in failing.items()
         if isinstance(outcome.observed, Raised) and outcome.observed.kind == "NameError"
     }
-    met = {(error.lacking, failing[claim].about) for claim, error in errors.items()}
+    pairs_met = {(error.lacking, failing[claim].about) for claim, error in errors.items()}
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, error in errors.items():
         outcome, name = failing[claim], error.lacking
         about = to_blame.setdefault(name, _function_at(file, outcome.location) or outcome.about)
-        if about != outcome.about and (name, about) in met:
+        if about != outcome.about and (name, about) in pairs_met:
             findings.append(waits(claim, outcome.about, [about]))
             continue
         sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
-        if name in known:
-            sentence = f"{error.words}. The file does not import it: write `{known[name]}` at the top."
-        elif name in given:
+        if name in imports:
+            sentence = f"{error.words}. The file does not import it: write `{imports[name]}` at the top."
+        elif name in given_functions:
             sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
         findings.append(Finding(claim, about, sentence, outcome.location, error_key=outcome.error_key))
     return findings
@@ -64,8 +64,8 @@ def _function_at(file: LearnersFile, location: Location | None) -> str:
     """Return the label of the function with a blank that holds a place, or nothing."""
     if location is None:
         return ""
-    written = PYTHON.functions(file.source).items()
-    holding = (name for name, function in written if function.first <= location.line <= function.last)
+    functions = PYTHON.functions(file.source).items()
+    holding = (name for name, function in functions if function.first <= location.line <= function.last)
     return next((label for name in holding if (label := name.rpartition(".")[2]) in file.functions), "")
 
 
@@ -73,7 +73,7 @@ def _function_at(file: LearnersFile, location: Location | None) -> str:
 
 
 def findings_on_changes(
-    failing: Outcomes, file: LearnersFile, trials: Trials, named: Collection[str] = ()
+    failing: Outcomes, file: LearnersFile, trials: Trials, named_functions: Collection[str] = ()
 ) -> tuple[list[Finding], list[Graft]]:
     """Return what is said of the claims that hold once something given is as it was, and what that is.
 
@@ -81,15 +81,16 @@ def findings_on_changes(
         failing: the claims that failed.
         file: the learner's.
         trials: try the file with what is given as it was.
-        named: functions with a known mistake, which says more than that what is given in them was changed.
+        named_functions: those with a known mistake, which says more than that what is given in them was changed.
     """
-    changes = [change for change in changes_outside_blanks(file.source, file.solution) if change.name not in named]
+    all_changes = changes_outside_blanks(file.source, file.solution)
+    changes = [change for change in all_changes if change.name not in named_functions]
     if not changes or not failing:
         return [], []
     restored = [Graft(change.name, change.statements) for change in changes]
     codes = {AS_IT_IS: file.grafted([]), AS_GIVEN: file.grafted(restored)}
-    tried = trials.run(codes, {version: list(failing) for version in codes})
-    mended = [claim for claim in failing if _holds(tried, AS_GIVEN, claim) and not _holds(tried, AS_IT_IS, claim)]
+    outcomes = trials.run(codes, {version: list(failing) for version in codes})
+    mended = [claim for claim in failing if _holds(outcomes, AS_GIVEN, claim) and not _holds(outcomes, AS_IT_IS, claim)]
     if not mended:
         return [], []
     names = " and ".join(change.name for change in changes)
@@ -107,8 +108,8 @@ def findings_on_changes(
     return findings, restored
 
 
-def _holds(tried: Mapping[str, Outcomes], version: str, claim: str) -> bool:
-    return claim in tried.get(version, {}) and tried[version][claim].mark == Mark.PASS
+def _holds(outcomes: Mapping[str, Outcomes], version: str, claim: str) -> bool:
+    return claim in outcomes.get(version, {}) and outcomes[version][claim].mark == Mark.PASS
 
 
 # ---------------------------------------------------------------- what is kept from one call to the next
@@ -120,6 +121,17 @@ class SharedState:
 
     sentence: str
     location: Location | None
+
+
+def first_failures_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
+    """Return, of some functions, the first claim about each that failed, if an earlier one held."""
+    firsts = {}
+    for label in labels:
+        about_it = outcomes_about(label, outcomes)
+        first = next((claim for claim, outcome in about_it.items() if outcome.mark == Mark.FAIL), None)
+        if first and next(iter(about_it.values())).mark == Mark.PASS:
+            firsts[label] = first
+    return firsts
 
 
 def find_shared_state(
@@ -136,11 +148,11 @@ def find_shared_state(
     if not suspects:
         return {}
     code = file.source.compiled(file.path)
-    tried = trials.run(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    outcomes_alone = trials.run(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
         label: _shared_by(label, outcomes[claim], file)
         for label, claim in suspects.items()
-        if _holds(tried, label, claim)
+        if _holds(outcomes_alone, label, claim)
     }
 
 
@@ -161,10 +173,10 @@ def what_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, s
             if isinstance(value, OUTLIVES):
                 yield value.lineno, f"The default {ast.unparse(value)} is made once, and all calls share it."
         for part in ast.walk(node):
-            changed = _changed_by(part)
-            is_own = ast.unparse(changed).startswith("self.") and not name.endswith("__init__") if changed else False
-            if changed and (is_own or ast.unparse(changed) in tables):
-                yield changed.lineno, f"{ast.unparse(changed)} outlives the call."
+            target = _changed_by(part)
+            is_own = ast.unparse(target).startswith("self.") and not name.endswith("__init__") if target else False
+            if target and (is_own or ast.unparse(target) in tables):
+                yield target.lineno, f"{ast.unparse(target)} outlives the call."
 
 
 def _changed_by(node: ast.AST) -> ast.expr | None:

@@ -34,20 +34,20 @@ class Blame:
     Attributes:
         label: the function.
         outcomes: what its failing claims said last.
-        found: the known mistake that it makes, if any.
+        mistake: the known one that it makes, if any.
         shared: what its calls share, if it is right but for that.
     """
 
     label: str
     outcomes: Outcomes
-    found: FoundMistake = NO_MISTAKE
+    mistake: FoundMistake = NO_MISTAKE
     shared: SharedState | None = None
 
     def findings(self) -> list[Finding]:
         """Return why its claims fail."""
         if shared := self.shared:
             return [Finding(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
-        return [finding_on(claim, self.label, self.found, outcome) for claim, outcome in self.outcomes.items()]
+        return [finding_on(claim, self.label, self.mistake, outcome) for claim, outcome in self.outcomes.items()]
 
 
 @dataclass(frozen=True)
@@ -55,22 +55,22 @@ class Diagnosis:
     """Why a file fails: a finding on each claim, with the function to fix first at the front, and what is blamed."""
 
     findings: list[Finding]
-    blamed: tuple[Blame, ...] = ()
+    blames: tuple[Blame, ...] = ()
 
 
-def finding_on(claim: str, about: str, found: FoundMistake, outcome: Outcome) -> Finding:
+def finding_on(claim: str, about: str, mistake: FoundMistake, outcome: Outcome) -> Finding:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
     """
     location, has_numbers = outcome.location, outcome.compared is not None
-    if found.mistake and not found.is_guess:
+    if mistake.name and not mistake.is_guess:
         figures = outcome.figures if outcome.measured else ""
-        sentence = f"{found.mistake} {figures}".rstrip()
-        return Finding(claim, about, sentence, location, has_numbers, mistake=found.mistake)
+        sentence = f"{mistake.name} {figures}".rstrip()
+        return Finding(claim, about, sentence, location, has_numbers, mistake=mistake.name)
     sentence = outcome.sentence
-    if found.is_guess:
-        sentence += f" Perhaps: {found.mistake}"
+    if mistake.is_guess:
+        sentence += f" Perhaps: {mistake.name}"
     elif outcome.compared and (tendency := outcome.compared.tendency()):
         sentence += f" {tendency}"
     return Finding(claim, about, sentence, location, has_numbers, error_key=outcome.error_key, of_max=outcome.of_max)
@@ -82,11 +82,11 @@ class Diagnostician:
     Args:
         step: whose claims.
         trials: run claims on code that is put together.
-        known: the mistakes that can be named; none, if the claims that failed are about a configuration drawn anew.
+        known_mistakes: those that can be named; none, if the claims that failed are about a configuration drawn anew.
     """
 
-    def __init__(self, step: Step, trials: Trials, known: KnownMistakes) -> None:
-        self.step, self.trials, self.known = step, trials, known
+    def __init__(self, step: Step, trials: Trials, known_mistakes: KnownMistakes) -> None:
+        self.step, self.trials, self.known_mistakes = step, trials, known_mistakes
         self.solution = step.read_solution()
         self.functions = {blank.label: blank.function for blank in blanks_of(step)}
 
@@ -105,14 +105,14 @@ class Diagnostician:
             return self._diagnose_kernel(outcomes)
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
         file = LearnersFile(source, path, self.solution, solution_path, step_path, self.functions, to_write)
-        finder = MistakeFinder(file, self.known)
-        settled, restored = self._settle(outcomes, file, finder)
-        left = _without_finding(settled, outcomes)
-        if not failed(left):
-            return Diagnosis(settled)
-        mistake = finder.find_in_file(left)
-        of_functions = Blamer(file, finder, restored, self.trials).diagnose(left, mistake)
-        return replace(of_functions, findings=settled + of_functions.findings)
+        finder = MistakeFinder(file, self.known_mistakes)
+        first_findings, restored = self._settle(outcomes, file, finder)
+        outcomes_left = _without_finding(first_findings, outcomes)
+        if not failed(outcomes_left):
+            return Diagnosis(first_findings)
+        mistake = finder.find_in_file(outcomes_left)
+        diagnosis = Blamer(file, finder, restored, self.trials).diagnose(outcomes_left, mistake)
+        return replace(diagnosis, findings=first_findings + diagnosis.findings)
 
     def _settle(
         self, outcomes: Outcomes, file: LearnersFile, finder: MistakeFinder
@@ -123,19 +123,19 @@ class Diagnostician:
         another order, with which it may fail alike.
         """
         of_names = causes.findings_on_missing_names(failed(outcomes), file)
-        left = _without_finding(of_names, outcomes)
+        outcomes_left = _without_finding(of_names, outcomes)
         in_other_order = reordered(file.source, self.solution)
-        if finder.find_in_file(left) and not in_other_order:
+        if finder.find_in_file(outcomes_left) and not in_other_order:
             return of_names, ()
-        likely_named = self._likely_named(left) - in_other_order
-        of_the_given, restored = causes.findings_on_changes(failed(left), file, self.trials, likely_named)
+        likely_named = self._likely_named(outcomes_left) - in_other_order
+        of_the_given, restored = causes.findings_on_changes(failed(outcomes_left), file, self.trials, likely_named)
         return of_names + self._by_their_names(of_the_given, file.source), restored
 
     def _by_their_names(self, findings: list[Finding], source: Source) -> list[Finding]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
-        changed = changed_lines(source, self.solution) if findings else set()
-        for name, edits in self.known.edits.items():
-            if changed and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changed:
+        changes = changed_lines(source, self.solution) if findings else set()
+        for name, edits in self.known_mistakes.edits.items():
+            if changes and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changes:
                 return [
                     replace(finding, sentence=name, mistake=name) if finding.mark == Mark.FAIL else finding
                     for finding in findings
@@ -145,11 +145,12 @@ class Diagnostician:
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
         labels = {outcome.about for outcome in failed(outcomes).values()} & self.functions.keys()
-        return {
-            self.functions[label]
-            for label in labels
-            if self.known.agreeing_mistakes(outcomes_about(label, outcomes), self.known.mistakes_only_in(label))
-        }
+        likely = set()
+        for label in labels:
+            possible = self.known_mistakes.mistakes_only_in(label)
+            if self.known_mistakes.agreeing_mistakes(outcomes_about(label, outcomes), possible):
+                likely.add(self.functions[label])
+        return likely
 
     def _diagnose_kernel(self, outcomes: Outcomes) -> Diagnosis:
         """Return what each failure of a kernel comes from, without compiling another: the first function that is wrong.
@@ -159,14 +160,14 @@ class Diagnostician:
         failing = failed(outcomes)
         wrong = {outcome.about for outcome in failing.values()}
         first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
-        about_first, possible = outcomes_about(first, outcomes), self.known.mistakes_only_in(first)
+        about_first, possible = outcomes_about(first, outcomes), self.known_mistakes.mistakes_only_in(first)
         names = [
-            *self.known.agreeing_mistakes(outcomes, possible),
-            *self.known.agreeing_mistakes(about_first, possible),
+            *self.known_mistakes.agreeing_mistakes(outcomes, possible),
+            *self.known_mistakes.agreeing_mistakes(about_first, possible),
         ]
         blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
         findings = [
-            finding_on(claim, first, blame.found, outcome)
+            finding_on(claim, first, blame.mistake, outcome)
             if outcome.about == first
             else waits(claim, outcome.about, [first])
             for claim, outcome in failing.items()
@@ -193,24 +194,26 @@ class Blamer:
         """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
         return Isolation(self.file, self.restored, self.trials)
 
-    def diagnose(self, outcomes: Outcomes, mistake: str) -> Diagnosis:
+    def diagnose(self, outcomes: Outcomes, file_mistake: str) -> Diagnosis:
         """Return the cause of each failure.
 
-        If the known ``mistake`` of the whole file, or nothing, does not lie in a single function that is wrong, it
-        explains every failure. Else the wrong functions are judged one by one; then those are found that are right but
-        for what their calls share; and at last those that only hand on what they were given.
+        If the known ``file_mistake``, or nothing, does not lie in a single function that is wrong, it explains every
+        failure. Else the wrong functions are judged one by one; then those are found that are right but for what their
+        calls share; and at last those that only hand on what they were given.
         """
         failing, wrong = failed(outcomes), self._wrong(outcomes)
-        unjudged = tuple(Blame(label, failed(seen)) for label, seen in wrong.items() if failed(seen))
-        lies_in = self.finder.lies_in(mistake)
-        if mistake and len(lies_in & wrong.keys()) != 1:
-            return Diagnosis(_findings_by_one_cause(failing, mistake), unjudged)
-        alone = self._blame_wrong(outcomes, wrong, mistake)
-        with_shared = self._blame_shared_state(outcomes, wrong, alone)
-        if not with_shared:
+        unjudged = tuple(
+            Blame(label, failed(its_outcomes)) for label, its_outcomes in wrong.items() if failed(its_outcomes)
+        )
+        lies_in = self.finder.lies_in(file_mistake)
+        if file_mistake and len(lies_in & wrong.keys()) != 1:
+            return Diagnosis(_findings_by_one_cause(failing, file_mistake), unjudged)
+        blames = self._blame_wrong(outcomes, wrong, file_mistake)
+        blames = self._blame_shared_state(outcomes, wrong, blames)
+        if not blames:
             return Diagnosis(_findings_by_one_cause(failing, self._together(failing)), unjudged)
-        named = self._name_copies(with_shared)
-        return Diagnosis(self._findings_on_claims(outcomes, named), named)
+        blames = self._name_copies(blames)
+        return Diagnosis(self._findings_on_claims(outcomes, blames), blames)
 
     def _wrong(self, outcomes: Outcomes) -> dict[str, Outcomes]:
         """Return what the claims about each function said that do not hold, but for those that are still to write."""
@@ -220,26 +223,27 @@ class Blamer:
 
     # ------------------------------------------------------------ each function alone
 
-    def _blame_wrong(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], mistake: str) -> tuple[Blame, ...]:
+    def _blame_wrong(self, outcomes: Outcomes, wrong: Mapping[str, Outcomes], file_mistake: str) -> tuple[Blame, ...]:
         """Return the functions that are to blame, in the order of their claims.
 
-        The one in which a known ``mistake`` of the file lies need not be judged.
+        The one in which a known ``file_mistake`` lies need not be judged.
         """
-        lies_in = self.finder.lies_in(mistake)
-        judged = self._judge({label: seen for label, seen in wrong.items() if label not in lies_in}, wrong)
+        lies_in = self.finder.lies_in(file_mistake)
+        to_judge = {label: its_outcomes for label, its_outcomes in wrong.items() if label not in lies_in}
+        judgments = self._judge(to_judge, wrong)
         alone = {label: wrong[label] for label in wrong if label in lies_in}
-        alone |= {function.label: function.outcomes for function in judged}
-        failing = {label: failed(seen) for label, seen in alone.items() if failed(seen)}
-        unfit = {function.label for function in judged if not function.fits}
+        alone |= {judgment.label: judgment.outcomes for judgment in judgments}
+        failing = {label: failed(its_outcomes) for label, its_outcomes in alone.items() if failed(its_outcomes)}
+        unfit = {judgment.label for judgment in judgments if not judgment.fits}
         in_order = dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing])
-        blamed = []
+        blames = []
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
-            found = FoundMistake(mistake)
+            mistake = FoundMistake(file_mistake)
             if label not in lies_in:
                 ask = partial(self._ask, label, outcomes)
-                found = self.finder.find_in_function(label, alone[label], outcomes_about(label, outcomes), ask)
-            blamed.append(Blame(label, failing[label], found))
-        return tuple(blamed)
+                mistake = self.finder.find_in_function(label, alone[label], outcomes_about(label, outcomes), ask)
+            blames.append(Blame(label, failing[label], mistake))
+        return tuple(blames)
 
     def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
         """Return what claims say of single functions, and of those that may be behind a claim that changed.
@@ -247,12 +251,14 @@ class Blamer:
         A claim that only the second round changes fails not only because of the function that was judged; so another
         one is behind it, whose own claims may hold.
         """
-        judged = self.isolation.judge(questions, {*wrong, *self.to_write})
-        changed = {claim: seen for each in judged for claim, seen in each.changed_in_second_round.items()}
+        judgments = self.isolation.judge(questions, {*wrong, *self.to_write})
+        changed = dict[str, Outcome]()
+        for judgment in judgments:
+            changed |= judgment.changed_in_second_round
         if changed:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
-            judged += self.isolation.judge(dict.fromkeys(others, changed), self.functions.keys())
-        return judged
+            judgments += self.isolation.judge(dict.fromkeys(others, changed), self.functions.keys())
+        return judgments
 
     def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
         """Return which of the functions that fail alone are at fault.
@@ -272,69 +278,60 @@ class Blamer:
     # ------------------------------------------------------------ what more can be said
 
     def _blame_shared_state(
-        self, outcomes: Outcomes, wrong: Collection[str], blamed: tuple[Blame, ...]
+        self, outcomes: Outcomes, wrong: Collection[str], blames: tuple[Blame, ...]
     ) -> tuple[Blame, ...]:
         """Return what is blamed, first what is right but for what its calls share, unless its mistake is known."""
-        named = {blame.label for blame in blamed if blame.found.mistake and not blame.found.is_guess}
-        suspects = _first_failure_after_a_pass(outcomes, [label for label in wrong if label not in named])
+        with_known_mistake = {blame.label for blame in blames if blame.mistake.name and not blame.mistake.is_guess}
+        suspects = causes.first_failures_after_a_pass(
+            outcomes, [label for label in wrong if label not in with_known_mistake]
+        )
         shared = causes.find_shared_state(outcomes, suspects, self.file, self.trials)
         sharing = (
             Blame(label, failed(outcomes_about(label, outcomes)), shared=state) for label, state in shared.items()
         )
-        return *sharing, *(blame for blame in blamed if blame.label not in shared)
+        return *sharing, *(blame for blame in blames if blame.label not in shared)
 
-    def _name_copies(self, blamed: tuple[Blame, ...]) -> tuple[Blame, ...]:
+    def _name_copies(self, blames: tuple[Blame, ...]) -> tuple[Blame, ...]:
         """Return what is blamed; if a result is only what was given, that is the mistake, unless there is another.
 
         The first comparison is made again, with what the function was given.
         """
-        asked = {}
-        for blame in blamed:
-            compared = [claim for claim, outcome in blame.outcomes.items() if outcome.compared]
-            if compared and not (blame.found.mistake or blame.shared):
-                asked[blame.label] = compared[:1]
-        if not asked:
-            return blamed
+        comparisons = {}
+        for blame in blames:
+            claims = [claim for claim, outcome in blame.outcomes.items() if outcome.compared]
+            if claims and not (blame.mistake.name or blame.shared):
+                comparisons[blame.label] = claims[:1]
+        if not comparisons:
+            return blames
         code = self.file.source.compiled(self.file.step_path)
-        tried = self.trials.run(dict.fromkeys(asked, code), asked, show=True)
-        copied = {
+        outcomes = self.trials.run(dict.fromkeys(comparisons, code), comparisons, show=True)
+        copies = {
             label: FoundMistake(f"The result is {name}, unchanged.")
-            for label, seen in tried.items()
-            for outcome in seen.values()
+            for label, its_outcomes in outcomes.items()
+            for outcome in its_outcomes.values()
             if outcome.compared and (name := outcome.compared.copied())
         }
-        return tuple(replace(blame, found=copied.get(blame.label, blame.found)) for blame in blamed)
+        return tuple(replace(blame, mistake=copies.get(blame.label, blame.mistake)) for blame in blames)
 
-    def _findings_on_claims(self, outcomes: Outcomes, blamed: Iterable[Blame]) -> list[Finding]:
+    def _findings_on_claims(self, outcomes: Outcomes, blames: Iterable[Blame]) -> list[Finding]:
         """Return what is said of each claim: why it fails, or for whom it waits."""
-        findings = [finding for blame in blamed for finding in blame.findings()]
-        labels = [blame.label for blame in blamed]
+        findings = [finding for blame in blames for finding in blame.findings()]
+        labels = [blame.label for blame in blames]
         for claim, outcome in failed(_without_finding(findings, outcomes)).items():
             findings.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
         return findings
 
     def _together(self, failing: Outcomes) -> str:
         """Return what is said if each function is right alone; nothing if an error, or the only function, says more."""
-        written = self.isolation.changed - self.to_write
+        changed_labels = self.isolation.changed_labels - self.to_write
         first = next(iter(failing.values()))
-        return "" if first.is_error or len(written) < 2 else TOGETHER
+        return "" if first.is_error or len(changed_labels) < 2 else TOGETHER
 
 
 def _without_finding(findings: Iterable[Finding], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims on which there is no finding."""
     claims = {finding.claim for finding in findings}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
-
-
-def _first_failure_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
-    """Return, of some functions, the first claim about each that failed, if an earlier one held."""
-    firsts = {}
-    for label in labels:
-        about_it = outcomes_about(label, outcomes)
-        first = next((claim for claim, outcome in about_it.items() if outcome.mark == Mark.FAIL), None)
-        if first and next(iter(about_it.values())).mark == Mark.PASS:
-            firsts[label] = first
-    return firsts
 
 
 def _findings_by_one_cause(failing: Outcomes, sentence: str) -> list[Finding]:

@@ -84,15 +84,15 @@ def is_of_max(error: BaseException, path: str) -> bool:
     """Return whether MAX has raised an error, or lacks what the file ``path`` asks for: another MAX may have that."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     last_of_file = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=-1)
-    asked = [frame.f_globals.get("__name__", "") for frame in frames[last_of_file + 1 :]]  # the modules
+    modules = [frame.f_globals.get("__name__", "") for frame in frames[last_of_file + 1 :]]  # the modules
     if isinstance(error, AttributeError):
-        asked = [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
+        modules = [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
     elif isinstance(error, ImportError):
-        asked = [error.name or ""]
-    elif not asked and isinstance(error, TypeError) and (called := WRONG_CALL.match(str(error))):
-        name = called[1].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
-        asked = [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
-    return any(str(module).partition(".")[0] == "max" for module in asked)
+        modules = [error.name or ""]
+    elif not modules and isinstance(error, TypeError) and (call := WRONG_CALL.match(str(error))):
+        name = call[1].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
+        modules = [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
+    return any(str(module).partition(".")[0] == "max" for module in modules)
 
 
 class WrongCall(NamedTuple):
@@ -147,10 +147,10 @@ def _library_of(frames: list[FrameType], message: str) -> ModuleType:
 
 def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | None:
     """Return the call that did not fit, if the error is of that kind and what was called can be found."""
-    called = WRONG_CALL.match(str(error))
-    if not isinstance(error, TypeError) or not called:
+    call = WRONG_CALL.match(str(error))
+    if not isinstance(error, TypeError) or not call:
         return None
-    name, *path = called[1].split(".")
+    name, *path = call[1].split(".")
     for frame in reversed(frames):
         if name in frame.f_globals:
             try:
@@ -158,7 +158,7 @@ def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | No
             except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
                 return None
             keyword = UNKNOWN_KEYWORD.search(str(error))
-            return WrongCall(called[1], signature, keyword[1] if keyword else "")
+            return WrongCall(call[1], signature, keyword[1] if keyword else "")
     return None
 
 
@@ -183,13 +183,13 @@ def advise_on_call_of_earlier_step(caught: CaughtError) -> str:
     """Advise on a call of an earlier step's function, if the error was raised in that function itself."""
     if not isinstance(caught.error, TypeError | AttributeError) or len(caught.frames) < 2:
         return ""
-    caller, called = caught.frames[-2:]
-    if caller.f_code.co_filename != caught.path or called.f_code.co_filename == caught.path:
+    caller, callee = caught.frames[-2:]
+    if caller.f_code.co_filename != caught.path or callee.f_code.co_filename == caught.path:
         return ""
-    name = called.f_code.co_qualname.removesuffix(".__init__")
-    if not called.f_globals.get("__name__", "").startswith("solutions.") or f"{name}(" not in caught.statement:
+    name = callee.f_code.co_qualname.removesuffix(".__init__")
+    if not callee.f_globals.get("__name__", "").startswith("solutions.") or f"{name}(" not in caught.statement:
         return ""
-    function = called.f_globals.get(name)
+    function = callee.f_globals.get(name)
     return WrongCall(name, inspect.signature(function)).sentence() if callable(function) else ""
 
 
@@ -229,9 +229,9 @@ def advise_on_missing_name(caught: CaughtError) -> str:
     return _did_you_mean(name, [*inside, *(other for other in around if not other.startswith("__")), *dir(builtins)])
 
 
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    meant = closest_name(name, known, MUCH_ALIKE)
-    return f"Did you mean {meant}?" if meant else ""
+def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    closest = closest_name(name, names, MUCH_ALIKE)
+    return f"Did you mean {closest}?" if closest else ""
 
 
 #: Each returns what to do about an error, or nothing if the error is not of the kind that it knows.

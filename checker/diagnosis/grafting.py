@@ -47,9 +47,9 @@ def graft(learner: Source, solution: Source, grafts: Iterable[Graft]) -> ast.Mod
     Methods that only the solution has are added; whatever else the learner wrote stays.
     """
     tree, by_name = learner.new_tree(), dict[str, Graft]()
-    for one in grafts:
-        if one.statements is None or one.name not in by_name:  # the whole of a function has its beginning in it
-            by_name[one.name] = one
+    for new in grafts:
+        if new.statements is None or new.name not in by_name:  # the whole of a function has its beginning in it
+            by_name[new.name] = new
     _exchange(tree.body, _far(solution).body, "", by_name)
     return tree
 
@@ -96,12 +96,14 @@ def _far(solution: Source) -> ast.Module:
 
 def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts: Mapping[str, Graft]) -> None:
     """Put some definitions of another module or class in place of one's own; add to a class the methods it lacks."""
-    donated = {name: node for node in theirs if (name := name_of(node))}
-    lacking = {name: node for name, node in donated.items() if isinstance(node, FunctionNode | ast.ClassDef) and prefix}
+    definitions = {name: node for node in theirs if (name := name_of(node))}
+    to_add = dict[str, ast.stmt]()
+    if prefix:
+        to_add = {name: node for name, node in definitions.items() if isinstance(node, FunctionNode | ast.ClassDef)}
     for at, node in enumerate(mine):
         name = name_of(node)
-        lacking.pop(name, None)
-        other = donated.get(name, node)
+        to_add.pop(name, None)
+        other = definitions.get(name, node)
         if isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
             _exchange(node.body, other.body, f"{prefix}{name}.", grafts)
         elif graft := grafts.get(prefix + name):
@@ -109,7 +111,7 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts:
                 mine[at] = other
             elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
                 _begin_alike(node, other, graft.statements)
-    mine += lacking.values()
+    mine += to_add.values()
 
 
 def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int) -> None:

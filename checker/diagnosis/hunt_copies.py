@@ -26,15 +26,15 @@ def copies_of(step: Step) -> dict[str, str]:
     It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
     does it only add lines: those that the learner never wrote are seen at once.
     """
-    known, solution, right = KnownMistakes(step), step.read_solution(), copy_with(step, {})
+    mistakes, solution, right_copy = KnownMistakes(step), step.read_solution(), copy_with(step, {})
     copies = {}
-    for name, answers in known.answers.items():
-        source = edited(solution.text, known.edits[name])
+    for name, answers in mistakes.answers.items():
+        source = edited(solution.text, mistakes.edits[name])
         is_told = step.language is PYTHON and changed_lines(Source(source), solution)
         is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.text.splitlines()})
         if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
-            copy = copy_with(step, known.edits[name])
-            if not is_longer(copy, right):
+            copy = copy_with(step, mistakes.edits[name])
+            if not is_longer(copy, right_copy):
                 copies[name] = copy
     return copies
 
@@ -53,14 +53,14 @@ def without_unused(source: str) -> str:
     unused = imports_of(Source(source)).keys() - used
     for node in reversed(tree.body):
         if isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__":
-            kept = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
-            if len(kept) < len(node.names):
+            aliases = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
+            if len(aliases) < len(node.names):
                 first, last = node.lineno - 1, node.end_lineno or node.lineno
                 was_group = lines[first - 1] == lines[last] == "\n"  # of one statement, between empty lines
-                node.names = kept
-                if was_group and not kept:
+                node.names = aliases
+                if was_group and not aliases:
                     last += 1
-                lines[first:last] = [_as_formatted(node)] if kept else []
+                lines[first:last] = [_as_formatted(node)] if aliases else []
     return "".join(lines)
 
 
@@ -75,9 +75,9 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 
 def copy_with(step: Step, edits: Edits) -> str:
     """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
-    given = {*expected(step).splitlines()}
+    skeleton_lines = {*expected(step).splitlines()}
     source = edited(step.read_solution().text, edits).splitlines()
-    lines = [(line, line if line in given else without_comment(line)) for line in source]
+    lines = [(line, line if line in skeleton_lines else without_comment(line)) for line in source]
     copy = "\n".join(bare for line, bare in lines if bare or not line) + "\n"
     return without_unused(copy) if step.language is PYTHON else copy
 
@@ -98,10 +98,10 @@ def sentences_with(step: Step, mistake: str) -> list[str]:
 
     The others fail the same claims, and lie in the same function, as far as there are such.
     """
-    known, chance = KnownMistakes(step), random.Random(mistake)
-    others = [name for name, answers in known.answers.items() if answers != known.answers.get(mistake)]
+    mistakes, chance = KnownMistakes(step), random.Random(mistake)
+    others = [name for name, answers in mistakes.answers.items() if answers != mistakes.answers.get(mistake)]
     chance.shuffle(others)
-    failing, lies_in = failed(known.answers.get(mistake, {})).keys(), known.lies_in.get(mistake)
-    others.sort(key=lambda name: (failed(known.answers[name]).keys() != failing, known.lies_in[name] != lies_in))
+    failing, lies_in = failed(mistakes.answers.get(mistake, {})).keys(), mistakes.lies_in.get(mistake)
+    others.sort(key=lambda name: (failed(mistakes.answers[name]).keys() != failing, mistakes.lies_in[name] != lies_in))
     sentences = [mistake, *others[: SENTENCES - 1]]
     return chance.sample(sentences, len(sentences))

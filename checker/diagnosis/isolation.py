@@ -41,7 +41,7 @@ class Isolation:
         trials: run claims on the functions.
 
     Attributes:
-        changed: the labels of those whose code differs from the solution's.
+        changed_labels: of those whose code differs from the solution's.
         calls: what each may call.
     """
 
@@ -51,8 +51,11 @@ class Isolation:
         assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
         self.unset = {node.attr for node in attributes} - assigned
         mine, theirs = PYTHON.functions(file.source), PYTHON.functions(file.solution)
-        names = self.functions.items()
-        self.changed = {label for label, name in names if name not in mine or mine[name].means != theirs[name].means}
+        self.changed_labels = {
+            label
+            for label, name in self.functions.items()
+            if name not in mine or mine[name].means != theirs[name].means
+        }
         self.calls = calls(file.source)
 
     @cached_property
@@ -80,29 +83,31 @@ class Isolation:
         """
         all_others = {label: self.functions.keys() - {label} for label in questions}
         wrong_others = {label: others & set(wrong) for label, others in all_others.items()}
-        tried = self.try_beside(wrong_others, questions)
-        judged = [self._after_first_round(label, said, tried.get(label, {})) for label, said in questions.items()]
+        outcomes = self.try_beside(wrong_others, questions)
+        judgments = [
+            self._after_first_round(label, in_file, outcomes.get(label, {})) for label, in_file in questions.items()
+        ]
         still_failing = {
-            each.label: failed(each.outcomes)
-            for each in judged
-            if failed(each.outcomes) and all_others[each.label] != wrong_others[each.label]
+            judgment.label: failed(judgment.outcomes)
+            for judgment in judgments
+            if failed(judgment.outcomes) and all_others[judgment.label] != wrong_others[judgment.label]
         }
-        tried_again = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
-        return [self._after_second_round(each, tried_again.get(each.label, {})) for each in judged]
+        outcomes = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
+        return [self._after_second_round(judgment, outcomes.get(judgment.label, {})) for judgment in judgments]
 
-    def _after_first_round(self, label: str, in_file: Outcomes, tried: Outcomes) -> Judgment:
-        """Return what claims say of a function once they were ``tried`` with the solution's code in wrong others."""
-        fitting = self._fitting(tried)
-        return Judgment(label, {**in_file, **fitting}, fits=len(fitting) == len(tried))
+    def _after_first_round(self, label: str, in_file: Outcomes, outcomes: Outcomes) -> Judgment:
+        """Return what claims said of a function ``in_file``, and of it alone in the first round."""
+        fitting_outcomes = self._fitting(outcomes)
+        return Judgment(label, {**in_file, **fitting_outcomes}, fits=len(fitting_outcomes) == len(outcomes))
 
-    def _after_second_round(self, judged: Judgment, tried: Outcomes) -> Judgment:
-        """Return the same once they were ``tried`` with that code in all others."""
-        before = judged.outcomes
-        changed = {
-            claim: outcome for claim, outcome in self._fitting(tried).items() if not agrees(outcome, before[claim])
+    def _after_second_round(self, judgment: Judgment, outcomes: Outcomes) -> Judgment:
+        """Return the same with the ``outcomes`` of the second round."""
+        before = judgment.outcomes
+        after = {
+            claim: outcome for claim, outcome in self._fitting(outcomes).items() if not agrees(outcome, before[claim])
         }
-        said_before = {claim: before[claim] for claim in changed}
-        return replace(judged, outcomes={**before, **changed}, changed_in_second_round=said_before)
+        changed = {claim: before[claim] for claim in after}
+        return replace(judgment, outcomes={**before, **after}, changed_in_second_round=changed)
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""
@@ -111,8 +116,8 @@ class Isolation:
 
     def callees_among(self, label: str, others: Iterable[str]) -> list[str]:
         """Return those of the ``others`` that one function is seen to call."""
-        called = self.calls.get(self.functions.get(label, ""), set())
-        return [other for other in others if self.functions.get(other) in called]
+        callees = self.calls.get(self.functions.get(label, ""), set())
+        return [other for other in others if self.functions.get(other) in callees]
 
     def try_beside(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
@@ -133,9 +138,9 @@ class Isolation:
 
     def is_solution_with(self, labels: Collection[str]) -> bool:
         """Return whether the solution's code in some functions turns the file into the solution."""
-        if not self.changed:
+        if not self.changed_labels:
             return False  # it is the solution already, and was refused
-        return self.changed <= {*labels} and self.only_functions_differ
+        return self.changed_labels <= {*labels} and self.only_functions_differ
 
     def _fitting(self, outcomes: Outcomes) -> dict[str, Outcome]:
         """Return the outcomes that are the learner's own doing, though the solution's code was beside theirs.
@@ -163,12 +168,12 @@ def calls(source: Source) -> dict[str, set[str]]:
     Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
     """
     nodes = source.function_nodes
-    called = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
+    callees = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
     for through in nodes:
         for name in nodes:
-            if through in called[name]:
-                called[name] |= called[through]
-    return called
+            if through in callees[name]:
+                callees[name] |= callees[through]
+    return callees
 
 
 def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -57,11 +58,12 @@ def _rules_from_signature(caught: CaughtError) -> Iterator[str]:
     if call is None:
         return
     parameters = call.signature.parameters.values()
-    positional = [each for each in parameters if each.kind in (each.POSITIONAL_OR_KEYWORD, each.VAR_POSITIONAL)]
-    by_keyword = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY]
+    by_position = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    positional = [parameter for parameter in parameters if parameter.kind in by_position]
+    by_keyword = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
     if word := call.unknown_keyword:
-        alike = [known for known in call.signature.parameters if len(known) > 2 and (known in word or word in known)]
-        yield from (f"f(*a, {word}=n, **k) => f(*a, {known}=n, **k)" for known in alike)
+        alike = [name for name in call.signature.parameters if len(name) > 2 and (name in word or word in name)]
+        yield from (f"f(*a, {word}=n, **k) => f(*a, {name}=n, **k)" for name in alike)
         if word in ("axis", "dim", "dims") and "axis" not in call.signature.parameters:
             yield f"f(*a, {word}=n, **k) => f(*a, **k)"
     if counts := re.search(r"takes (\d+) positional arguments? but (\d+) w", caught.message):
@@ -77,21 +79,23 @@ def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[st
     """Return the rules for what else would fail in a line to write instead: keepdim, and other missing methods."""
     rules = [rule for rule in max_errors.rewrites_for("keyword argument 'keepdim'", rewrites) if "keepdim=" in rule]
     if isinstance(error, AttributeError) and error.obj is not None:
-        called = re.findall(r"(\w*)\.(\w+)\(", instead)
-        names = [name for owner, name in called if owner not in max_errors.LIBRARIES and not hasattr(error.obj, name)]
+        method_calls = re.findall(r"(\w*)\.(\w+)\(", instead)
+        names = [
+            name for owner, name in method_calls if owner not in max_errors.LIBRARIES and not hasattr(error.obj, name)
+        ]
         rules += [rule for name in names for rule in max_errors.rewrites_for(f"attribute '{name}'", rewrites)]
     return rules
 
 
 def _values(frame: FrameType, code: str) -> str:
     """Return the numbers and words that a line of code names, and the shapes of arrays: ``x is [2, 3], top_k is 5``."""
-    shown, variables = {}, frame.f_locals
+    values, variables = {}, frame.f_locals
     for name in re.findall(r"\w+", code):
         if name not in variables:
             continue
         value = variables[name]
         if isinstance(value, int | float | str | None) and len(repr(value)) <= LONGEST_VALUE:
-            shown[name] = repr(value)
+            values[name] = repr(value)
         elif hasattr(value, "shape") and not isinstance(value, type | ModuleType):  # NumPy has a function called so
-            shown[name] = in_brackets(value.shape)
-    return ", ".join(f"{name} is {value}" for name, value in shown.items())
+            values[name] = in_brackets(value.shape)
+    return ", ".join(f"{name} is {value}" for name, value in values.items())

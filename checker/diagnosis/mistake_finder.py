@@ -22,7 +22,7 @@ class FoundMistake:
     It is a guess if only the kind of its errors is the same, and the sizes in them are others.
     """
 
-    mistake: str
+    name: str
     is_guess: bool = False
 
 
@@ -34,21 +34,21 @@ class MistakeFinder:
 
     Args:
         file: the learner's.
-        known: the mistakes that can be found.
+        known_mistakes: those that can be found.
     """
 
-    def __init__(self, file: LearnersFile, known: KnownMistakes) -> None:
-        self.file, self.known = file, known
+    def __init__(self, file: LearnersFile, known_mistakes: KnownMistakes) -> None:
+        self.file, self.known_mistakes = file, known_mistakes
 
     @cached_property
-    def written(self) -> dict[str, Function]:
+    def own_functions(self) -> dict[str, Function]:
         """The functions with a blank that the file has, by label."""
         functions = PYTHON.functions(self.file.source)
         return {label: functions[name] for label, name in self.file.functions.items() if name in functions}
 
     def lies_in(self, mistake: str) -> set[str]:
         """Return the labels of the functions in which a mistake lies; none of no mistake."""
-        return self.known.lies_in[mistake] if mistake else set()
+        return self.known_mistakes.lies_in[mistake] if mistake else set()
 
     def find_in_file(self, outcomes: Outcomes) -> str:
         """Return the known mistake that explains a whole file, or nothing.
@@ -59,7 +59,7 @@ class MistakeFinder:
         if not failed(outcomes):
             return ""
         last, agreeing = list(outcomes.values())[-1].about, list[str]()
-        for mistake, answers in self.known.answers.items():
+        for mistake, answers in self.known_mistakes.answers.items():
             if self.lies_in(mistake) & {*self.file.to_write}:
                 continue
             decisive = self.lies_in(mistake) | {last}
@@ -68,9 +68,9 @@ class MistakeFinder:
                 for claim, outcome in outcomes.items()
                 if outcome.about in decisive or not (outcome.is_error or answers.get(claim, outcome).is_error)
             }
-            agreeing += self.known.agreeing_mistakes(telling, [mistake])
-        found = self._closest(outcomes, agreeing)
-        return "" if found.is_guess else found.mistake
+            agreeing += self.known_mistakes.agreeing_mistakes(telling, [mistake])
+        closest = self._closest(outcomes, agreeing)
+        return "" if closest.is_guess else closest.name
 
     def find_in_function(
         self, label: str, alone: Outcomes, in_file: Outcomes, ask: Callable[[Collection[str]], Outcomes]
@@ -84,15 +84,16 @@ class MistakeFinder:
             ask: returns what more claims say of it alone.
         """
         outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
-        nowhere_else = {label} | (self.file.functions.keys() - self.written.keys())  # of what is absent, others do it
-        possible = [mistake for mistake in self.known.answers if self.lies_in(mistake) <= nowhere_else]
-        candidates = self.known.agreeing_mistakes(outcomes, possible)
-        open_claims = self.known.distinguishing_claims(candidates)
+        absent = self.file.functions.keys() - self.own_functions.keys()  # others do what these would
+        nowhere_else = {label} | absent
+        possible = [mistake for mistake in self.known_mistakes.answers if self.lies_in(mistake) <= nowhere_else]
+        candidates = self.known_mistakes.agreeing_mistakes(outcomes, possible)
+        open_claims = self.known_mistakes.distinguishing_claims(candidates)
         if not candidates:  # what held of the whole file may not hold alone
-            candidates = self.known.agreeing_mistakes(alone, possible)
+            candidates = self.known_mistakes.agreeing_mistakes(alone, possible)
             open_claims = list(in_file.keys() - alone.keys())
         if candidates and open_claims:
-            candidates = self.known.agreeing_mistakes(ask(open_claims), candidates)
+            candidates = self.known_mistakes.agreeing_mistakes(ask(open_claims), candidates)
         return self._closest(outcomes, candidates)
 
     def _closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> FoundMistake:
@@ -101,18 +102,18 @@ class MistakeFinder:
         One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
         the sizes in the errors are the same.
         """
-        answers = self.known.answers
+        answers = self.known_mistakes.answers
         proven = [mistake for mistake in mistakes if agrees_by_numbers(outcomes, answers[mistake])]
-        mistake = self.known.closest(outcomes, proven or list(filter(self.is_possible, mistakes)))
+        mistake = self.known_mistakes.closest(outcomes, proven or list(filter(self.is_possible, mistakes)))
         is_guess = mistake != "" and not proven and not agrees_to_the_letter(outcomes, answers[mistake])
         return FoundMistake(mistake, is_guess)
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
         labels, lines = self.lies_in(mistake), self.file.source.lines
-        spoiled = [function for label, function in self.written.items() if label in labels]
-        called = CALL.findall(
-            "\n".join(line for function in spoiled for line in lines[function.first - 1 : function.last])
+        functions = [function for label, function in self.own_functions.items() if label in labels]
+        own_calls = CALL.findall(
+            "\n".join(line for function in functions for line in lines[function.first - 1 : function.last])
         )
-        made = CALL.findall("\n".join(self.known.edits[mistake].values()))
-        return not labels or {*made} <= {*called}
+        calls_of_mistake = CALL.findall("\n".join(self.known_mistakes.edits[mistake].values()))
+        return not labels or {*calls_of_mistake} <= {*own_calls}

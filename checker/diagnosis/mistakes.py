@@ -67,13 +67,13 @@ def load_attempts(step: Step) -> Attempts:
 
 def functions_changed_by(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
     """Return the functions with a blank that edits change, by their qualified names."""
-    changed = set()
+    names = set()
     for old in edits:
         before = solution.text.partition(old)[0]
         first, last = before.count("\n") + 1, (before + old.rstrip("\n")).count("\n") + 1
-        written = _lines_of(solution, language).items()
-        changed |= {name for name, lines in written if lines.start <= last and first < lines.stop}
-    return changed
+        line_ranges = _lines_of(solution, language).items()
+        names |= {name for name, lines in line_ranges if lines.start <= last and first < lines.stop}
+    return names
 
 
 @cache
@@ -147,8 +147,8 @@ class KnownMistakes:
 
         def unlike(name: str) -> float:
             answers = self.answers[name]
-            worded = [(seen.words, answers[claim].words) for claim, seen in outcomes.items() if claim in answers]
-            return sum(1 - SequenceMatcher(a=seen, b=other).ratio() for seen, other in worded if seen != other)
+            pairs = [(outcome.words, answers[claim].words) for claim, outcome in outcomes.items() if claim in answers]
+            return sum(1 - SequenceMatcher(a=outcome, b=other).ratio() for outcome, other in pairs if outcome != other)
 
         return min(names, key=unlike, default="")
 
@@ -188,7 +188,7 @@ def read_answers(step: Step) -> Answers | None:
     if record["made_of"] != made_of(step):
         return None
     return {
-        mistake: {claim: Outcome(Mark(mark), observed=_read(seen)) for claim, (mark, seen) in outcomes.items()}
+        mistake: {claim: Outcome(Mark(mark), observed=_read(observed)) for claim, (mark, observed) in outcomes.items()}
         for mistake, outcomes in record["answers"].items()
     }
 

@@ -68,8 +68,8 @@ def reordered(learner: Source, solution: Source) -> set[str]:
 
 def in_other_order(mine: FunctionNode, theirs: FunctionNode) -> bool:
     """Return whether two functions have the same parameters, but in two orders."""
-    names, given = _parameters(mine), _parameters(theirs)
-    return names != given and sorted(names) == sorted(given)
+    own_names, given_names = _parameters(mine), _parameters(theirs)
+    return own_names != given_names and sorted(own_names) == sorted(given_names)
 
 
 def changed_lines(learner: Source, solution: Source) -> set[tuple[str, str]]:
@@ -99,8 +99,8 @@ def imports_of(source: Source) -> dict[str, str]:
     for node in source.tree.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for alias in node.names:
-                one = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else node
-                statements[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(one)
+                alone = ast.ImportFrom(node.module, [alias], node.level) if isinstance(node, ast.ImportFrom) else node
+                statements[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(alone)
     return statements
 
 
@@ -141,28 +141,32 @@ def _changed_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blan
     """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
     count = sum((node.end_lineno or 0) < blank for node in statements(theirs))
     if in_other_order(mine, theirs):
-        names, given = (", ".join(_parameters(node)) for node in (mine, theirs))
-        order = f"The parameters are ({names}); the step gives them as ({given}), and callers rely on that order."
-        return Change(name, order, *_place(mine, theirs, lines), count)
+        order, given_order = (", ".join(_parameters(node)) for node in (mine, theirs))
+        sentence = (
+            f"The parameters are ({order}); the step gives them as ({given_order}), and callers rely on that order."
+        )
+        return Change(name, sentence, *_place(mine, theirs, lines), count)
     for node, other in zip(statements(mine)[:count], statements(theirs)[:count], strict=False):
         if _differ(node, other):
             return Change(name, ABOVE, *_place(*_innermost_difference(node, other), lines), count)
     return None
 
 
-def _place(one: ast.stmt, other: ast.stmt, lines: Lines) -> tuple[int, str]:
+def _place(mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> tuple[int, str]:
     """Return the first line at which two statements differ, without those in them, and what is given there.
 
     If only the given one holds others, its beginning alone would not do: it is given as a whole, if that fits a line.
     """
-    mine, theirs = (_code_of(node, part) for node, part in zip((one, other), lines, strict=True))
-    if hasattr(other, "body") and not hasattr(one, "body"):
-        is_short = other.end_lineno == other.lineno + 1
-        theirs = [f"{theirs[0]} {lines[1][other.lineno].strip()}" if is_short else ""]
+    own_code, given_code = (_code_of(node, part) for node, part in zip((mine, theirs), lines, strict=True))
+    if hasattr(theirs, "body") and not hasattr(mine, "body"):
+        is_short = theirs.end_lineno == theirs.lineno + 1
+        given_code = [f"{given_code[0]} {lines[1][theirs.lineno].strip()}" if is_short else ""]
     unlike = (
-        (one.lineno + at, there) for at, (here, there) in enumerate(zip(mine, theirs, strict=False)) if here != there
+        (mine.lineno + at, there)
+        for at, (here, there) in enumerate(zip(own_code, given_code, strict=False))
+        if here != there
     )
-    return next(unlike, (one.lineno, ""))
+    return next(unlike, (mine.lineno, ""))
 
 
 def _code_of(node: ast.stmt, lines: list[str]) -> list[str]:

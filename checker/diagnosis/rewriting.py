@@ -45,13 +45,13 @@ def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int
         0 and nothing if no rule fits.
     """
     tree = ast.parse(source)
-    known = {*_defined(tree), *dir(builtins)}
+    names_in_file = {*_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     innermost = _innermost(statements, span)
     for text in rules:
         (before, after), anywhere = rule(text), text.startswith("~")
         for header in map(_header, statements if anywhere else innermost):
-            if _names(after) <= known | _names(header):
+            if _names(after) <= names_in_file | _names(header):
                 instead = _rewritten(header, None if anywhere else span, before, after)
                 if instead and (line := _unparsed(instead)) != _unparsed(header) and _is_python(line):
                     return header.lineno, line
@@ -98,8 +98,8 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
             return None  # it is no array: self.softmax(x) does not mean softmax(self)
         if isinstance(pattern.ctx, ast.Store) and not isinstance(node, ast.Name):
             return None  # x += y rebinds x, which x[0] += y cannot
-        known = bound.setdefault(pattern.id, node)
-        return bound if ast.dump(known) == ast.dump(node) else None
+        expression = bound.setdefault(pattern.id, node)
+        return bound if ast.dump(expression) == ast.dump(node) else None
     if isinstance(pattern, list) and isinstance(node, list):
         return bound if _match_all(pattern, node, bound) else None
     if type(pattern) is not type(node) or not isinstance(pattern, ast.AST):
@@ -114,17 +114,17 @@ def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
 def _match_calls(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
     any_function = _is_letter(pattern.func)
     function, arguments, keywords = _parts(pattern, any_function)
-    called, passed, passed_keywords = _parts(node, any_function)
+    its_function, its_arguments, its_keywords = _parts(node, any_function)
     rest = keywords.pop(None, None)
-    missing = keywords.keys() - passed_keywords.keys()
-    if not any_function and len(missing) == 1 and len(passed) == len(arguments) + 1:
-        passed_keywords[missing.pop()] = passed.pop()
-    named = [passed_keywords.pop(name, None) for name in keywords]
+    missing_keywords = keywords.keys() - its_keywords.keys()
+    if not any_function and len(missing_keywords) == 1 and len(its_arguments) == len(arguments) + 1:
+        its_keywords[missing_keywords.pop()] = its_arguments.pop()
+    keyword_values = [its_keywords.pop(name, None) for name in keywords]
     if isinstance(rest, ast.Name):
-        bound[rest.id] = [ast.keyword(name, value) for name, value in passed_keywords.items()]
-    return (not passed_keywords or rest is not None) and all(
+        bound[rest.id] = [ast.keyword(name, value) for name, value in its_keywords.items()]
+    return (not its_keywords or rest is not None) and all(
         match(*pair, bound) is not None
-        for pair in [(function, called), (arguments, passed), ([*keywords.values()], named)]
+        for pair in [(function, its_function), (arguments, its_arguments), ([*keywords.values()], keyword_values)]
     )
 
 
@@ -162,9 +162,9 @@ def _replaced(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) 
         return [_replaced(item, before, after, only) for item in node]
     if not isinstance(node, ast.AST):
         return node
-    made = type(node)(**{name: _replaced(value, before, after, only) for name, value in ast.iter_fields(node)})
-    bound = match(before, made) if only in (None, node) else None
-    return made if bound is None else _filled(after, bound)
+    new_node = type(node)(**{name: _replaced(value, before, after, only) for name, value in ast.iter_fields(node)})
+    bound = match(before, new_node) if only in (None, node) else None
+    return new_node if bound is None else _filled(after, bound)
 
 
 def _filled(piece: Any, bound: Bound) -> Any:
@@ -172,12 +172,12 @@ def _filled(piece: Any, bound: Bound) -> Any:
     if _is_letter(piece):
         return bound.get(piece.id, piece)
     if isinstance(piece, list):
-        filled: list[Any] = []
+        items: list[Any] = []
         for item in piece:
             is_several = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value)
             several = bound.get(item.value.id) if is_several else None  # what *a or **k stands for
-            filled += several if isinstance(several, list) else [_filled(item, bound)]
-        return filled
+            items += several if isinstance(several, list) else [_filled(item, bound)]
+        return items
     if isinstance(piece, ast.AST):
         return type(piece)(**{name: _filled(value, bound) for name, value in ast.iter_fields(piece)})
     return piece

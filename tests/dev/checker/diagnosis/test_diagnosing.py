@@ -43,10 +43,10 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("found", "outcome", "sentence", "is_sure"), SAID)
-def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(found, outcome, sentence, is_sure):
-    finding = finding_on("a claim", "causal_mask", found, outcome)
-    assert (finding.sentence, finding.mistake) == (sentence, found.mistake if is_sure else "")
+@pytest.mark.parametrize(("mistake", "outcome", "sentence", "is_sure"), SAID)
+def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(mistake, outcome, sentence, is_sure):
+    finding = finding_on("a claim", "causal_mask", mistake, outcome)
+    assert (finding.sentence, finding.mistake) == (sentence, mistake.name if is_sure else "")
     assert (finding.claim, finding.about, finding.location) == ("a claim", "causal_mask", Location(7))
 
 
@@ -59,8 +59,8 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f"}, [])
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
-    (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, "").blamed
-    assert blame.found == FoundMistake(name)
+    (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, "").blames
+    assert blame.mistake == FoundMistake(name)
 
 
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
