@@ -25,10 +25,10 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         to_write: the labels of the functions that this file has yet to write.
     """
     if isinstance(error, Refusal):
-        seen = error.observed
-        observed: Observed = InWords(seen if isinstance(seen, str) else repr(seen))
-        if isinstance(seen, np.ndarray):
-            observed = sketch(seen)
+        observation = error.observed
+        observed: Observed = InWords(observation if isinstance(observation, str) else repr(observation))
+        if isinstance(observation, np.ndarray):
+            observed = sketch(observation)
         location = None
         if error.__cause__:
             from checker.diagnosis.locating import location_of
@@ -49,14 +49,14 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
     from checker.diagnosis.exceptions import describe, is_of_max
     from checker.diagnosis.locating import location_of  # most claims raise no error
 
-    said = describe(error, path)
+    description = describe(error, path)
     return Outcome(
         Mark.FAIL,
-        said.sentence(),
+        description.sentence(),
         location=location_of(error, path),
         observed=raised(error),
         about=about,
-        advice=said.advice,
+        advice=description.advice,
         of_max=is_of_max(error, path),
     )
 

@@ -34,9 +34,9 @@ def step_of(path: Path) -> Step:
 @pytest.fixture(scope="module")
 def step(request: pytest.FixtureRequest) -> ModuleType:
     """Return the module that is graded; the checker puts others in its place."""
-    graded = request.config.stash.get(SUBJECTS, {})
-    if graded:
-        return graded[request.param]
+    subjects = request.config.stash.get(SUBJECTS, {})
+    if subjects:
+        return subjects[request.param]
     step = step_of(request.path)
     return load_step(step, f"graded.{step.name}", step.read_solution(), str(step.solution_file))
 
@@ -64,12 +64,12 @@ def solution(request: pytest.FixtureRequest) -> ModuleType:
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
     """Return the Draw of another configuration, which avoids the sizes that the other claims are made on."""
-    avoided, file = set(USUAL_SIZES), step_of(request.path).reference_file
+    sizes_to_avoid, file = set(USUAL_SIZES), step_of(request.path).reference_file
     if file.is_file():
-        recorded = read_reference(file)
-        avoided |= {size for array in recorded.values() for size in array.shape}
-        avoided |= {value for value in recorded.config.values() if isinstance(value, int)}
-    return Draw(getattr(request, "param", 0), {size for size in avoided if size >= SMALLEST_AVOIDED})
+        recorded_numbers = read_reference(file)
+        sizes_to_avoid |= {size for array in recorded_numbers.values() for size in array.shape}
+        sizes_to_avoid |= {value for value in recorded_numbers.config.values() if isinstance(value, int)}
+    return Draw(getattr(request, "param", 0), {size for size in sizes_to_avoid if size >= SMALLEST_AVOIDED})
 
 
 @pytest.fixture
@@ -98,8 +98,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "device" in metafunc.fixturenames:
         from checker.max_adapter.runtime import devices
 
-        chosen = metafunc.config.getoption("device")
-        metafunc.parametrize("device", [chosen] if chosen else devices(), indirect=True)
+        device = metafunc.config.getoption("device")
+        metafunc.parametrize("device", [device] if device else devices(), indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -25,14 +25,14 @@ def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) ->
         blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
     """
     nodes = list(ast.walk(source.tree))
-    given = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
-    given |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    written = [name for name in source.function_nodes if name not in blanks]  # another blank's is meant as itself
+    names_it_sets = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    names_it_sets |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    functions = [name for name in source.function_nodes if name not in blanks]  # another blank's is meant as itself
     missing = {}
     for blank in blanks:
         name = blank.rpartition(".")[2]
-        if name not in given and not _has(module, blank):
-            missing[blank] = _meant(blank, written)
+        if name not in names_it_sets and not _has(module, blank):
+            missing[blank] = _likely_name(blank, functions)
     return missing
 
 
@@ -51,10 +51,10 @@ def _has(module: ModuleType, blank: str) -> bool:
     return any(name in vars(kind) for kind in owner.__mro__ if not kind.__module__.startswith("max."))
 
 
-def _meant(blank: str, written: Iterable[str]) -> str:
+def _likely_name(blank: str, functions: Iterable[str]) -> str:
     """Return the function of a file that is or was called like a missing one, in the same class or outside of any."""
     owner, _, name = blank.rpartition(".")
-    beside = [other.rpartition(".")[2] for other in written if other.rpartition(".")[0] == owner]
+    beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
     if name == "forward" and CALLED_INSTEAD in beside:
         return CALLED_INSTEAD
     if former := [other for other in beside if RENAMED.get(other) == name]:

@@ -73,15 +73,15 @@ def has_only(module: Module[..., Any], names: Collection[str]) -> None:
         )
 
 
-def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collection[str] = ()) -> None:
-    """Put one weight where its dotted name says; ``known`` are the names of all that the module is to have."""
+def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collection[str] = ()) -> None:
+    """Put one weight where its dotted name says; ``names`` are those of all that the module is to have."""
     *path, leaf = name.split(".")
     owner: Any = module
     for part in path:
         owner = _part(owner, part)
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
-        hint = _what_it_has(module, name, known)
+        hint = _what_it_has(module, name, names)
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
@@ -91,15 +91,15 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, known: Collecti
     setattr(owner, leaf, tensor(array))
 
 
-def _what_it_has(module: Module[..., Any], wanted: str, known: Collection[str]) -> str:
-    """Return which weights a module has in place of the one ``wanted``, as a sentence; nothing if it has none."""
+def _what_it_has(module: Module[..., Any], absent_name: str, names: Collection[str]) -> str:
+    """Return which weights a module has in place of an absent one, as a sentence; nothing if it has none."""
     there = [name for name, _ in module.parameters]
     for name in there:
-        if name not in known and (renamed := _renamed(name, wanted)):
+        if name not in names and (renamed := _renamed(name, absent_name)):
             return f" It has {name}: rename {renamed[0]} to {renamed[1]}."
     listed = ", ".join(there)
     if len(listed) >= LONGEST_LIST:
-        ends_alike = (name for name in there if name.split(".")[-2:] == wanted.split(".")[-2:])
+        ends_alike = (name for name in there if name.split(".")[-2:] == absent_name.split(".")[-2:])
         listed = next(ends_alike, "")
     return f" It has {listed}." if listed else ""
 
@@ -112,9 +112,9 @@ def _part(owner: Any, name: str) -> Any:
     return getattr(owner, name, None)
 
 
-def _renamed(name: str, wanted: str) -> tuple[str, ...]:
-    """Return the one word of a weight's name that is another in the ``wanted`` one, and that; or nothing."""
-    words = name.split("."), wanted.split(".")
+def _renamed(name: str, absent_name: str) -> tuple[str, ...]:
+    """Return the one word of a weight's name that is another in the absent one's, and that; or nothing."""
+    words = name.split("."), absent_name.split(".")
     others = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
     return others[0] if len(others) == 1 and len(words[0]) == len(words[1]) else ()
 
@@ -130,9 +130,9 @@ def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:
         result = function(*(value if isinstance(value, int | float) else tensor(value) for value in arguments))
     if not isinstance(result, Tensor):
         raise unwanted(function, result, "a Tensor")
-    if kept := sorted(_weights_of(function) - before):
+    if extras := sorted(_weights_of(function) - before):
         raise Refusal(
-            f"forward keeps {' and '.join(kept)} on self, where MAX takes tensors for weights: use a plain variable."
+            f"forward keeps {' and '.join(extras)} on self, where MAX takes tensors for weights: use a plain variable."
         )
     return result
 
@@ -142,18 +142,18 @@ def _weights_of(function: Callable[..., Any]) -> set[str]:
     return {name for name, _ in function.parameters} if isinstance(function, Module) else set()
 
 
-def past_stays(module: Module[..., Any], x: np.ndarray, changed: np.ndarray, right: np.ndarray) -> None:
+def past_stays(module: Module[..., Any], x: np.ndarray, changed_x: np.ndarray, right: np.ndarray) -> None:
     """Refuse unless a module's rows stay as they were, but for the last one, when the last token is changed.
 
     Args:
-        module: what is called, with ``x`` and then with ``changed``; the second time, the texts come in reverse order,
-            so what was kept from the first call is noticed.
+        module: what is called, with ``x`` and then with ``changed_x``; the second time, the texts come in reverse
+            order, so what was kept from the first call is noticed.
         x: one text for each row of the first axis.
-        changed: the same with other last tokens.
+        changed_x: the same with other last tokens.
         right: the right result for ``x``.
     """
     before: np.ndarray = np.from_dlpack(run(module, x))
-    after: np.ndarray = np.from_dlpack(run(module, np.ascontiguousarray(changed[::-1])))[::-1]
+    after: np.ndarray = np.from_dlpack(run(module, np.ascontiguousarray(changed_x[::-1])))[::-1]
     if after.shape == before.shape and not close(after[:, :-1], before[:, :-1]):
         keeps_nothing(lambda x: run(module, x), x, right=lambda x: right)
     equal(after[:, :-1], before[:, :-1], what="the rows before the changed token", whose="what it was before")
@@ -166,8 +166,8 @@ def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: s
     is_claims = "<" in name or getattr(function, "__module__", "").startswith("test_")
     name = "It" if is_claims else name  # the name of a claim's own lambda or class means nothing to a learner
     returned = returned or ("None" if result is None else article(type(result).__name__))
-    missing = " Is there a `return`?" if result is None else ""
-    return Refusal(f"{name} returns {returned}, and must return {wanted}.{missing}")
+    hint = " Is there a `return`?" if result is None else ""
+    return Refusal(f"{name} returns {returned}, and must return {wanted}.{hint}")
 
 
 def compiled(

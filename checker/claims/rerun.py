@@ -26,9 +26,9 @@ def from_its_line(
     draw: Any = item.funcargs.get("draw")
     if draw:
         draw.start_over()
-    for given in item.funcargs.values():
-        if hasattr(given, "cache_clear"):
-            given.cache_clear()
+    for value in item.funcargs.values():
+        if hasattr(value, "cache_clear"):
+            value.cache_clear()
     with eagerly():
         again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
     if again and passed_through(again.value, path) and NO_GRAPH not in str(again.value):

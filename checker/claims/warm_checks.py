@@ -26,13 +26,13 @@ def graphs() -> list[Graph]:
 
     It leaves out the steps whose graphs take minutes; no pass waits for those.
     """
-    found = list[Graph]()
+    all_graphs = list[Graph]()
     for step in filter(uses_max, all_steps()):
         if step.compiles_long:
             continue
         solution = load_source(f"solutions.{step.name}", step.read_solution(), str(step.solution_file))
-        found += collect_graphs(step, {"solution": solution})
-    return found
+        all_graphs += collect_graphs(step, {"solution": solution})
+    return all_graphs
 
 
 def main() -> None:

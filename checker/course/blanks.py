@@ -73,8 +73,8 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
             raise ValueError(f"line {number}: the blank {match['words']!r} is not inside a function")
         body = _code_lines(lines, number, functions[around[-1]].last)
         length = int(match["length"])
-        given = body[length:]
-        if len(body) < length or (given and not lines[given[0] - 1].startswith(f"{match['indent']}return ")):
+        rest = body[length:]
+        if len(body) < length or (rest and not lines[rest[0] - 1].startswith(f"{match['indent']}return ")):
             raise ValueError(f"line {number}: the blank says {length} lines, its body has {len(body)}")
         blank = Blank(around[-1], match["words"], length, number, body[length - 1])
         if any(other.function == blank.function for other in blanks):
@@ -132,8 +132,8 @@ def what_to_do(unwritten: Unwritten, stop: str) -> str:
     return f"line {unwritten.line}: {unwritten.blank.words}"
 
 
-def what_to_do_about_missing(function: str, meant: str = "") -> str:
+def what_to_do_about_missing(function: str, likely_name: str = "") -> str:
     """Return what to do about a function that the file does not have, if ``meant`` may be meant to be it."""
     gone = f"there is no {function} in the file any more"
     name = function.rpartition(".")[2]
-    return f"{gone}; it has {meant}: call it {name}" if meant else f"{gone}; write it, under this name"
+    return f"{gone}; it has {likely_name}: call it {name}" if likely_name else f"{gone}; write it, under this name"

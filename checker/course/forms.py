@@ -40,41 +40,43 @@ def other_forms(step: Step, source: Source) -> dict[str, str]:
     if step.language is not PYTHON:
         return {}
     solution, names = step.read_solution(), _names_in(source)
-    written, right = source.function_nodes, solution.function_nodes
-    labels = {name: name.rpartition(".")[2] for name in right}
+    mine, theirs = source.function_nodes, solution.function_nodes
+    labels = {name: name.rpartition(".")[2] for name in theirs}
     lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
-    other = {name for name in written.keys() & right.keys() if not takes_calls_of(written[name], right[name])}
-    unset = {name for name, node in right.items() if not names.issuperset(_set_by(node))}
-    inner = {name for name in right if name.rpartition(".")[0] in right}
+    other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
+    unset = {name for name, node in theirs.items() if not names.issuperset(_set_by(node))}
+    inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
     types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in names}
-    return types | {name: _form(node) for name, node in right.items() if name in (lacking | other | unset) - inner}
+    return types | {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
 
 
 def changed_since(step: Step, source: Source) -> str:
     """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
     imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
-    imported = {each.name for node in imports for each in node.names}
-    if renamed := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in imported]:
-        return f". {' and '.join(renamed)}: rename it in this file."
-    if names := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
+    names_imported = {alias.name for node in imports for alias in node.names}
+    if renamings := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in names_imported]:
+        return f". {' and '.join(renamings)}: rename it in this file."
+    if functions := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
         reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
-        return f". The step has changed since this file was written: see {names}. {reset}"
+        return f". The step has changed since this file was written: see {functions}. {reset}"
     return ""
 
 
 def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
     """Return whether one function can be called wherever the other is."""
-    own, given = ([each.arg for each in (*node.args.posonlyargs, *node.args.args)] for node in (function, other))
-    own_by_name, given_by_name = ([each.arg for each in node.args.kwonlyargs] for node in (function, other))
-    needed = {*own[: len(own) - len(function.args.defaults)]} - {*given_by_name}
-    defaults = zip(own_by_name, function.args.kw_defaults, strict=True)
+    own_names, other_names = (
+        [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)] for node in (function, other)
+    )
+    own_keywords, other_keywords = ([parameter.arg for parameter in node.args.kwonlyargs] for node in (function, other))
+    needed = {*own_names[: len(own_names) - len(function.args.defaults)]} - {*other_keywords}
+    defaults = zip(own_keywords, function.args.kw_defaults, strict=True)
     needed_by_name = {name for name, default in defaults if default is None}
     return (
-        len(needed) <= len(given) - len(other.args.defaults)
-        and (len(own) >= len(given) or function.args.vararg is not None)
-        and ({*given_by_name} <= {*own, *own_by_name} or function.args.kwarg is not None)
-        and needed_by_name <= {*given_by_name}
-        and [name for name in own if name in given] == [name for name in given if name in own]
+        len(needed) <= len(other_names) - len(other.args.defaults)
+        and (len(own_names) >= len(other_names) or function.args.vararg is not None)
+        and ({*other_keywords} <= {*own_names, *own_keywords} or function.args.kwarg is not None)
+        and needed_by_name <= {*other_keywords}
+        and [name for name in own_names if name in other_names] == [name for name in other_names if name in own_names]
     )
 
 

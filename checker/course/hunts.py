@@ -43,15 +43,15 @@ class Hunt:
             OSError: a file cannot be written.
         """
         saved, path = self.read(), self.copy.learner_file
-        left = [name for name in copies if name not in saved.seen]
-        mistake = random.Random(seed).choice([*copies] if seed is not None else left or [*copies])
+        new_mistakes = [name for name in copies if name not in saved.seen]
+        mistake = random.Random(seed).choice([*copies] if seed is not None else new_mistakes or [*copies])
         is_edited = path.is_file() and digest(path.read_bytes()) != saved.left_as
         copy = back_up(path) if is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
-        seen = [*(name for name in saved.seen if left and name != mistake), mistake]
+        seen_mistakes = [*(name for name in saved.seen if new_mistakes and name != mistake), mistake]
         as_drawn = digest(copies[mistake])
-        ended = replace(saved, guesses=0, is_named=False)
-        self.save(replace(ended, mistake=mistake, began=time.time(), seen=seen, left_as=as_drawn))
+        hunts = replace(saved, guesses=0, is_named=False)
+        self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))
         return copy
 
     def end(self, passed: str | None = None) -> str:
@@ -63,12 +63,12 @@ class Hunt:
         saved = self.read()
         new = 0 if saved.is_named else 1  # one that was named is counted already
         if passed is None:
-            how, ended = "Given up", replace(saved, given_up=saved.given_up + new)
+            ending, hunts = "Given up", replace(saved, given_up=saved.given_up + new)
         else:
-            how = "Repaired" if saved.is_named else "Found"
-            ended = replace(saved, found=saved.found + new, left_as=digest(passed))
-        self.save(replace(ended, mistake=""))
-        return f"{how} {saved.after()}: {saved.mistake}"
+            ending = "Repaired" if saved.is_named else "Found"
+            hunts = replace(saved, found=saved.found + new, left_as=digest(passed))
+        self.save(replace(hunts, mistake=""))
+        return f"{ending} {saved.after()}: {saved.mistake}"
 
     def guess(self, mistake: str) -> str:
         """Guess the name of the mistake that is hunted for; return how that went, unless it was named before.

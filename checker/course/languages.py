@@ -103,18 +103,18 @@ class Python:
 
     def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
-        read, stop = {}, ast.dump(ast.parse(self.stop).body[0])
+        functions, stop = {}, ast.dump(ast.parse(self.stop).body[0])
         for name, node in source.function_nodes.items():
             first = min(part.lineno for part in (node, *node.decorator_list))
             last = node.end_lineno or node.lineno
-            read[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))
-        return read
+            functions[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))
+        return functions
 
     def docstring(self, source: Source) -> str:
         """Return what the file says of itself."""
         return ast.get_docstring(source.tree) or ""
 
-    def crash(self, printed: str) -> tuple[int, str] | None:
+    def crash(self, line: str) -> tuple[int, str] | None:
         """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
         return None
 
@@ -182,7 +182,7 @@ class Mojo:
     def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, in the order of the file; one stops if it aborts."""
         code = _without_text(source.text).split("\n")
-        read: dict[str, Function] = {}
+        functions: dict[str, Function] = {}
         around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
         for number, line in enumerate(code, start=1):
             match = HEAD.match(line)
@@ -199,17 +199,17 @@ class Mojo:
             around.append((indent, last, name))
             if match["kind"] in ("def", "fn"):
                 means = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
-                read[name] = Function(first, number, last, *_written(code[head:last], head + 1), means)
-        return read
+                functions[name] = Function(first, number, last, *_size_and_stop(code[head:last], head + 1), means)
+        return functions
 
     def docstring(self, source: Source) -> str:
         """Return the text that the file begins with."""
         match = DOCSTRING.match(source.text)
         return match[1].strip() if match else ""
 
-    def crash(self, printed: str) -> tuple[int, str] | None:
+    def crash(self, line: str) -> tuple[int, str] | None:
         """Return the line and the reason of a failed assertion: an index or a slice that is out of bounds, say."""
-        match = CRASH.match(printed)
+        match = CRASH.match(line)
         return (int(match["line"]), match["said"].rstrip(".")) if match else None
 
     def meaning(self, source: Source) -> str:
@@ -219,7 +219,7 @@ class Mojo:
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
 
 
-def _written(body: list[str], first: int) -> tuple[int, int | None]:
+def _size_and_stop(body: list[str], first: int) -> tuple[int, int | None]:
     """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
     code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
     indent = min((_indent(line) for _, line in code), default=0)

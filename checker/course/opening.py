@@ -74,5 +74,5 @@ def solutions_of(module: str) -> set[str]:
     path = SOLUTIONS / f"{name}.py"
     if package != SOLUTIONS.name or not path.is_file():
         return set()
-    imported = Source(path.read_text(encoding="utf-8")).imports()
-    return {module}.union(*(solutions_of(each) for each, _ in imported))
+    imports = Source(path.read_text(encoding="utf-8")).imports()
+    return {module}.union(*(solutions_of(other) for other, _ in imports))

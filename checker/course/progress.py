@@ -46,10 +46,10 @@ def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
     with changing() as saved:
         code, check = digest_of_code(step, source), digest_of_check(step)
         before = saved.passes.get(step.name)
-        known = before if before and (before.code, before.check) == (code, check) else None
-        counts = known is not None or digest_of_code(step, _text_of(step)) == code
+        earlier = before if before and (before.code, before.check) == (code, check) else None
+        counts = earlier is not None or digest_of_code(step, _text_of(step)) == code
         if counts:
-            saved.passes[step.name] = LastPass(code, check, compiled or (known is not None and known.compiled))
+            saved.passes[step.name] = LastPass(code, check, compiled or (earlier is not None and earlier.compiled))
             saved.failures.pop(step.name, None)
     return counts
 
@@ -73,10 +73,10 @@ def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
         saved.failures[step.name] = code
 
 
-def note_hints(step: Step, seen: int) -> None:
+def note_hints(step: Step, count: int) -> None:
     """Save how many hints of a step were shown, at least."""
     with changing() as saved:
-        saved.hints[step.name] = max(seen, saved.hints.get(step.name, 0))
+        saved.hints[step.name] = max(count, saved.hints.get(step.name, 0))
 
 
 def forget(step: Step) -> None:
@@ -135,14 +135,14 @@ def all_standings() -> list[Standing]:
 def _standing(step: Step, saved: Saved) -> Standing:
     """Return where a step stands, by its file and by what is ``saved``."""
     last_pass, last_failure = saved.passes.get(step.name), saved.failures.get(step.name)
-    begun = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
+    state = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
     try:
         file = open_file(step, step.learner_file)
     except NoSuchFile:
         return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
     except Unreadable as error:
         failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
-        return Standing(step, begun, _words_of_unreadable(begun, error, failed=failed), failed)
+        return Standing(step, state, _words_of_unreadable(state, error, failed=failed), failed)
     if file.source == skeleton(step.read_solution(), step.language):
         return Standing(step, StepState.UNTOUCHED, "untouched")
     code = digest_of_code(step, file.source)
@@ -152,12 +152,12 @@ def _standing(step: Step, saved: Saved) -> Standing:
         words = "done" if last_pass.compiled else NOT_COMPILED
         return Standing(step, StepState.DONE, words, uncompiled=not last_pass.compiled)
     failed = last_failure == code
-    return Standing(step, begun, _words_of_begun(begun, file, failed=failed), failed)
+    return Standing(step, state, _words_of_begun(state, file, failed=failed), failed)
 
 
-def _words_of_unreadable(begun: StepState, error: Unreadable, *, failed: bool) -> str:
+def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -> str:
     why = f"line {error.location.line}: {error.short}" if error.location else error.short
-    return f"{BEGUN[begun]} ({why}, {LAST_FAILED})" if failed else f"{BEGUN[begun]} ({why})"
+    return f"{BEGUN[state]} ({why}, {LAST_FAILED})" if failed else f"{BEGUN[state]} ({why})"
 
 
 def _words_of_changed_check(step: Step, source: str) -> str:
@@ -171,15 +171,15 @@ def _words_of_changed_check(step: Step, source: str) -> str:
     return f"{words} (see {names[0]}{more})"
 
 
-def _words_of_begun(begun: StepState, file: OpenedFile, *, failed: bool) -> str:
+def _words_of_begun(state: StepState, file: OpenedFile, *, failed: bool) -> str:
     to_write, details = len(file.to_write), []
-    if to_write or begun == StepState.IN_PROGRESS:
+    if to_write or state == StepState.IN_PROGRESS:
         details.append(f"{file.blanks - to_write} of {file.blanks} blanks")
     if failed:
         details.append(LAST_FAILED)
-    elif begun == StepState.CHANGED or not to_write:
+    elif state == StepState.CHANGED or not to_write:
         details.append("not checked")
-    return f"{BEGUN[begun]} ({', '.join(details)})"
+    return f"{BEGUN[state]} ({', '.join(details)})"
 
 
 def first_to_do(standings: Iterable[Standing]) -> Step | None:
@@ -193,10 +193,12 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
     saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
     """
-    begun = [standing.step for standing in standings if standing.state in (StepState.IN_PROGRESS, StepState.CHANGED)]
+    steps_begun = [
+        standing.step for standing in standings if standing.state in (StepState.IN_PROGRESS, StepState.CHANGED)
+    ]
     if any(standing.state == StepState.IN_PROGRESS for standing in standings):
-        return max(begun, key=lambda step: saved_at(step.learner_file))
-    if begun:
-        return begun[0]
+        return max(steps_begun, key=lambda step: saved_at(step.learner_file))
+    if steps_begun:
+        return steps_begun[0]
     after = max((number for number, standing in enumerate(standings, 1) if standing.is_done), default=0)
     return first_to_do([*standings[after:], *standings[:after]])
