@@ -42,14 +42,14 @@ def differences(step: Step) -> list[Difference]:
     source = Source(read_text(step.learner_file))
     step.language.refuse(source, str(step.learner_file))
     solution = step.read_solution()
-    written, right = step.language.functions(source), step.language.functions(solution)
+    mine, theirs = step.language.functions(source), step.language.functions(solution)
     different = []
     for name in (blank.function for blank in blanks_of(step)):
-        if name not in written:
-            different.append(Difference(name, None, rows_of([], _lines(solution, right[name]))))
-        elif written[name].means != right[name].means:
-            rows = rows_of(_lines(source, written[name]), _lines(solution, right[name]))
-            different.append(Difference(name, written[name].defined, rows))
+        if name not in mine:
+            different.append(Difference(name, None, rows_of([], _lines(solution, theirs[name]))))
+        elif mine[name].means != theirs[name].means:
+            rows = rows_of(_lines(source, mine[name]), _lines(solution, theirs[name]))
+            different.append(Difference(name, mine[name].defined, rows))
     return different
 
 
@@ -118,5 +118,5 @@ def in_short(different: int, count: int, *, has_passed: bool) -> str:
         return (
             f"All {count} blanks are written as in the solution." if count > 1 else "It is written as in the solution."
         )
-    how = f"{different} of {count} blanks {'is' if different == 1 else 'are'} written differently"
-    return f"{how}; the check has found no difference." if has_passed else f"{how}."
+    sentence = f"{different} of {count} blanks {'is' if different == 1 else 'are'} written differently"
+    return f"{sentence}; the check has found no difference." if has_passed else f"{sentence}."

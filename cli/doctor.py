@@ -138,8 +138,8 @@ def kernels() -> str:
 def metal() -> str:
     """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
     version = number_printed("xcrun", "-sdk", "macosx", "metal", "--version")
-    missing = "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
-    return f"found: {version}" if version else missing
+    not_found = "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
+    return f"found: {version}" if version else not_found
 
 
 def commit() -> str:
@@ -148,8 +148,8 @@ def commit() -> str:
     git = partial(output_of, "git", "-C", str(ROOT))
     without = "not a git checkout" if shutil.which("git") else "unknown: the program git is not installed"
     name = git("describe", "--always").strip() or without
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
-    return f"{name}-dirty" if changed else name
+    changes = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
+    return f"{name}-dirty" if changes else name
 
 
 def free(name: str, free_bytes: float, use: str) -> str:

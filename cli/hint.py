@@ -63,8 +63,8 @@ def next_tier(step: Step) -> Tier | None:
     Raises:
         UserError: as ``hints_of``.
     """
-    seen = progress_file.read_saved().hints.get(step.name, 0)
-    return next((tier for tier in hints_of(step) if tier.number > seen), None)
+    count = progress_file.read_saved().hints.get(step.name, 0)
+    return next((tier for tier in hints_of(step) if tier.number > count), None)
 
 
 def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
@@ -73,14 +73,14 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
     Raises:
         UserError: there is no chapter, or nobody to ask.
     """
-    terminal, following = Terminal(), next_tier(step)
-    next_one = [following] if following else []
+    terminal, unseen_tier = Terminal(), next_tier(step)
+    next_one = [unseen_tier] if unseen_tier else []
     tiers = hints_of(step) if every else next_one
     if not tiers:
         terminal.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
         terminal.line(f"`./run compare {step.task} --anyway` shows the solution.")
     for tier in tiers:
-        if following and tier.warning and not sure:
+        if unseen_tier and tier.warning and not sure:
             answer = confirm(f"{tier.warning} Show it?")
             if answer is None:
                 raise UserError(f"{tier.warning} Add --yes to see it.")

@@ -47,9 +47,9 @@ def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
     return Check(hunt.copy, view, replace(options, hunt=True), save=partial(end_at_pass, hunt))
 
 
-def end_at_pass(hunt: Hunt, made: SaveProgress, source: str) -> Event | None:
+def end_at_pass(hunt: Hunt, result: SaveProgress, source: str) -> Event | None:
     """End the hunt if its copy has passed; return the event that this is."""
-    if made.passed and hunt.read().mistake:
+    if result.passed and hunt.read().mistake:
         return HuntEnded(hunt.end(source))
     return None
 
@@ -75,7 +75,7 @@ def why_none_is_known(step: Step) -> str:
     return f"what is recorded of them is out of date; `./run kernels {step.number}`"
 
 
-def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **how: Any) -> int:
+def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **options: Any) -> int:
     """Begin a hunt and check the copy, check it again, name the mistake instead, or give up; return the exit status.
 
     Raises:
@@ -83,14 +83,14 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
         OSError: a file cannot be written.
     """
     labels = [blank.label for blank in blanks_of(step)]
-    require_label(how["show"], labels)
+    require_label(options["show"], labels)
     hunt, terminal = Hunt(step.name), Terminal(labels, quiet=as_json)
     if give_up or number is not None:
         status, record = give_up_or_guess(hunt, terminal, None if give_up else number)
     else:
         if new or not hunt.read().mistake:
-            begin_and_say_so(hunt, terminal, how["seed"])
-        status, record = check_copy(hunt, terminal, Options(**how))
+            begin_and_say_so(hunt, terminal, options["seed"])
+        status, record = check_copy(hunt, terminal, Options(**options))
     if status == PASSED and not hunt.read().mistake:
         terminal.line(f"\n`./run {hunt.copy.task}` begins another hunt.")
     if as_json:
@@ -136,23 +136,23 @@ def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tupl
 
 def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
-    kept, task = hunt.read(), hunt.copy.task
-    sentences = sentences_with(hunt.step, kept.mistake)
+    saved, task = hunt.read(), hunt.copy.task
+    sentences = sentences_with(hunt.step, saved.mistake)
     if len(sentences) == 1:
         raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunt.step)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
-    if not (number or kept.is_named):
+    if not (number or saved.is_named):
         question = f"\nWhich one is it? `./run {task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), question]
-    said_of_it = hunt.guess(sentences[number - 1])
+    answer = hunt.guess(sentences[number - 1])
     if not hunt.read().is_named:
-        return FAILED, [said_of_it]
-    return PASSED, [said_of_it, f"Now repair it: `./run {task}` checks the file, and --new begins another hunt."]
+        return FAILED, [answer]
+    return PASSED, [answer, f"Now repair it: `./run {task}` checks the file, and --new begins another hunt."]
 
 
 def reveal(hunt: Hunt) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
-    mistaken, right = copy_of(hunt.step, hunt.read().mistake), copy_with(hunt.step, {})
-    rows = ["", *rows_of_texts(mistaken, right)] if mistaken else []
+    copy, right_copy = copy_of(hunt.step, hunt.read().mistake), copy_with(hunt.step, {})
+    rows = ["", *rows_of_texts(copy, right_copy)] if copy else []
     return PASSED, [hunt.end(), *rows]

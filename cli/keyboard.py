@@ -34,9 +34,9 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
     def read_keys() -> str:
         keys, seconds = "", 0.0
         while select.select([terminal], [], [], seconds)[0]:
-            read = _read(terminal)
-            keys += read or GONE
-            if not (read and BEGUN.search(keys)):
+            new_keys = _read_terminal(terminal)
+            keys += new_keys or GONE
+            if not (new_keys and BEGUN.search(keys)):
                 break
             seconds = REST_SECONDS
         return SEQUENCE.sub("", keys)
@@ -49,7 +49,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _read(terminal: int) -> str:
+def _read_terminal(terminal: int) -> str:
     """Return what a terminal has sent; nothing if it is no longer there."""
     with contextlib.suppress(OSError):
         return os.read(terminal, 1024).decode(errors="replace")

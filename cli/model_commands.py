@@ -17,7 +17,7 @@ import click
 from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
-from cli.parts import DEVICE, SEED, each, refusing, teller
+from cli.parts import DEVICE, SEED, all_of, refusing, teller
 from play.mine import stand_ins
 from play.serving.options import ServerOptions, Tell
 from play.signals import ending_soon
@@ -50,7 +50,7 @@ FILE = click.Path(path_type=Path)
 DAY = 86_400  # seconds: the most that a request, or the end of the server, may take
 
 device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
-own_steps_options = each(
+own_steps_options = all_of(
     click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
     click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written."),
     click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed."),
@@ -61,7 +61,7 @@ GPT2 = "A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub"
 def model_options(about: str) -> Callable[..., Any]:
     """Return the options that say which model runs, and whose steps."""
     model = click.option("--model", default=str(SMALL_MODEL), show_default="the small one in models/", help=about)
-    return each(model, own_steps_options)
+    return all_of(model, own_steps_options)
 
 
 def plan_option(name: str, kind: click.ParamType | type, about: str) -> Callable[..., Any]:
@@ -69,7 +69,7 @@ def plan_option(name: str, kind: click.ParamType | type, about: str) -> Callable
     return click.option(f"--{name}", type=kind, show_default=str(getattr(Plan, name)), help=about)
 
 
-plan_options = each(
+plan_options = all_of(
     plan_option("layers", int, "How many blocks."),
     plan_option("heads", int, "Heads per block."),
     plan_option("width", int, "The size of a hidden state, a multiple of the heads."),
@@ -107,7 +107,7 @@ dtype_option = click.option(
     default="float32",
     help="bfloat16 halves the weights of linear layers, on processors with AVX-512.",
 )
-writing_options = each(
+writing_options = all_of(
     model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file."),
     click.option("--max-new-tokens", type=click.IntRange(0), default=100, help="Write at most this many tokens."),
     click.option("--temperature", type=Finite(0), default=0.8, help="0 is greedy."),

@@ -107,7 +107,7 @@ def teller() -> Callable[[str], None]:
     return lambda text: click.echo(f"{command}: {text}", err=True)
 
 
-def each(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def all_of(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return one decorator that applies several, for options that commands share."""
 
     def decorate(function: Any) -> Any:

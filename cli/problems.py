@@ -42,11 +42,11 @@ def problems_of(record: Record) -> list[Problem]:
     """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is none."""
     if record["verdict"] != Mark.FAIL:
         return []
-    explained = [
+    problems = [
         Problem(record["file"], why["line"] or 1, why["about"], why["sentence"]) for why in record["explanations"]
     ]
-    if explained or any(row["mark"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
-        return explained
+    if problems or any(row["mark"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
+        return problems
     return [Problem(record["file"], 1, "", why) for why in record["said"][:1]]  # the file cannot be read
 
 

@@ -47,9 +47,9 @@ def require_gpu() -> None:
     Raises:
         UserError: there is none.
     """
-    asked = run_module("checker.max_adapter.runtime", "gpu")
-    if asked and asked.returncode == NO_DEVICE:
-        raise UserError(last_line(asked))
+    answer = run_module("checker.max_adapter.runtime", "gpu")
+    if answer and answer.returncode == NO_DEVICE:
+        raise UserError(last_line(answer))
 
 
 def last_line(run: Completed) -> str:

@@ -24,15 +24,15 @@ def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:
     Raises:
         UserError: a file cannot be written.
     """
-    terminal, changed = Terminal(), [step for step in steps if not is_untouched(step)]
-    replaced = ", ".join(relative_path(step.learner_file) for step in changed if step.learner_file.is_file())
-    what = f"This puts the skeleton in place of {replaced}. What is there now is kept beside it."
-    if replaced and not sure and confirm(f"{what} Reset?") is False:
+    terminal, steps_to_reset = Terminal(), [step for step in steps if not is_untouched(step)]
+    files = ", ".join(relative_path(step.learner_file) for step in steps_to_reset if step.learner_file.is_file())
+    warning = f"This puts the skeleton in place of {files}. What is there now is kept beside it."
+    if files and not sure and confirm(f"{warning} Reset?") is False:
         terminal.line("Nothing was changed.")
         return
     for step in steps:
         words = start_over(step)
-        if step in changed or len(steps) == 1:
+        if step in steps_to_reset or len(steps) == 1:
             for line in words:
                 terminal.line(line)
     if len(steps) > 1:

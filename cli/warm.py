@@ -85,7 +85,7 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
     terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
     columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
     bar = Progress(*columns, console=terminal.console, disable=not terminal.console.is_terminal, transient=True)
-    done = bar.add_task("", total=sum(map(len, rounds)))
+    progress = bar.add_task("", total=sum(map(len, rounds)))
 
     async def do(compilation: Compilation) -> None:
         async with processors:
@@ -104,7 +104,7 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        bar.update(done, advance=1, description=compilation.what)
+        bar.update(progress, advance=1, description=compilation.what)
         terminal.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
             failed.append(compilation)
@@ -123,7 +123,7 @@ def compile_missing(compilations: Sequence[Compilation]) -> None:
     asyncio.run(carry_out(compilations[:1], compilations[1:]))
 
 
-def warm_up(named: Sequence[Step], device: str) -> int:
+def warm_up(steps: Sequence[Step], device: str) -> int:
     """Warm up the named steps, or everything, for a device; return the exit status, 1 if something fails.
 
     Raises:
@@ -133,11 +133,11 @@ def warm_up(named: Sequence[Step], device: str) -> int:
         require_gpu()
     print("Ctrl-C stops it; the next run continues from there.")
     compilations = list[Compilation]()
-    if not named:
+    if not steps:
         compilations = all_compilations() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
     checks = []
-    for step in named or all_steps():
-        is_left_out = step.compiles_long and device == "cpu" and not named
+    for step in steps or all_steps():
+        is_left_out = step.compiles_long and device == "cpu" and not steps
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(solution_check(step, *options))
     return int(bool(asyncio.run(carry_out(compilations[:1], compilations[1:], checks))))

@@ -222,12 +222,12 @@ class Watch:
 
     def how_to_go_on(self) -> str:
         """Return how to get to the next step that is not done."""
-        coming = self.step_after()
-        if not coming:
+        next_step = self.step_after()
+        if not next_step:
             return NONE_LEFT
         if self.read_keys:
-            return f"Press n for {coming.task}, {coming.read_title()}."
-        return f"Save {relative_path(coming.learner_file)} to go on with {coming.task}, {coming.read_title()}."
+            return f"Press n for {next_step.task}, {next_step.read_title()}."
+        return f"Save {relative_path(next_step.learner_file)} to go on with {next_step.task}, {next_step.read_title()}."
 
     def say_keys(self) -> None:
         """Say what is watched, and which keys there are."""
@@ -243,12 +243,12 @@ class Watch:
 
     # ------------------------------------------------------------ steps
 
-    def follow_saves(self, saved: frozenset[Step]) -> None:
+    def follow_saves(self, steps: frozenset[Step]) -> None:
         """Check again if the file was saved, or check another step whose file is the only one that was."""
-        if self.step in saved:
+        if self.step in steps:
             self.check()
-        elif len(saved) == 1:
-            (step,) = saved
+        elif len(steps) == 1:
+            (step,) = steps
             if standing_of(step).state not in (StepState.UNTOUCHED, StepState.MISSING):  # it was not reset
                 self.go_to(step)
 
@@ -343,8 +343,8 @@ class Watch:
     def hint(self) -> None:
         """Give the next hint; offer the last one first."""
         self.terminal.line()
-        following = hint.next_tier(self.step)
-        warning = following.warning if following else ""
+        tier = hint.next_tier(self.step)
+        warning = tier.warning if tier else ""
         self.do_or_offer(warning, partial(hint.show_hint, self.step, sure=True))
 
 

@@ -90,12 +90,12 @@ class KeyHolders:
     """
 
     def __init__(self, app: ASGIApp, key: str) -> None:
-        self.app, self.wanted = app, f"Bearer {key}".encode()
+        self.app, self.authorization = app, f"Bearer {key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or that it has no key."""
         words = "the key is missing or wrong; open the link that `./run book` prints"
-        has_key = secrets.compare_digest(dict(scope["headers"]).get(b"authorization", b""), self.wanted)
+        has_key = secrets.compare_digest(dict(scope["headers"]).get(b"authorization", b""), self.authorization)
         await (self.app if has_key else JSONResponse({"error": words}, 401))(scope, receive, send)
 
 
@@ -112,8 +112,8 @@ class Book:
         self.html, self.key, self.hosts = html, key, hosts
         self.model, self.ready = PageModel(), ReadyChild()
         self.turn = asyncio.Lock()  # of what reads a learner's file, and then begins a check or writes
-        self.newest: BackgroundCheck | None = None
-        self.stopped: BackgroundCheck | None = None
+        self.newest_check: BackgroundCheck | None = None
+        self.stopped_check: BackgroundCheck | None = None
 
     def app(self) -> Starlette:
         """Return what answers requests."""
@@ -146,9 +146,9 @@ class Book:
         """End the check at the end, and the process of the model."""
         yield
         self.model.close()
-        if self.newest:
-            self.newest.cancel()
-            self.newest.join()
+        if self.newest_check:
+            self.newest_check.cancel()
+            self.newest_check.join()
         self.ready.close()
 
     async def standings(self, request: Request) -> Response:
@@ -164,10 +164,10 @@ class Book:
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
-        step, known = await _step(request), request.query_params.get("known")
-        if known is None:  # the page was opened, and will ask for a check
+        step, known_version = await _step(request), request.query_params.get("known")
+        if known_version is None:  # the page was opened, and will ask for a check
             await run_in_threadpool(self.ready.start_spare, step)
-        return JSONResponse(await run_in_threadpool(_file, step, known))
+        return JSONResponse(await run_in_threadpool(_file, step, known_version))
 
     async def check(self, request: Request) -> Response:
         """Check the file on disk, and answer with records; leaving ends it."""
@@ -177,10 +177,10 @@ class Book:
             raise HTTPException(400, "a seed is not negative")
         answer = CheckAnswer(self)
         async with self.turn:
-            if self.newest:
-                self.newest.cancel()
-            begun = self.newest = await run_in_threadpool(answer.begin, step, options)
-        return StreamingResponse(answer.lines(begun), media_type="application/x-ndjson")
+            if self.newest_check:
+                self.newest_check.cancel()
+            background = self.newest_check = await run_in_threadpool(answer.begin, step, options)
+        return StreamingResponse(answer.lines(background), media_type="application/x-ndjson")
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
         """Answer with what a function returns for a step and the body of a request."""
@@ -190,9 +190,9 @@ class Book:
 
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest and self.newest.check.step == await _step(request):
-            self.stopped = self.newest
-            self.newest.cancel()
+        if self.newest_check and self.newest_check.check.step == await _step(request):
+            self.stopped_check = self.newest_check
+            self.newest_check.cancel()
         return JSONResponse({})
 
 
@@ -211,9 +211,9 @@ class CheckAnswer:
         """Begin the check."""
         view = PageRecords(self.send)
         check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
-        begun = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
-        begun.start()
-        return begun
+        background = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
+        background.start()
+        return background
 
     def send(self, record: Record) -> None:
         """Have the request read a record."""
@@ -230,7 +230,7 @@ class CheckAnswer:
             case Report.BROKEN:
                 self.send({"event": "ended", "text": FAULT})
             case Report.CANCELED:
-                why = "Stopped." if background is self.book.stopped else "A newer check has ended this one."
+                why = "Stopped." if background is self.book.stopped_check else "A newer check has ended this one."
                 state = background.check.state
                 text = f"{why} The pass is kept." if state.has_passed and not state.not_saved else why
                 self.send({"event": "ended", "text": text})
@@ -253,21 +253,21 @@ class CheckAnswer:
 def _all_standings() -> Json:
     """Return how far each step is, and which to go on with."""
     standings = all_standings()
-    following = next_to_do(standings)
+    next_step = next_to_do(standings)
     return {
         "steps": [
             {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in standings
         ],
         "done": sum(standing.is_done for standing in standings),
-        "next": {"name": following.name, "title": following.read_title()} if following else None,
+        "next": {"name": next_step.name, "title": next_step.read_title()} if next_step else None,
     }
 
 
-def _file(step: Step, known: str | None) -> Json:
-    """Return the learner's file, and how far it is; without its text if that is the version ``known``."""
+def _file(step: Step, known_version: str | None) -> Json:
+    """Return the learner's file, and how far it is; without its text if that is the ``known_version``."""
     file = versions.read(step)
     now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing_of(step).words}
-    return now if file.version == known else {**now, "text": file.text}
+    return now if file.version == known_version else {**now, "text": file.text}
 
 
 def save(step: Step, body: Json) -> Json:
@@ -301,10 +301,10 @@ def replace_file(step: Step, body: Json) -> Json:
 
 def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
-    begun = Hunt(step.name)
-    if not begun.read().mistake:
-        hunt.begin(begun)
-    file = begun.copy.learner_file
+    new_hunt = Hunt(step.name)
+    if not new_hunt.read().mistake:
+        hunt.begin(new_hunt)
+    file = new_hunt.copy.learner_file
     return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}
 
 
@@ -313,15 +313,15 @@ def begin_hunt(step: Step, body: Json) -> Json:
 
 async def _step(request: Request) -> Step:
     """Return the step that a request is about."""
-    if step := await run_in_threadpool(_called, request.path_params["step"]):
+    if step := await run_in_threadpool(_step_of_file, request.path_params["step"]):
         return step
     raise HTTPException(404, "there is no such step")
 
 
-def _called(name: str) -> Step | None:
+def _step_of_file(name: str) -> Step | None:
     """Return the step, or its copy to hunt in, whose file has a name."""
-    steps_and_hunts = (checked for step in all_steps() for checked in (step, Step(step.name, hunted=True)))
-    return next((checked for checked in steps_and_hunts if checked.learner_file.stem == name), None)
+    steps_and_hunts = (candidate for step in all_steps() for candidate in (step, Step(step.name, hunted=True)))
+    return next((candidate for candidate in steps_and_hunts if candidate.learner_file.stem == name), None)
 
 
 async def _body(request: Request) -> Json:

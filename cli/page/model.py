@@ -88,10 +88,10 @@ def training() -> Json:
     Raises:
         UserError: ``./run train`` has made no folder in the course, or what is in it cannot be read.
     """
-    written = max(ROOT.glob(f"*/{FIGURES}"), key=saved_at, default=None)
-    if written is None:
+    figures = max(ROOT.glob(f"*/{FIGURES}"), key=saved_at, default=None)
+    if figures is None:
         raise UserError(f"there is no {OUT / FIGURES} yet; `./run train` writes it as it goes on")
     try:
-        return {**as_points(json.loads(written.read_bytes())), "folder": written.parent.name}
+        return {**as_points(json.loads(figures.read_bytes())), "folder": figures.parent.name}
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
-        raise UserError(f"{written.relative_to(ROOT)} cannot be read") from error
+        raise UserError(f"{figures.relative_to(ROOT)} cannot be read") from error

@@ -67,14 +67,14 @@ def fault() -> str:
     if not PYTHON.exists():
         return "its Python is gone"
     try:
-        asked = run_quietly([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
+        answer = run_quietly([PYTHON, "-c", "import sys; print('python%d.%d' % sys.version_info[:2])"])
     except OSError as error:  # nobody may run it, say
         return f"its Python does not start ({error.strerror})"
-    if asked.returncode:
-        return f"its Python does not start ({last_printed_line(asked)})"
-    made, now = [path.name for path in (VENV / "lib").glob("python*")], asked.stdout.strip()
-    if made and now not in made:
-        return f"it was made with {made[0]}, and its Python is {now} now"
+    if answer.returncode:
+        return f"its Python does not start ({last_printed_line(answer)})"
+    versions, version = [path.name for path in (VENV / "lib").glob("python*")], answer.stdout.strip()
+    if versions and version not in versions:
+        return f"it was made with {versions[0]}, and its Python is {version} now"
     return "" if is_installed(LEARN) else os.environ.get(DAMAGED, "")
 
 

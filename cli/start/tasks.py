@@ -30,18 +30,18 @@ def tasks() -> dict[str, Task]:
         return tomllib.load(file)["tasks"]
 
 
-def listing(known: dict[str, Task]) -> str:
+def listing(all_tasks: dict[str, Task]) -> str:
     """Return a line for every task."""
-    width = max(map(len, known))
-    return "\n".join(f"  {name:<{width}}  {task['description']}" for name, task in known.items())
+    width = max(map(len, all_tasks))
+    return "\n".join(f"  {name:<{width}}  {task['description']}" for name, task in all_tasks.items())
 
 
-def meant(name: str, known: Collection[str]) -> str:
+def closest_task(name: str, names: Collection[str]) -> str:
     """Return the task whose name comes closest to one that there is not; nothing if none does."""
     if step := re.fullmatch(r"(s|step_?|w|warmup_?)?(\d{1,2})(\.\w+)?", name.lower()):
         task = f"{(step[1] or 's')[0]}{int(step[2]):02}"
-        return task if task in known else ""
-    return closest_name(name, known)
+        return task if task in names else ""
+    return closest_name(name, names)
 
 
 def refuse_damage() -> None:
@@ -51,30 +51,30 @@ def refuse_damage() -> None:
         UserError: it has been made anew, and they still are.
     """
     is_new = os.environ.pop(setup.DAMAGED, "") != ""
-    if Path(sys.prefix) != setup.VENV or not (missing := setup.missing_packages()):
+    if Path(sys.prefix) != setup.VENV or not (packages := setup.missing_packages()):
         return
-    why = f"{', '.join(missing)} cannot be found"
+    why = f"{', '.join(packages)} cannot be found"
     if is_new:
         raise UserError(f".venv has been made anew, and {why}. Delete the folder .venv, and run this again")
     setup.installed_list(setup.LEARN).unlink(missing_ok=True)
     os.execve("/bin/sh", ["sh", str(ROOT / "run"), *sys.argv[1:]], os.environ | {setup.DAMAGED: why})
 
 
-def run(name: str, arguments: list[str], known: dict[str, Task]) -> int:
+def run(name: str, arguments: list[str], known_tasks: dict[str, Task]) -> int:
     """Become the line of a task, with arguments appended; return only where nothing is to run.
 
     Raises:
         UserError: there is no such task, or its packages cannot be installed.
     """
-    if name not in known:
-        print(f"The tasks are:\n\n{listing(known)}\n", file=sys.stderr)
-        likely = meant(name, known)
+    if name not in known_tasks:
+        print(f"The tasks are:\n\n{listing(known_tasks)}\n", file=sys.stderr)
+        likely = closest_task(name, known_tasks)
         raise UserError(f"there is no task {name!r}{f'; did you mean {likely}?' if likely else '.'}")
-    line = known[name]["cmd"]
+    line = known_tasks[name]["cmd"]
     if not {"-h", "--help"} & set(arguments):
-        setup.install(known[name].get("default-environment", "default"))
+        setup.install(known_tasks[name].get("default-environment", "default"))
     elif not line.startswith(OURS):
-        print(f"./run {name} [ARGUMENT …]\n\n{known[name]['description']}. The line is: {line}")
+        print(f"./run {name} [ARGUMENT …]\n\n{known_tasks[name]['description']}. The line is: {line}")
         return 0
     program = [*shlex.split(line), *arguments]
     if "&&" in program:  # a shell waits for each of them; it outlives Ctrl-C, as its exit status is that of the last
@@ -89,14 +89,14 @@ def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, which `sh` cannot undo
     name, *arguments = sys.argv[1:] or ["--help"]
-    known = tasks()
+    known_tasks = tasks()
     if name in ("-h", "--help"):
-        print(f"./run TASK [ARGUMENT …]\n\n{listing(known)}")
+        print(f"./run TASK [ARGUMENT …]\n\n{listing(known_tasks)}")
         return 0
     try:
         if name != "doctor":  # it tells what is wrong
             refuse_damage()
-        return run(name, arguments, known)
+        return run(name, arguments, known_tasks)
     except (UserError, OSError) as error:
         print(f"run: {error}", file=sys.stderr)
         return 2
