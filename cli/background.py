@@ -127,7 +127,7 @@ class BackgroundCheck(threading.Thread):
 
     def _go_on(self, event: Event) -> None:
         """Start the next child once this one only compiles, and report that the learner may go on."""
-        if event == StageEnded(Stage.DRAWN):  # from now on this child only compiles
+        if event == StageEnded(Stage.DRAWN) and self.check.state.numbers_are_right:  # this child only compiles now
             self.ready.start_spare(self.check.step)
         if self.goes_on and not self.has_gone_on:
             self.has_gone_on = True

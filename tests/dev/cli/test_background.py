@@ -3,30 +3,60 @@
 import contextlib
 import queue
 import sys
+from dataclasses import replace
 from unittest.mock import MagicMock
 
+import pytest
+
 from checker.check.check import Check
+from checker.check.state import State
 from checker.check.view import View
 from checker.course.steps import find_step
-from checker.events import Busy, Ended
+from checker.events import Busy, Ended, Mark, Stage, StageEnded
 from cli.background import BackgroundCheck, ReadyChild, Report
+from tests.dev.checker.check.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
+
+TWO_EVENTS = (Busy(), Ended())
 
 
-def reports_of(monkeypatch, handle):
-    """Carry out a check of two events, each of which ``handle`` takes in; return what it has reported."""
+def reports_of(monkeypatch, handle, said=TWO_EVENTS, start_spare=lambda step: None):
+    """Carry out a check of what a child has said, which ``handle`` takes in; return what it has reported."""
     reports, view = queue.Queue(), View()
     monkeypatch.setattr(Check, "open", lambda self: "a job")
     monkeypatch.setattr(view, "close", lambda: print("closed", file=sys.stderr))
     with contextlib.closing(ReadyChild()) as ready:
-        monkeypatch.setattr(ready, "start_spare", lambda step: None)
+        monkeypatch.setattr(ready, "start_spare", start_spare)
         child = MagicMock()
-        child.__enter__.return_value.run.return_value = [Busy(), Ended()]
+        child.__enter__.return_value.run.return_value = said
         monkeypatch.setattr(ready, "take", lambda step: child)
-        check = BackgroundCheck(Check(find_step("s07"), view), ready, lambda check, what: reports.put(what))
+        edge = Check(find_step("s07"), view, save=lambda made, source: None)
+        edge.state = State(S07)
+        check = BackgroundCheck(edge, ready, lambda check, what: reports.put(what))
         monkeypatch.setattr(check.check, "handle", lambda event: handle(check, event))
         check.start()
         check.join()
     return [*reports.queue]
+
+
+WRONG_NUMBERS = replace(DRAWN_TOO, mark=Mark.FAIL, reason="It is off.")
+
+#: What a child says -> the event after which the next child is started.
+NEXT_CHILD = {
+    "this child only compiles now": ([*TO_COMPILE, Ended()], StageEnded(Stage.DRAWN)),
+    "it explains a failure": ([*NUMBERS_RIGHT[:4], WRONG_NUMBERS, StageEnded(Stage.DRAWN), Ended()], Ended()),
+}
+
+
+@pytest.mark.parametrize(("said", "started_after"), NEXT_CHILD.values(), ids=NEXT_CHILD)
+def test_the_next_child_takes_no_core_from_one_that_the_learner_waits_for(monkeypatch, said, started_after):
+    handled, started = [], []
+
+    def handle(background, event):
+        handled.append(event)
+        Check.handle(background.check, event)
+
+    reports_of(monkeypatch, handle, said, start_spare=lambda step: started.append(handled[-1]))
+    assert started[0] == started_after
 
 
 def test_a_check_that_breaks_says_so(monkeypatch, capsys):
