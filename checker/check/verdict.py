@@ -51,7 +51,7 @@ def _tried(state: State) -> Verdict:
     """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
     if state.has_failed:
         return _failed(state)
-    if state.to_write or Mark.WAITS in state.marks:
+    if state.to_write:
         now = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, words=(now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
     if state.not_tried:
