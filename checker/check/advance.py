@@ -17,6 +17,7 @@ TRYING                  StageEnded: traced, and the numbers are right  PASSED_UN
 TRYING                  StageEnded: there is nothing left to compile   AFTER_VERDICT      what the verdict says
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
 … and GOING_ON          Claimed: once compiled, a claim does not hold  TAKEN_BACK         a failure
+                        and no other MAX is to blame
 … and TAKEN_BACK        StageEnded: all is compiled                    AFTER_VERDICT      what the verdict says
 AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
 every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER               what the verdict says, unless
@@ -141,20 +142,33 @@ def _printed(state: State, text: str) -> Advanced:
 
 
 def _claimed(state: State, claim: Claimed) -> Advanced:
-    """Show a claim; from the first failure on it is held, since its explanation may say that it waits for another."""
+    """Note what was said of a claim, and show it or, from the first failure on, hold it."""
     state = replace(state, claims={**state.claims, claim.name: claim}, running="")
     if claim.mark == Mark.TRACED:
         return state, []
     if state.phase is Phase.ON_GPU:
-        state, effects = _rows(state, [claim])
-        only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-        return state, effects + ([remark(only)] if claim.mark == Mark.FAIL else [])
+        return _claimed_on_gpu(state, claim)
     if state.has_failed:
-        has_passed, state = state.has_passed, replace(state, held=(*state.held, claim.name))
-        if has_passed and not state.is_of_another_max(claim):
-            return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
-        return state, []
+        return _hold(state, claim)
     return _rows(state, [claim])
+
+
+def _claimed_on_gpu(state: State, claim: Claimed) -> Advanced:
+    """Show a claim on a GPU, which changes no verdict."""
+    state, effects = _rows(state, [claim])
+    if claim.mark == Mark.FAIL:
+        only = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
+        effects.append(remark(only))
+    return state, effects
+
+
+def _hold(state: State, claim: Claimed) -> Advanced:
+    """Hold a claim, whose explanation may say that it waits for another; a failure takes back a pass."""
+    state = replace(state, held=(*state.held, claim.name))
+    takes_back = state.is_passed_uncompiled and claim.mark == Mark.FAIL and not state.is_of_another_max(claim)
+    if takes_back:
+        return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
+    return state, []
 
 
 def _rows(state: State, claims: Iterable[Claimed]) -> Advanced:

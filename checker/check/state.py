@@ -161,11 +161,15 @@ class State:
         return {claim.mark for claim in self.claims.values()}
 
     @property
+    def is_passed_uncompiled(self) -> bool:
+        """Whether there is a pass that only the compiler can take back."""
+        return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
+
+    @property
     def has_passed(self) -> bool:
         """Whether a pass stands: as the verdict, or until the compiler takes it back."""
-        if self.verdict:
-            return self.verdict.status == PASSED
-        return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
+        is_verdict = self.verdict is not None and self.verdict.status == PASSED
+        return is_verdict or self.is_passed_uncompiled
 
     @property
     def has_failed(self) -> bool:

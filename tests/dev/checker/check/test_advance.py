@@ -64,6 +64,7 @@ NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, Stage
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
+OTHER_COMPILED_TOO = Claimed("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
 LONG = Tick()  # three seconds later than what came before
@@ -479,6 +480,10 @@ WITH_MAX = {
     "only the compiled claim raises an error, which takes no pass back": (
         [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED)],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
+    ),
+    "another compiled claim holds after that": (
+        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), OTHER_COMPILED_TOO, StageEnded(Stage.COMPILED)],
+        [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
     ),
     "a number is wrong": (
         [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
