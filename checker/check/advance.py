@@ -45,7 +45,7 @@ Advanced = tuple[State, list[Effect]]  # what is known after an event, and what 
 
 
 def advance(state: State, event: Event, seconds: float = 0.0) -> Advanced:
-    """Return what is known after an event, and what follows from it.
+    """Return what is known after an event, and what follows from it, in the order in which it is to be done.
 
     Args:
         state: what was known.
@@ -273,13 +273,11 @@ def _end_after_verdict(state: State, event: Event) -> list[Effect]:
 
 
 def _give_verdict(state: State, phase_after: Phase) -> Advanced:
-    """Decide; show what was held and the last lines, and save progress. After that, the phase is ``phase_after``."""
-    state, effects = _rows_of_held(state)
+    """Decide; first save progress, then show what was held and the last lines. The phase is ``phase_after`` then."""
+    state, rows = _rows_of_held(state)
     verdict = decide(state)
-    effects += _last_lines(state, verdict)
-    if verdict.progress and state.context.saves_progress:
-        effects.append(verdict.progress)
-    return replace(state, phase=phase_after, verdict=verdict), effects
+    saving: list[Effect] = [verdict.progress] if verdict.progress and state.context.saves_progress else []
+    return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *_last_lines(state, verdict)]
 
 
 def _last_lines(state: State, verdict: Verdict) -> list[Effect]:

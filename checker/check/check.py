@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -115,19 +116,21 @@ class Check:
         self.view = View()
 
     def handle(self, event: Event) -> None:
-        """Take in one event, and do what follows from it: first save, then show."""
-        self.state, following = advance(self.state, event, self.seconds())
-        answers = [self._save(effect) for effect in following if isinstance(effect, SaveProgress)]
-        for effect in following:
-            self._show(effect)
-        if self.state.phase is Phase.OVER:
-            self._show_items(self.folding.rest())
-        for answer in answers:
-            if answer:
-                self.handle(answer)
+        """Take in an event, and do what follows from it, in that order; what saving comes to may be another event."""
+        pending = deque([event])
+        while pending:
+            self.state, following = advance(self.state, pending.popleft(), self.seconds())
+            for effect in following:
+                if isinstance(effect, SaveProgress):
+                    if answer := self._save(effect):
+                        pending.append(answer)
+                else:
+                    self._show(effect)
+            if self.state.phase is Phase.OVER:
+                self._show_items(self.folding.rest())
 
     def _show(self, effect: Effect) -> None:
-        """Have the view show what is to be shown, if something is."""
+        """Have the view show what is to be shown."""
         match effect:
             case effects.ShowCompiling():
                 self._show_items(self.folding.rest())

@@ -79,8 +79,8 @@ PASSES = [
     MATCHES,
     SAVED,
     "pass g: G.",
-    "Pass (2.0 s). Compare with solutions/solution_07.py.",
     "saved: pass, compiled",
+    "Pass (2.0 s). Compare with solutions/solution_07.py.",
 ]
 CRASHED = "saved: fail, unless it has passed"
 STAYS = "The pass is kept, as `pass, not compiled`."
@@ -172,18 +172,18 @@ CHECKS = {
     "only the compiler finds it": (
         [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off."), StageEnded(Stage.COMPILED), Ended()],
         [
-            *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
+            *[*ROWS, MATCHES, SAVED, "saved: fail", "saved: fail", "fail g: G."],
             f"{REPORT}steps/step_07.py. The pass is taken back.",
-            *["g: It is off.", "saved: fail"],
+            "g: It is off.",
         ],
     ),
     "only the compiler could find it": (
         [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), StageEnded(Stage.COMPILED), Ended()],
-        [*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off.", "saved: fail"],
+        [*ROWS, MATCHES, SAVED, "saved: fail", "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "tracing finds it": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Ended()],
-        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
+        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "g: It is off."],
     ),
     "Ctrl-C after the compiler has found it": (
         [*TO_COMPILE, DONE, FAILS_COMPILED, LONG, Interrupted()],
@@ -196,14 +196,13 @@ CHECKS = {
     "it dies after the compiler has found it": (
         [*TO_COMPILE, FAILS_COMPILED, Died()],
         [
-            *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
-            *[CUT_SHORT, f"{REPORT}steps/step_07.py. The pass is taken back."],
-            *["g: It is off.", "saved: fail"],
+            *[*ROWS, MATCHES, SAVED, "saved: fail", "saved: fail", "fail g: G."],
+            *[CUT_SHORT, f"{REPORT}steps/step_07.py. The pass is taken back.", "g: It is off."],
         ],
     ),
     "it dies after a failure was told": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Died()],
-        [*ROWS, MATCHES, "fail g: G.", "g: It is off.", "saved: fail"],
+        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "g: It is off."],
     ),
     "the GPU's part cannot begin": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), CheckFailed("so."), Ended()],
@@ -221,9 +220,9 @@ CHECKS = {
             Ended(),
         ],
         [
-            *["fail one: One is right.", "waits other: waits until one works"],
+            *["saved: fail", "fail one: One is right.", "waits other: waits until one works"],
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Nothing is divided. (line 2)", "saved: fail"],
+            "one: Nothing is divided. (line 2)",
         ],
     ),
     "two functions are wrong": (
@@ -233,8 +232,8 @@ CHECKS = {
             Ended(),
         ],
         [
-            *["fail one: One is right.", "fail other: So is it.", "other: Second."],
-            *["one and other are each wrong. Begin with one:", "one: First.", "saved: fail"],
+            *["saved: fail", "fail one: One is right.", "fail other: So is it.", "other: Second."],
+            *["one and other are each wrong. Begin with one:", "one: First."],
         ],
     ),
     "drawn numbers are wrong": (
@@ -245,9 +244,9 @@ CHECKS = {
             Ended(),
         ],
         [
-            *[*ROWS, "fail one: Drawn."],
+            *[*ROWS, "saved: fail", "fail one: Drawn."],
             "Every check draws new numbers; `./run s07 --seed 5` draws these again.",
-            *["one: Not with others.", "saved: fail"],
+            "one: Not with others.",
         ],
     ),
     "a blank is left": (
@@ -272,7 +271,7 @@ CHECKS = {
             Finding("test_one", "one", "Off."),
             Ended(),
         ],
-        ["fail one: One is right.", "waits other: It waits.", "one: Off.", "saved: fail"],
+        ["saved: fail", "fail one: One is right.", "waits other: It waits.", "one: Off."],
     ),
     "a function is not there": (
         [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
@@ -300,23 +299,23 @@ CHECKS = {
     "no file": ([Refused("The file is missing.")], ["The file is missing."]),
     "no Python": (
         [Refused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
-        ["fail : The file is Python.", "A bracket is open. (line 3)", "saved: fail"],
+        ["fail : The file is Python.", "saved: fail", "A bracket is open. (line 3)"],
     ),
-    "no text of Python": ([Refused("Null bytes.", source="\0")], ["Null bytes.", "saved: fail"]),
+    "no text of Python": ([Refused("Null bytes.", source="\0")], ["saved: fail", "Null bytes."]),
     "it cannot be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
-        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
+        ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "it dies after it could not be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Died()],
-        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
+        ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "MAX cannot": ([OPENED, CheckFailed("MAX."), Ended()], ["No verdict: MAX."]),
     "it dies": (
         [OPENED, ClaimBegan("One is right."), Died()],
         [
-            "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
             CRASHED,
+            "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
         ],
     ),
     "it is killed": (
@@ -336,27 +335,27 @@ CHECKS = {
     "it crashes": (
         [OPENED, ClaimBegan("One is right."), Died(signal="SIGABRT")],
         [
+            CRASHED,
             "No verdict: the process was ended by SIGABRT during this claim: One is right. "
             "Look for os.abort, or an index outside of its table, at which MAX may crash.",
-            CRASHED,
         ],
     ),
     "it dies after a claim": (
         [OPENED, ClaimBegan("One is right."), ONE, Died()],
         [
-            *[ROWS[0], "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code."],
-            CRASHED,
+            *[ROWS[0], CRASHED],
+            "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code.",
         ],
     ),
     "it dies after it has failed": (
         [OPENED, ONE_FAILS, Died()],
-        ["fail one: One is right.", CUT_SHORT, "one: It is off.", "saved: fail"],
+        ["saved: fail", "fail one: One is right.", CUT_SHORT, "one: It is off."],
     ),
     "it takes too long to explain a failure": (
         [OPENED, ONE_FAILS, Late(Limit.COMPUTING, 10)],
         [
-            *["fail one: One is right.", CUT_SHORT.replace("the process ended", "timed out after 10 s")],
-            *["one: It is off.", "saved: fail"],
+            *["saved: fail", "fail one: One is right."],
+            *[CUT_SHORT.replace("the process ended", "timed out after 10 s"), "one: It is off."],
         ],
     ),
     "it dies while it imports MAX": (
@@ -365,7 +364,7 @@ CHECKS = {
     ),
     "the check breaks while it explains a failure": (
         [OPENED, ONE_FAILS, CheckFailed("the check failed."), Ended()],
-        ["fail one: One is right.", "No verdict: the check failed.", "one: It is off.", "saved: fail"],
+        ["saved: fail", "fail one: One is right.", "No verdict: the check failed.", "one: It is off."],
     ),
     "it dies while MAX compiles": (
         [*TO_COMPILE, Died(Doing.COMPILING)],
@@ -400,8 +399,8 @@ CHECKS = {
     "it ends without a claim": (
         [OPENED, ONE, Ended()],
         [
-            *[ROWS[0], "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?"],
-            "saved: fail",
+            *[ROWS[0], "saved: fail"],
+            "No verdict: test_compiled, test_drawn, test_other did not run. Does the file stop the check?",
         ],
     ),
     "it ends without the compiled claim": (
@@ -459,7 +458,7 @@ WITH_MAX = {
     ),
     "it cannot be loaded, by itself": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
-        ["fail : The file can be imported.", "NameError: F (line 2)", "saved: fail"],
+        ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "it calls what is not there": (
         [OPENED, CALLS_WHAT_IS_NOT_THERE, ITS_REASON, Ended()],
@@ -471,11 +470,11 @@ WITH_MAX = {
     ),
     "it calls what is not there, and another shape is wrong": (
         [OPENED, CALLS_WHAT_IS_NOT_THERE, replace(OTHER, mark=Mark.FAIL), ITS_REASON, OTHERS_SHAPE, Ended()],
-        ["fail one: One is right.", "fail other: So is it.", ANOTHER, "other: A shape.", "saved: fail"],
+        ["saved: fail", "fail one: One is right.", "fail other: So is it.", ANOTHER, "other: A shape."],
     ),
     "a shape is wrong": (
         [OPENED, replace(OTHER, mark=Mark.FAIL), OTHERS_SHAPE, Ended()],
-        ["fail other: So is it.", "other: A shape.", "saved: fail"],
+        ["saved: fail", "fail other: So is it.", "other: A shape."],
     ),
     "only the compiled claim raises an error, which takes no pass back": (
         [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED)],
@@ -488,17 +487,17 @@ WITH_MAX = {
     "a number is wrong": (
         [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
-            "fail one: One is right.",
+            *["saved: fail", "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Off.", "saved: fail"],
+            "one: Off.",
         ],
     ),
     "an error turns out to be a wrong number": (
         [OPENED, CALLS_WHAT_IS_NOT_THERE, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
-            "fail one: One is right.",
+            *["saved: fail", "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
-            *["one: Off.", "saved: fail"],
+            "one: Off.",
         ],
     ),
     "it dies while MAX compiles": (
@@ -511,7 +510,7 @@ WITH_MAX = {
     ),
     "claims are missing": (
         [OPENED, ONE, OTHER, DRAWN_TOO, Ended()],
-        [*ROWS, "No verdict: test_compiled did not run. Does the file stop the check?", "saved: fail"],
+        [*ROWS, "saved: fail", "No verdict: test_compiled did not run. Does the file stop the check?"],
     ),
     "it dies on a GPU, after the verdict": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU."), Died()],
@@ -636,5 +635,5 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(seed=5, show="one"))
     wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
-    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][1:3] == ["1 2", "1 3"]
+    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]

@@ -37,7 +37,7 @@ def test_a_kernel_that_stops_says_where():
     stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
     _, lines = folded([OPENED, stopped, Died()], replace(S07, language=MOJO))
     sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
-    assert lines == [sentence, CRASHED]
+    assert lines == [CRASHED, sentence]
 
 
 IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
