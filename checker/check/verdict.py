@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from checker import events
 from checker.check.effects import Explanation, SaveProgress
@@ -17,18 +17,20 @@ from checker.events import Died, Doing, Finding, Late, Limit, Mark
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
 
-#: What is saved of a file that has failed. Where the process only ended, or was late, an earlier pass of it stays.
-FAILURE, NO_END = SaveProgress(passed=False), SaveProgress(passed=False, takes_back=False)
+#: What is saved of a file that has failed.
+FAILURE = SaveProgress(passed=False)
+#: The same where the process has only ended, or was late: an earlier pass of the file stays.
+NO_END = SaveProgress(passed=False, takes_back=False)
 
 
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
-    verdict = _verdict_at_end(state)
-    return replace(verdict, explanations=tuple(map(state.with_line, verdict.explanations)))
+    verdict = _verdict_without_lines(state)
+    return replace(verdict, explanations=tuple(state.with_line(why) for why in verdict.explanations))
 
 
-def _verdict_at_end(state: State) -> Verdict:
-    """Return the verdict at the end that a check has come to: its status, its words, and the progress to save."""
+def _verdict_without_lines(state: State) -> Verdict:
+    """Return the verdict at the end that a check has come to; its explanations have no line yet."""
     match state.end_event:
         case events.Opened():
             return _not_begun(state, state.end_event)
@@ -52,11 +54,13 @@ def _tried(state: State) -> Verdict:
     if state.has_failed:
         return _failed(state)
     if state.to_write:
-        now = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(FAILED, words=(now if Mark.PASS in state.marks else "Nothing could be tried yet.",))
+        words = "Nothing could be tried yet."
+        if Mark.PASS in state.marks:
+            words = f"Right so far. Still to write: {', '.join(state.to_write)}."
+        return Verdict(FAILED, words=(words,))
     if state.not_tried:
         why = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _incomplete_verdict(state, Explanation(why), no_verdict(why), FAILURE)
+        return _incomplete(state, CutShort(Explanation(why), after_failure=no_verdict(why), progress=FAILURE))
     return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.is_complete))
 
 
@@ -87,27 +91,37 @@ def _on_refusal(refused: events.Refused) -> Verdict:
 # ---------------------------------------------------------------- what cuts a check short
 
 
-def _incomplete_verdict(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
-    """Return the verdict on a file that cannot be judged to the end; a failure or a pass stands.
+@dataclass(frozen=True)
+class CutShort:
+    """What has kept a file from being judged to the end.
 
-    Args:
-        state: what is known.
-        why: the file is not judged to the end, as the end of a sentence and maybe others.
-        after_failure: the words for it after a failure.
-        progress: what is saved of it, if there was no verdict before.
+    Attributes:
+        why: as the end of a sentence, and maybe more sentences.
+        after_failure: the words for it once a claim has failed.
+        progress: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
     """
+
+    why: Explanation
+    after_failure: str
+    progress: SaveProgress | None = None
+
+
+def _incomplete(state: State, cut: CutShort) -> Verdict:
+    """Return the verdict on a file that is not judged to the end; a failure or a pass stands."""
     if state.has_failed:
-        return _failed(state, after_failure)
+        return _failed(state, cut.after_failure)
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Not compiled: {why.sentence}", state.saved_in_words))
-    return Verdict(FAILED, (replace(why, sentence=no_verdict(why.sentence)),), progress=progress)
+        return Verdict(PASSED, words=(f"Not compiled: {cut.why.sentence}", state.saved_in_words))
+    why = replace(cut.why, sentence=no_verdict(cut.why.sentence))
+    return Verdict(FAILED, (why,), progress=cut.progress)
 
 
-def _cut_short(state: State, why: Explanation, after_failure: str, progress: SaveProgress | None) -> Verdict:
+def _cut_short(state: State, cut: CutShort) -> Verdict:
     """Return that verdict where the process has ended, or takes too long; another MAX, if installed, is to blame."""
-    if state.context.unusable:
-        why, progress = replace(why, sentence=state.context.unusable), None
-    return _incomplete_verdict(state, why, after_failure, progress)
+    another_max = state.context.unusable
+    if another_max:
+        cut = replace(cut, why=replace(cut.why, sentence=another_max), progress=None)
+    return _incomplete(state, cut)
 
 
 def no_verdict(why: str) -> str:
@@ -124,7 +138,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _cut_short(state, Explanation(event.why), no_verdict(event.why), None)
+    return _cut_short(state, CutShort(Explanation(event.why), after_failure=no_verdict(event.why)))
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -153,19 +167,27 @@ def _on_death(state: State, died: Died) -> Verdict:
     The file is to blame for what happens while it computes, unless it was ended by a signal that others send: the
     system, when memory is short, or somebody.
     """
-    happened = f"the process was ended by {died.signal}" if died.signal else "the process ended"
-    if state.crash:
-        happened = f"{state.context.language.name} stopped ({state.crash[1]})"
-    during = f"while {state.compiler} was compiling." if died.doing is Doing.COMPILING else _during(state)
+    happened = _how_it_ended(state, died)
+    when = f"while {state.compiler} was compiling." if died.doing is Doing.COMPILING else _during(state)
     if died.doing is Doing.STARTING:
         why = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
-        why = Explanation(f"{happened} {during}", location=_line_of_file(state, state.crash[0]))
+        line, _ = state.crash
+        why = Explanation(f"{happened} {when}", location=_line_of_file(state, line))
     else:
-        advice = _of_a_solution(state) or _look_for(state.context.language, died)
-        why = Explanation(_sentences(f"{happened} {during}", advice))
+        advice = _advice_on_solution(state) or _look_for(state.context.language, died)
+        why = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
-    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    progress = NO_END if is_of_file else None
+    return _cut_short(state, CutShort(why, _may_lack_explanation(happened), progress))
+
+
+def _how_it_ended(state: State, died: Died) -> str:
+    """Return how the process has ended, as the beginning of a sentence."""
+    if state.crash:
+        _, said = state.crash
+        return f"{state.context.language.name} stopped ({said})"
+    return f"the process was ended by {died.signal}" if died.signal else "the process ended"
 
 
 def _look_for(language: Language, died: Died) -> str:
@@ -184,7 +206,8 @@ def _on_late(state: State, late: Late) -> Verdict:
     happened = _which_limit(state, late)
     why = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
-    return _cut_short(state, why, _may_lack_explanation(happened), NO_END if is_of_file else None)
+    progress = NO_END if is_of_file else None
+    return _cut_short(state, CutShort(why, _may_lack_explanation(happened), progress))
 
 
 def _which_limit(state: State, late: Late) -> str:
@@ -203,16 +226,17 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why a file is not judged to the end, when a child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
-    if late.limit in (Limit.STARTING, Limit.COMPILING):
-        advice = offers.not_begun if late.limit is Limit.STARTING else offers.not_compiled
-        return Explanation(_sentences(f"{happened}.", crowd, advice))
-    advice = ""
+    if late.limit is Limit.STARTING:
+        return Explanation(_sentences(f"{happened}.", crowd, offers.not_begun))
+    if late.limit is Limit.COMPILING:
+        return Explanation(_sentences(f"{happened}.", crowd, offers.not_compiled))
+    look_for = ""
     if late.limit is Limit.WAITING:
-        advice = language.look_for_wait
+        look_for = language.look_for_wait
     elif late.location:
-        advice = language.look_for_loop
-    sentences = _sentences(f"{happened} {_during(state)}", _of_a_solution(state) or advice, crowd)
-    return Explanation(sentences, location=late.location)
+        look_for = language.look_for_loop
+    advice = _advice_on_solution(state) or look_for
+    return Explanation(_sentences(f"{happened} {_during(state)}", advice, crowd), location=late.location)
 
 
 def _during(state: State) -> str:
@@ -222,7 +246,7 @@ def _during(state: State) -> str:
     return "between two claims." if state.claims else "while the file was loaded."
 
 
-def _of_a_solution(state: State) -> str:
+def _advice_on_solution(state: State) -> str:
     """Return what to do about a solution, which has neither an endless loop nor an end of its own; else nothing."""
     return RUN_AGAIN if state.context.options.solution else ""
 
@@ -246,25 +270,31 @@ def _sentences(*sentences: str) -> str:
 # ---------------------------------------------------------------- why claims fail
 
 
-def _failed(state: State, *words: str) -> Verdict:
-    """Return the verdict on a file of which claims failed; for an error of another MAX, the file is not to blame."""
+def _failed(state: State, cut_short: str = "") -> Verdict:
+    """Return the verdict on a file of which claims failed, and where it was ``cut_short``, words for that.
+
+    For an error of another MAX, the file is not to blame.
+    """
+    words = [cut_short] if cut_short else []
     failures = _failures(state)
     of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
     if failures and not of_file:
-        return Verdict(FAILED, (Explanation(state.context.unusable),), words)
+        return Verdict(FAILED, (Explanation(state.context.unusable),), tuple(words))
     if of_file != failures:
-        words = (state.context.unusable, *words)
-    return Verdict(FAILED, tuple(why_claims_fail(of_file)), words, FAILURE)
+        words = [state.context.unusable, *words]
+    return Verdict(FAILED, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
 
 
 def _failures(state: State) -> list[Finding]:
     """Return why each claim failed that is wrong itself; in its own words where the child has found out none."""
-    if failures := [finding for finding in state.findings if finding.mark == Mark.FAIL]:
+    failures = [finding for finding in state.findings if finding.mark == Mark.FAIL]
+    if failures:
         return failures
-    failed = (claim for claim in map(state.with_finding, state.claims.values()) if claim.mark == Mark.FAIL)
+    claims = [state.with_finding(claim) for claim in state.claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
         Finding(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
-        for claim in failed
+        for claim in claims
+        if claim.mark == Mark.FAIL
     ]
 
 
@@ -283,10 +313,11 @@ def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
 def _first_with_count(failures: Sequence[Finding]) -> Explanation:
     """Return why the first claim fails, with how many others fail by the same error with other sizes."""
     first = failures[0]
-    sentence, more = first.sentence, 0
+    sentence = first.sentence
     if first.error_key and not first.mistake:
-        more = len({failure.sentence for failure in failures if failure.error_key == first.error_key}) - 1
-    if more:
-        count = "another input" if more == 1 else f"{more} other inputs"
-        sentence += f" (The same happens with {count} of the check.)"
+        sentences = {failure.sentence for failure in failures if failure.error_key == first.error_key}
+        others = len(sentences) - 1
+        if others:
+            count = "another input" if others == 1 else f"{others} other inputs"
+            sentence += f" (The same happens with {count} of the check.)"
     return Explanation(sentence, first.about, first.location, first.has_numbers)
