@@ -49,6 +49,7 @@ class Check:
 
     Attributes:
         state: everything that is known.
+        rows: what was said of every claim, whether the view was shown that or a count.
         items: everything that the view was shown.
     """
 
@@ -66,6 +67,7 @@ class Check:
         self.file = step.solution_file if options and options.solution else step.learner_file
         self.state = State(context_of(step, options or Options(), view))
         self.folding = Folding(view.folds)
+        self.rows: list[Row] = []
         self.items: list[Item] = []
 
     @property
@@ -139,7 +141,10 @@ class Check:
                 self.view.end_compiling(effect.what, effect.seconds)
             case effects.CloseView():
                 self.view.close()
-            case Row() | Explanation() | Words():
+            case Row():
+                self.rows.append(effect)
+                self._show_items(self.folding.add(effect))
+            case Explanation() | Words():
                 self._show_items(self.folding.add(effect))
 
     def _show_items(self, items: Iterable[Item]) -> None:

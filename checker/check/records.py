@@ -86,7 +86,7 @@ def verdict_record(check: Check) -> Record:
         "complete": state.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": context.options.seed if state.is_drawn else None,
-        "rows": list(map(as_record, state.rows)),
+        "rows": [as_record(row) for row in check.rows],
         "explanations": [as_record(explanation) for explanation in verdict.explanations],
         "shown": [item.text for item in words if item.kind == WordsKind.SHOWN],
         "printed": [item.text for item in words if item.kind == WordsKind.PRINTED],

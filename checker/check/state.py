@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Explanation, Row, SaveProgress
+from checker.check.effects import Explanation, SaveProgress
 from checker.check.offers import Offers
 from checker.compiling import Compiler
 from checker.course.languages import Language
@@ -50,7 +50,7 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class BeingCompiled:
+class Compilation:
     """Something that is being compiled, at which second of the check that ``began``, and by which compiler."""
 
     what: str
@@ -124,9 +124,8 @@ class State:
         stages: those that have ended.
         not_saved: why a pass could not be saved, if it could not.
         running: the claim that is being tried, in words; nothing between two.
-        being_compiled: what MAX or Mojo compiles now, one thing within the other.
+        compilations: what MAX or Mojo compiles now, each thing within the one before.
         has_compiled: whether MAX has compiled something, which is kept.
-        rows: all that are known, shown or not.
         held: the claims since the first failure, which get a row only once it is known why they fail.
         waiting: the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
@@ -145,9 +144,8 @@ class State:
     stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
     running: str = ""
-    being_compiled: tuple[BeingCompiled, ...] = ()
+    compilations: tuple[Compilation, ...] = ()
     has_compiled: bool = False
-    rows: tuple[Row, ...] = ()
     held: tuple[str, ...] = ()
     waiting: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
@@ -195,12 +193,12 @@ class State:
     @property
     def compiled_now(self) -> str:
         """What the compiler is at, in words; nothing if there is none at work."""
-        return self.being_compiled[-1].what if self.being_compiled else ""
+        return self.compilations[-1].what if self.compilations else ""
 
     @property
     def compiler(self) -> Compiler:
         """Whose compiler is at work; MAX's if none is."""
-        return self.being_compiled[-1].compiler if self.being_compiled else Compiler.MAX
+        return self.compilations[-1].compiler if self.compilations else Compiler.MAX
 
     @property
     def saved_in_words(self) -> str:

@@ -143,7 +143,7 @@ def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
 
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
-    during = f" while {state.compiler} was compiling {state.compiled_now}" if state.being_compiled else ""
+    during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
     if state.has_passed:
         return Verdict(PASSED, words=(f"Interrupted{during}. {state.saved_in_words}",))
     kept = "; what MAX has compiled is kept" if state.has_compiled else ""
