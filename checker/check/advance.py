@@ -321,7 +321,7 @@ def _pass_in_words(state: State) -> list[Words]:
     """Return what is said of a pass."""
     context = state.context
     left_out_by = ""
-    if not context.is_complete:
+    if not context.tries_every_claim:
         left_out_by = "--show" if context.options.show else "--no-compile"
     words = context.offers.passed(state.seconds, context.solution, left_out_by)
     return [remark(words)] if words else []

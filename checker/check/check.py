@@ -206,5 +206,5 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=view.offers,
-        unusable=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
+        another_max=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
     )

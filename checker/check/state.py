@@ -16,7 +16,8 @@ from checker.course.steps import Kind
 from checker.events import Claimed, Ended, Event, Finding, Mark, Shown, Stage, Unloadable
 from checker.job import Options
 
-PASSED, FAILED = 0, 1  # exit statuses
+PASSED = 0  # exit statuses
+FAILED = 1
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
@@ -72,8 +73,8 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
-        unusable: why the installed MAX is not the one that the course is written for; nothing if it is, or if no claim
-            runs MAX.
+        another_max: that another MAX is installed than the course is written for, in words; nothing if that one is, or
+            if no claim runs MAX.
     """
 
     task: str
@@ -85,16 +86,15 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
-    unusable: str = ""
+    another_max: str = ""
 
     @property
     def tries_compiled_claims(self) -> bool:
         """Whether the compiled claims are tried: the options ask for them, and the step has some."""
-        asked = self.options.compile and not self.options.show
-        return asked and Kind.COMPILED in self.kinds.values()
+        return Kind.COMPILED in self.kinds.values() and self.options.compile and not self.options.show
 
     @property
-    def is_complete(self) -> bool:
+    def tries_every_claim(self) -> bool:
         """Whether a pass would leave nothing open."""
         return self.tries_compiled_claims or Kind.COMPILED not in self.kinds.values()
 
@@ -177,12 +177,14 @@ class State:
     @property
     def is_complete(self) -> bool:
         """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
-        return self.verdict is not None and self.has_passed and self.context.is_complete and self.came_to_its_end
+        is_pass = self.verdict is not None and self.has_passed
+        return is_pass and self.context.tries_every_claim and self.came_to_its_end
 
     @property
     def came_to_its_end(self) -> bool:
         """Whether nothing has cut the check short: neither an event, nor a file that ends it among the claims."""
-        return (self.end_event is None or isinstance(self.end_event, Ended)) and not self.not_tried
+        is_cut_short = self.end_event is not None and not isinstance(self.end_event, Ended)
+        return not is_cut_short and not self.not_tried
 
     @property
     def not_tried(self) -> list[str]:
@@ -208,27 +210,27 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether everything is written, and every claim about numbers was made, and holds."""
-        is_each_tried = all(self.context.kinds[claim] == Kind.COMPILED for claim in self.not_tried)
-        holds = is_each_tried and self.marks <= {Mark.PASS, Mark.TRACED}
-        return not self.to_write and Stage.DRAWN in self.stages and holds
+        are_tried = all(self.context.kinds[claim] == Kind.COMPILED for claim in self.not_tried)
+        hold = self.marks <= {Mark.PASS, Mark.TRACED}
+        return not self.to_write and Stage.DRAWN in self.stages and are_tried and hold
 
     @property
-    def is_drawn(self) -> bool:
+    def has_drawn_numbers(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
-        kinds = self.context.kinds.values()
-        recorded = {claim.mark for claim in self.claims.values() if self.context.kinds.get(claim.test) == Kind.NUMBERS}
-        return Stage.NUMBERS in self.stages and recorded == {Mark.PASS} and Kind.DRAWN in kinds
+        kinds = self.context.kinds
+        recorded = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) == Kind.NUMBERS}
+        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.stages and recorded == {Mark.PASS}
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
-        failed = (claim for claim in self.claims.values() if claim.mark == Mark.FAIL)
-        is_drawn = any(self.context.kinds.get(claim.test) == Kind.DRAWN for claim in failed)
-        return self.context.options.seed if is_drawn else None
+        kinds = self.context.kinds
+        failed = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
+        return self.context.options.seed if Kind.DRAWN in failed else None
 
     def is_of_another_max(self, failure: Claimed | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
-        return bool(self.context.unusable) and failure.of_max
+        return bool(self.context.another_max) and failure.of_max
 
     def with_finding(self, claim: Claimed) -> Claimed:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
@@ -245,6 +247,8 @@ class State:
         """Return the line that something is about: a place in the file, or else where the function is defined."""
         if location:
             return location.line
+        if not about:
+            return None
         name = self.context.functions.get(about, about)
-        function = self.context.language.functions(Source(self.source)).get(name) if name else None
+        function = self.context.language.functions(Source(self.source)).get(name)
         return function.defined if function else None

@@ -61,7 +61,7 @@ def _tried(state: State) -> Verdict:
     if state.not_tried:
         why = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
         return _incomplete(state, CutShort(Explanation(why), after_failure=no_verdict(why), progress=FAILURE))
-    return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.is_complete))
+    return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
 
 # ---------------------------------------------------------------- before a claim is tried
@@ -118,9 +118,8 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
 
 def _cut_short(state: State, cut: CutShort) -> Verdict:
     """Return that verdict where the process has ended, or takes too long; another MAX, if installed, is to blame."""
-    another_max = state.context.unusable
-    if another_max:
-        cut = replace(cut, why=replace(cut.why, sentence=another_max), progress=None)
+    if state.context.another_max:
+        cut = replace(cut, why=replace(cut.why, sentence=state.context.another_max), progress=None)
     return _incomplete(state, cut)
 
 
@@ -132,7 +131,7 @@ def no_verdict(why: str) -> str:
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.is_of_another_max(event):
-        return Verdict(FAILED, (Explanation(state.context.unusable),))
+        return Verdict(FAILED, (Explanation(state.context.another_max),))
     return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
 
 
@@ -279,9 +278,9 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     failures = _failures(state)
     of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
     if failures and not of_file:
-        return Verdict(FAILED, (Explanation(state.context.unusable),), tuple(words))
+        return Verdict(FAILED, (Explanation(state.context.another_max),), tuple(words))
     if of_file != failures:
-        words = [state.context.unusable, *words]
+        words = [state.context.another_max, *words]
     return Verdict(FAILED, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
 
 
