@@ -5,15 +5,15 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
+from contextlib import closing
 from enum import Enum, auto
-from itertools import takewhile
 
 from checker.check.check import Check
 from checker.check.child import Child
 from checker.check.limits import limits_of
 from checker.check.state import Phase
 from checker.course.steps import Step
-from checker.events import Event, Stage, StageEnded
+from checker.events import Stage, StageEnded
 from checker.job import Job
 
 
@@ -75,7 +75,7 @@ class BackgroundCheck(threading.Thread):
         check: the check, which ``start`` opens.
         ready: its child, and then the next one's.
         notify: called in the thread, with this and what it reports.
-        compiling: how many seconds MAX may compile one thing, if nobody may be there to end it.
+        compile_seconds: for how long MAX may compile one thing, if nobody may be there to end it.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class BackgroundCheck(threading.Thread):
         check: Check,
         ready: ReadyChild,
         notify: Callable[[BackgroundCheck, Report], None],
-        compiling: float | None = None,
+        compile_seconds: float | None = None,
     ) -> None:
         super().__init__(daemon=True)
         self.check, self.ready, self.notify = check, ready, notify
-        self.limits = limits_of(compiling=compiling)
+        self.limits = limits_of(compile_seconds=compile_seconds)
         self.was_canceled = threading.Event()
         self.has_gone_on = False
         self.job: Job | None = None
@@ -108,9 +108,7 @@ class BackgroundCheck(threading.Thread):
         """Carry it out, and report what it has come to."""
         try:
             if self.child and self.job:
-                with self.child as child:
-                    heard = takewhile(self._is_awaited, child.run(self.job, self.limits))
-                    self.check.follow(heard, after_each=self._go_on)
+                self._listen(self.child, self.job)
             report = Report.VERDICT
         except Exception:
             traceback.print_exc()
@@ -121,19 +119,24 @@ class BackgroundCheck(threading.Thread):
         if report is not Report.CANCELED and not self.has_gone_on:
             self.ready.start_spare(self.check.step)
 
-    def _is_awaited(self, event: Event) -> bool:
-        """Return whether anybody waits for what an event leads to; a pass was saved when it came."""
-        return not self.was_canceled.is_set()
+    def _listen(self, child: Child, job: Job) -> None:
+        """Handle what the child says, to its end or until the check is canceled; a pass was saved when it came."""
+        with child, closing(self.check):
+            for event in child.run(job, self.limits):
+                if self.was_canceled.is_set():
+                    return
+                self.check.handle(event)
+                only_compiles = event == StageEnded(Stage.DRAWN) and self.check.state.numbers_are_right
+                if only_compiles:
+                    self.ready.start_spare(self.check.step)
+                if self.goes_on and not self.has_gone_on:
+                    self._go_on(child)
 
-    def _go_on(self, event: Event) -> None:
-        """Start the next child once this one only compiles, and report that the learner may go on."""
-        if event == StageEnded(Stage.DRAWN) and self.check.state.numbers_are_right:  # this child only compiles now
-            self.ready.start_spare(self.check.step)
-        if self.goes_on and not self.has_gone_on:
-            self.has_gone_on = True
-            assert self.child
-            self.child.lower_priority()
-            self.notify(self, Report.GOES_ON)
+    def _go_on(self, child: Child) -> None:
+        """Report that the learner may go on, with a child that lets everything else go first."""
+        self.has_gone_on = True
+        child.lower_priority()
+        self.notify(self, Report.GOES_ON)
 
     def cancel(self) -> None:
         """Cancel it, from any thread."""

@@ -188,7 +188,7 @@ class Watch:
     def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Put the report of a check among the inputs, in its thread."""
         if report is Report.GOES_ON:
-            background.check.mute()  # what it goes on to say comes in one line
+            background.check.stop_showing()  # what it goes on to say comes in one line
         self.inputs.put(Reported(background, report))
 
     def follow_check(self, background: BackgroundCheck, report: Report) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import random
 import signal
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
 from functools import partial
 
@@ -61,11 +62,12 @@ class Check:
         started: float | None = None,
         save: Save | None = None,
     ) -> None:
+        options = options or Options()
         self.step, self.view = step, view
         self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
-        self.file = step.solution_file if options and options.solution else step.learner_file
-        self.state = State(context_of(step, options or Options(), view))
+        self.file = step.solution_file if options.solution else step.learner_file
+        self.state = State(context_of(step, options, view))
         self.folding = Folding(view.folds)
         self.rows: list[Row] = []
         self.items: list[Item] = []
@@ -73,11 +75,12 @@ class Check:
     @property
     def job(self) -> Job | None:
         """The work for a child; None if nothing is known of the file, or the verdict without running it."""
-        if self.state.phase is not Phase.TRYING:
+        state = self.state
+        if state.phase is not Phase.TRYING:
             return None
-        context, state = self.state.context, self.state
-        how = asdict(replace(context.options, compile=context.tries_compiled_claims))
-        return Job(step=self.step.name, source=state.source, path=str(self.file), to_write=state.to_write, **how)
+        options = replace(state.context.options, compile=state.context.tries_compiled_claims)
+        source, to_write = state.source, state.to_write
+        return Job(step=self.step.name, source=source, path=str(self.file), to_write=to_write, **asdict(options))
 
     def seconds(self) -> float:
         """Return how long the check has taken so far."""
@@ -89,7 +92,7 @@ class Check:
         try:
             opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
-            sentence = error.sentence_with(self.view.offers.anew)
+            sentence = error.sentence_with(self.state.context.offers.anew)
             self.handle(events.Refused(sentence, error.location, error.refuted, error.source))
         else:
             self.handle(events.Opened(opened_file))
@@ -97,24 +100,20 @@ class Check:
 
     def run(self, child: Child) -> Verdict:
         """Carry the whole check out in a child, to its end or until Ctrl-C, once what has been heard is handled."""
-        with noting_ctrl_c() as has_come:
+        with noting_ctrl_c() as ctrl_c, closing(self):
             if job := self.open():
-                self.follow(child.run(job, is_interrupted=has_come))
+                for event in child.run(job, is_interrupted=ctrl_c.is_set):
+                    self.handle(event)
         assert self.state.verdict
         return self.state.verdict
 
-    def follow(self, heard: Iterable[Event], after_each: Callable[[Event], None] = lambda event: None) -> None:
-        """Handle what a child says, to its end; ``after_each`` is called with every event that has been handled."""
-        try:
-            for event in heard:
-                self.handle(event)
-                after_each(event)
-        finally:
-            self.view.close()  # also after an error of the check's own
-
-    def mute(self) -> None:
-        """Show nothing of what follows; ``items`` has it."""
+    def close(self) -> None:
+        """Leave nothing that moves in the view, also after an error of the check's own."""
         self.view.close()
+
+    def stop_showing(self) -> None:
+        """Show nothing of what follows; ``items`` has it."""
+        self.close()
         self.view = View()
 
     def handle(self, event: Event) -> None:
@@ -171,21 +170,21 @@ def save_progress(step: Step, made: SaveProgress, source: str) -> Event | None:
 
 
 @contextmanager
-def noting_ctrl_c() -> Iterator[Callable[[], bool]]:
-    """While this is open, note the first Ctrl-C, which would raise an exception at any line; a second one does.
+def noting_ctrl_c() -> Iterator[threading.Event]:
+    """While this is open, the first Ctrl-C sets the event that is yielded; a second one raises an exception, anywhere.
 
-    Yields:
-        A function that returns whether it has come.
+    Without this, the first would.
     """
-    noted, before = list[int](), signal.getsignal(signal.SIGINT)
+    ctrl_c = threading.Event()
+    before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: object) -> None:
-        noted.append(number)
+        ctrl_c.set()
         signal.signal(signal.SIGINT, before)
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield lambda: bool(noted)
+        yield ctrl_c
     finally:
         signal.signal(signal.SIGINT, before)
 

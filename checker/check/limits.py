@@ -23,16 +23,16 @@ class Limits:
     """How many seconds may pass between two events of a child.
 
     Attributes:
-        computing: of processor time, used by the thread that runs the file.
-        waiting: while that thread computes less.
-        starting: of processor time, until the first event; MAX may be imported from a cold disk.
-        compiling: while one thing is compiled; None is without a limit, for a person who can press Ctrl-C.
+        compute_seconds: of processor time, used by the thread that runs the file.
+        wait_seconds: while that thread computes less.
+        start_seconds: of processor time, until the first event; MAX may be imported from a cold disk.
+        compile_seconds: while one thing is compiled; None is without a limit, for a person who can press Ctrl-C.
     """
 
-    computing: float
-    waiting: float
-    starting: float
-    compiling: float | None
+    compute_seconds: float
+    wait_seconds: float
+    start_seconds: float
+    compile_seconds: float | None
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,27 @@ class Spent:
     load: float
 
 
-def limits_of(*, solution: bool = False, compiling: float | None = None) -> Limits:
-    """Return the limits of a check; ``COURSE_QUIET_SECONDS``, which tests set, changes all in proportion.
+def limits_of(*, solution: bool = False, compile_seconds: float | None = None) -> Limits:
+    """Return the limits of a check.
+
+    Two variables of the environment change them: ``COURSE_COMPILE_SECONDS`` that on compiling, and
+    ``COURSE_QUIET_SECONDS``, which tests set, that on computing, and two others in proportion.
 
     Args:
         solution: whether the reference solution is graded.
-        compiling: the limit on compiling one thing; else ``COURSE_COMPILE_SECONDS``, or none.
+        compile_seconds: the limit on compiling one thing; None is none.
     """
-    quiet, compiles = os.environ.get("COURSE_QUIET_SECONDS"), os.environ.get("COURSE_COMPILE_SECONDS")
-    patience = (float(quiet) / COMPUTE_SECONDS if quiet else 1.0) * (FOR_A_SOLUTION if solution else 1)
+    compute_seconds = float(os.environ.get("COURSE_QUIET_SECONDS") or COMPUTE_SECONDS)
+    patience = compute_seconds / COMPUTE_SECONDS
+    if solution:
+        patience *= FOR_A_SOLUTION
+    if compiles := os.environ.get("COURSE_COMPILE_SECONDS"):
+        compile_seconds = float(compiles)
     return Limits(
-        patience * COMPUTE_SECONDS,
-        patience * WAIT_SECONDS,
-        patience * START_SECONDS,
-        float(compiles) if compiles else compiling,
+        compute_seconds=patience * COMPUTE_SECONDS,
+        wait_seconds=patience * WAIT_SECONDS,
+        start_seconds=patience * START_SECONDS,
+        compile_seconds=compile_seconds,
     )
 
 
@@ -76,13 +83,14 @@ def reached(limits: Limits, doing: Doing, spent: Spent) -> tuple[Limit, float] |
         spent: what has passed since the child was last heard.
     """
     if doing is Doing.COMPILING:
-        is_over = limits.compiling is not None and spent.seconds > limits.compiling
-        return (Limit.COMPILING, limits.compiling or 0.0) if is_over else None
+        if limits.compile_seconds is None or spent.seconds <= limits.compile_seconds:
+            return None
+        return Limit.COMPILING, limits.compile_seconds
     is_starting = doing is Doing.STARTING
-    computing = limits.starting if is_starting else limits.computing
-    if min(spent.computed, spent.seconds) > computing:
-        return (Limit.STARTING if is_starting else Limit.COMPUTING), computing
-    waiting = max(limits.waiting, computing) * max(1.0, spent.load)
-    if spent.seconds > waiting:
-        return (Limit.STARTING if is_starting else Limit.WAITING), waiting
+    compute_seconds = limits.start_seconds if is_starting else limits.compute_seconds
+    if min(spent.computed, spent.seconds) > compute_seconds:
+        return (Limit.STARTING if is_starting else Limit.COMPUTING), compute_seconds
+    wait_seconds = max(limits.wait_seconds, compute_seconds) * max(1.0, spent.load)
+    if spent.seconds > wait_seconds:
+        return (Limit.STARTING if is_starting else Limit.WAITING), wait_seconds
     return None

@@ -211,7 +211,7 @@ class CheckAnswer:
         """Begin the check."""
         view = PageRecords(self.send)
         check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
-        background = BackgroundCheck(check, self.book.ready, self.notify, COMPILE_SECONDS)
+        background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=COMPILE_SECONDS)
         background.start()
         return background
 

@@ -27,7 +27,7 @@ def reports_of(monkeypatch, handle, said=TWO_EVENTS, start_spare=lambda step: No
     with contextlib.closing(ReadyChild()) as ready:
         monkeypatch.setattr(ready, "start_spare", start_spare)
         child = MagicMock()
-        child.__enter__.return_value.run.return_value = said
+        child.run.return_value = said
         monkeypatch.setattr(ready, "take", lambda step: child)
         edge = Check(find_step("s07"), view, save=lambda made, source: None)
         edge.state = State(S07)

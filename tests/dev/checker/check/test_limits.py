@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,8 +16,8 @@ from checker.check.limits import (
 )
 from checker.events import Doing, Limit
 
-LIMITS = Limits(computing=10, waiting=60, starting=120, compiling=900)
-NO_COMPILER_LIMIT = Limits(10, 60, 120, compiling=None)
+LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)
+NO_COMPILER_LIMIT = replace(LIMITS, compile_seconds=None)
 
 #: What the child is doing and what it has spent (seconds, seconds computed, load of each core), and the limit reached.
 CASES = {
@@ -47,12 +48,12 @@ def test_without_a_limit_max_may_compile_for_hours():
 def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):
     monkeypatch.delenv("COURSE_QUIET_SECONDS", raising=False)
     assert limits_of() == NO_COMPILER_LIMIT
-    assert limits_of(solution=True).computing == FOR_A_SOLUTION * 10
-    assert limits_of(compiling=900).compiling == 900
+    assert limits_of(solution=True).compute_seconds == FOR_A_SOLUTION * 10
+    assert limits_of(compile_seconds=900).compile_seconds == 900
     monkeypatch.setenv("COURSE_COMPILE_SECONDS", "5")
-    assert limits_of(solution=True).compiling == 5
+    assert limits_of(solution=True).compile_seconds == 5
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")
-    assert (limits_of().computing, limits_of().waiting) == (2, 12)
+    assert (limits_of().compute_seconds, limits_of().wait_seconds) == (2, 12)
 
 
 @pytest.mark.nightly
