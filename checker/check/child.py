@@ -51,6 +51,9 @@ END_SECONDS = 1  # for the child to end once it says nothing more; one that has 
 LOOK_SECONDS = 2  # without an event until it is measured what a child computes; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
 
+SAID_LAST = Ended | Unloadable | CheckFailed  # what a child says after these is not heard
+LAST = SAID_LAST | Died | Late | Interrupted  # after which no event comes
+
 
 class Child:
     """A process that carries out one job, and may be started ahead of it.
@@ -77,9 +80,7 @@ class Child:
     def run(
         self, job: Job, limits: Limits | None = None, is_interrupted: Callable[[], bool] = lambda: False
     ) -> Generator[Event]:
-        """Carry out ``job`` and yield its events.
-
-        The last is ``Ended``, ``Unloadable``, ``CheckFailed``, ``Died``, ``Late`` or ``Interrupted``.
+        """Carry out ``job`` and yield its events; the last is one of ``LAST``.
 
         Args:
             job: the work.
@@ -89,20 +90,20 @@ class Child:
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.process.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.solution), is_interrupted):
+            if isinstance(event, LAST):
+                yield from self.output.rest()  # what was printed before it
             if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):
                 event = replace(event, location=self._running(job))
             yield event
 
     def _listen(self, limits: Limits, is_interrupted: Callable[[], bool]) -> Iterator[Event]:
-        """Yield what the child says and prints, and a ``Tick`` several times per second."""
-        messages, output = _Messages(self.process.lines), self.output
-        pace = _Pace(self.pid)
+        """Yield what the child says and prints, and a ``Tick`` several times per second, up to the last event."""
+        messages, watchdog = _Messages(self.process.lines), _Watchdog(self.pid, limits)
         with selectors.DefaultSelector() as selector:
-            for source in (messages, output):
+            for source in (messages, self.output):
                 selector.register(source.lines.descriptor, selectors.EVENT_READ, source)
             while messages.lines.is_open:
                 if is_interrupted():
-                    yield from output.rest()
                     yield Interrupted()
                     return
                 has_ended = not self.process.is_alive
@@ -111,21 +112,17 @@ class Child:
                     break  # what it has started may hold the pipe, and print
                 for key, _ in ready:
                     for event in key.data.events():
-                        pace.note(event)
-                        if isinstance(event, Ended | Unloadable | CheckFailed):
-                            yield from output.rest()  # what was printed before it
-                            yield event
-                            return
+                        watchdog.note(event)
                         yield event
+                        if isinstance(event, SAID_LAST):
+                            return
                     if not key.data.lines.is_open:
                         selector.unregister(key.fd)
-                if late := pace.late(limits):
-                    yield from output.rest()
+                if late := watchdog.late():
                     yield late
                     return
                 yield Tick()
-        yield from output.rest()
-        yield Died(pace.doing, self.process.ended_by(END_SECONDS))
+        yield Died(watchdog.doing, self.process.ended_by(END_SECONDS))
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.
@@ -134,11 +131,15 @@ class Child:
         """
         path = job.path.encode("ascii", "backslashreplace")
         self.process.send_signal(signal.SIGVTALRM)
-        stack, reader = b"", self.process.lines.descriptor
-        while select.select([reader], [], [], ANSWER_SECONDS)[0] and (data := os.read(reader, 1 << 16)):
+        stack, descriptor = b"", self.process.lines.descriptor
+        while select.select([descriptor], [], [], ANSWER_SECONDS)[0]:
+            data = os.read(descriptor, 1 << 16)
+            if not data:
+                return None
             stack += data
-            if line := re.search(rb'File "%s", line (\d+)' % re.escape(path), stack):
-                lines, number = Source(job.source).lines, int(line[1])
+            line = re.search(rb'File "%s", line (\d+)' % re.escape(path), stack)
+            if line:
+                number, lines = int(line[1]), Source(job.source).lines
                 return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
         return None
 
@@ -156,11 +157,12 @@ class Child:
         self.process.stop()
 
 
-class _Pace:
-    """Follows what a child is at, and measures what it spends between two events."""
+class _Watchdog:
+    """Notices when a child has said nothing for too long: follows what it is at, and measures what it spends."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid, self.doing = pid, Doing.STARTING
+    def __init__(self, pid: int, limits: Limits) -> None:
+        self.pid, self.limits = pid, limits
+        self.doing = Doing.STARTING
         self.being_compiled = 0  # how many things are being compiled, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
@@ -175,17 +177,21 @@ class _Pace:
             case CompilingEnded():
                 self.being_compiled -= 1
         self.doing = Doing.COMPILING if self.being_compiled else Doing.COMPUTING
-        self.quiet_since, self.computed_before = time.monotonic(), None
+        self.quiet_since = time.monotonic()
+        self.computed_before = None
 
-    def late(self, limits: Limits) -> Late | None:
-        """Return the limit that it has reached, if it has been quiet for a while."""
+    def late(self) -> Late | None:
+        """Return that it has reached a limit, if it has been quiet for a while."""
         if time.monotonic() - self.quiet_since < LOOK_SECONDS:
             return None
-        over = reached(limits, self.doing, self._spent())
-        return Late(*over, crowd=crowd()) if over else None
+        over = reached(self.limits, self.doing, self._spent())
+        if over is None:
+            return None
+        limit, seconds = over
+        return Late(limit, seconds, crowd=crowd())
 
     def _spent(self) -> Spent:
-        """Return what the child has spent since the last event; of processor time, what was seen of it."""
+        """Return what the child has spent since the last event; of processor time, what was used since a first look."""
         computed = thread_seconds(self.pid)
         if self.computed_before is None:
             self.computed_before = computed
@@ -218,8 +224,9 @@ class _Messages:
         self.lines = lines
 
     def events(self) -> list[Event]:
-        """Return what has come."""
-        return [event for line in self.lines.read() if (event := decode(line))]
+        """Return what has come; a line that is no event counts for nothing."""
+        events = [decode(line) for line in self.lines.read()]
+        return [event for event in events if event]
 
 
 class _Output:
@@ -227,33 +234,40 @@ class _Output:
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
-        self.count, self.cut = 0, 0  # lines that have come, and bytes that the one which is not complete has lost
+        self.count = 0  # lines that have come
+        self.cut = 0  # bytes that the one which is not complete has lost
 
-    def events(self) -> list[Event]:
+    def events(self) -> list[Printed]:
         """Return what has come in lines that are complete."""
-        events = [event for line in self.lines.read() if (event := self._shown(line))]
-        if over := self.lines.line[PRINTED_BYTES:]:  # else 100 MB in one line would be copied again and again
-            self.cut += len(over)
-            self.lines.line = self.lines.line[:PRINTED_BYTES]
+        events = list[Printed]()
+        for line in self.lines.read():
+            events += self._printed(line)
+        unfinished = self.lines.line
+        if len(unfinished) > PRINTED_BYTES:  # else 100 MB in one line would be copied again and again
+            self.cut += len(unfinished) - PRINTED_BYTES
+            self.lines.line = unfinished[:PRINTED_BYTES]
         return events
 
-    def _shown(self, line: bytes) -> Event | None:
-        cut, self.cut = self.cut + len(line[PRINTED_BYTES:]), 0
+    def _printed(self, line: bytes) -> list[Printed]:
+        """Return a line that is complete, as far as it is shown; nothing if enough lines are."""
+        cut = self.cut + len(line[PRINTED_BYTES:])
+        self.cut = 0
         self.count += 1
         if self.count > PRINTED_LINES:
-            return None
+            return []
         text = line[:PRINTED_BYTES].decode(errors="replace")
-        return Printed(f"{text} … ({cut:,} more bytes)" if cut else text)
+        return [Printed(f"{text} … ({cut:,} more bytes)" if cut else text)]
 
-    def rest(self) -> list[Event]:
+    def rest(self) -> list[Printed]:
         """Return what has come already, also without an end of line, and how many lines were left out."""
-        events = list[Event]()
+        events = list[Printed]()
         for _ in range(MOST_READS):
             if self.lines.is_open and select.select([self.lines.descriptor], [], [], 0)[0]:
                 events += self.events()
-        if self.lines.line and (event := self._shown(self.lines.line)):
-            events.append(event)
-        self.lines.line = b""
-        if (more := self.count - PRINTED_LINES) > 0:
-            events.append(Printed(f"… and {more:,} more lines"))
+        if self.lines.line:
+            events += self._printed(self.lines.line)
+            self.lines.line = b""
+        left_out = self.count - PRINTED_LINES
+        if left_out > 0:
+            events.append(Printed(f"… and {left_out:,} more lines"))
         return events
