@@ -110,13 +110,12 @@ def begin_and_say_so(hunt: Hunt, terminal: Terminal, seed: int | None) -> None:
 
 def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
-    printer = Printer(terminal)
-    printer.offers = OffersInHunt(hunt.copy.task)
-    check = check_of_copy(hunt, printer, options)
+    offers = OffersInHunt(hunt.copy.task)
+    check = check_of_copy(hunt, Printer(terminal, offers), options)
     with Child() as child:
         status = check.run(child).status
     if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried
-        terminal.line(f"\n{printer.offers.anew} puts another copy in its place, and keeps this one beside it.")
+        terminal.line(f"\n{offers.anew} puts another copy in its place, and keeps this one beside it.")
     return status, verdict_record(check)
 
 

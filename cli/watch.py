@@ -175,8 +175,7 @@ class Watch:
         self.mode, self.to_show = Watching(), Options()
         self.terminal.close()
         self.terminal = Terminal(blank.label for blank in blanks_of(self.step))
-        printer = Printer(self.terminal)
-        printer.offers = OffersByKeys() if self.read_keys else OffersAtSave()
+        printer = Printer(self.terminal, OffersByKeys() if self.read_keys else OffersAtSave())
         if self.read_keys:
             self.terminal.console.clear()
         for line in words:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from checker.check.effects import Item, Row
@@ -26,23 +26,32 @@ class Folding:
         """Return what to show now that there is another item."""
         if not isinstance(item, Row) or item.mark not in self.marks:
             return [*self.rest(), item]
-        before = [] if self.alike and _said_of(item) == _said_of(self.alike[-1]) else self.rest()
+        to_show = list[Item]()
+        if self.alike and not are_alike(self.alike[0], item):
+            to_show += self.rest()
         self.alike.append(item)
-        is_one_of_the_first = item.mark == Mark.PASS and len(self.alike) < MOST_PASSES
-        return [*before, item] if is_one_of_the_first else before
+        if item.mark == Mark.PASS and len(self.alike) < MOST_PASSES:
+            to_show.append(item)  # the others wait
+        return to_show
 
-    def rest(self) -> list[Item]:
+    def rest(self) -> Sequence[Item]:
         """Return what is still to show of the last rows that are alike: those that wait, or one that counts them."""
-        alike, self.alike = self.alike, []
-        if alike and alike[0].mark == Mark.PASS:
-            left = alike[MOST_PASSES - 1 :]
-            return [replace(left[0], sentence=f"{len(left)} more claims about it hold.")] if len(left) > 1 else [*left]
-        if len(alike) > MOST_FAILURES:
-            more = f"({len(alike) - 1} more claims fail for the same reason.)"
-            return [replace(alike[0], sentence=f"{alike[0].sentence} {more}")]
-        return [*alike]
+        alike = self.alike
+        self.alike = []
+        if not alike:
+            return []
+        first = alike[0]
+        if first.mark == Mark.PASS:
+            waiting = alike[MOST_PASSES - 1 :]  # those before were shown
+            if len(waiting) < 2:
+                return waiting
+            return [replace(waiting[0], sentence=f"{len(waiting)} more claims about it hold.")]
+        if len(alike) <= MOST_FAILURES:
+            return alike
+        more = f"({len(alike) - 1} more claims fail for the same reason.)"
+        return [replace(first, sentence=f"{first.sentence} {more}")]
 
 
-def _said_of(row: Row) -> tuple[Mark, str, str]:
-    """Return what a row says of which function; rows that are alike say the same, by other claims."""
-    return row.mark, row.about, row.group
+def are_alike(row: Row, other: Row) -> bool:
+    """Return whether two rows say the same of the same function, by different claims."""
+    return (row.mark, row.about, row.group) == (other.mark, other.about, other.group)

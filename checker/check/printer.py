@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from checker.check.effects import Explanation, Item, Row, Words, WordsKind
+from checker.check.offers import Offers
 from checker.check.view import View
 from checker.compiling import Compiler
 from checker.terminal import Terminal
 
 
 class Printer(View):
-    """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles."""
+    """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles.
 
-    def __init__(self, terminal: Terminal) -> None:
+    Args:
+        terminal: where.
+        offers: what a learner can do next, if other words are right there.
+    """
+
+    def __init__(self, terminal: Terminal, offers: Offers | None = None) -> None:
         self.terminal = terminal
-        self.last: Item | None = None
+        self.offers = offers or Offers()
+        self.last: Item | None = None  # that was shown
 
     def begin(self, file: str) -> None:
         """Print which file is checked."""
@@ -32,9 +39,11 @@ class Printer(View):
             case Words(kind=WordsKind.PRINTED):
                 terminal.styled((f"  | {item.text}", "dim"))
             case Words(kind=WordsKind.SHOWN):
-                terminal.styled(item.text if self.last and self.last.kind == WordsKind.SHOWN else f"\n{item.text}")
+                goes_on = self.last is not None and self.last.kind == WordsKind.SHOWN
+                terminal.styled(item.text if goes_on else f"\n{item.text}")
             case Words():
-                terminal.line(item.text if item.aside or self.last is None else f"\n{item.text}")
+                goes_on = item.aside or self.last is None
+                terminal.line(item.text if goes_on else f"\n{item.text}")
         self.last = item
 
     def close(self) -> None:

@@ -31,7 +31,8 @@ class Records(View):
 
     def __init__(self, send: Callable[[Record], None]) -> None:
         self.send = send
-        self.page_shows, self.sent_compiling = "", 0.0  # what the page shows, and since when
+        self.page_shows = ""  # what is compiled, as the page shows it
+        self.sent_at = 0.0  # when that was sent, by time.monotonic
 
     def show(self, item: Item) -> None:
         """Send a part."""
@@ -39,14 +40,17 @@ class Records(View):
 
     def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
         """Send what is being compiled, once a second."""
-        if time.monotonic() - self.sent_compiling > SECOND:
-            self.page_shows, self.sent_compiling = what, time.monotonic()
-            self.send({"event": "compiling", "text": f"compiling {what}, {time.monotonic() - since:.0f} s"})
+        now = time.monotonic()
+        if now - self.sent_at > SECOND:
+            self.page_shows = what
+            self.sent_at = now
+            self.send({"event": "compiling", "text": f"compiling {what}, {now - since:.0f} s"})
 
     def end_compiling(self, what: str, seconds: float) -> None:
         """Send that what the page shows is not being compiled any more; what goes on around it is sent at once."""
         if what == self.page_shows:
-            self.page_shows, self.sent_compiling = "", 0.0
+            self.page_shows = ""
+            self.sent_at = 0.0
             self.send({"event": "compiling", "text": ""})
 
 
