@@ -28,6 +28,54 @@ def is_importing(frame: FrameType | None) -> bool:
     return any(its.f_code.co_filename.startswith("<frozen importlib.") for its, _ in traceback.walk_stack(frame))
 
 
+class Ending:
+    """Ends this program by the first of the signals of :data:`ENDINGS` that comes.
+
+    Args:
+        say: called before the program ends, with the name of the signal.
+
+    Attributes:
+        handlers: what handled these signals before.
+        interrupted_by: the first signal that has raised an exception; None until one has.
+        is_closed: set once what is open was closed in time.
+        turn: of who ends the program, and never given back: only the first says something.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self.say = say
+        self.handlers = {number: signal.getsignal(number) for number in not_ignored()}
+        self.interrupted_by: int | None = None
+        self.is_closed = threading.Event()
+        self.turn = threading.Lock()
+
+    def interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Handle a signal: raise an exception, but not in an import, which MAX crashes of."""
+        if is_importing(frame):
+            self.end(number)
+            return  # to what the first signal has begun
+        if self.interrupted_by is None:
+            self.interrupted_by = number
+        raise KeyboardInterrupt
+
+    def wait(self, descriptor: int) -> None:
+        """Read the numbers of signals, to the end of the pipe; end the program if what is open takes long to close."""
+        while data := os.read(descriptor, 1):
+            number = data[0]
+            if number in self.handlers and not self.is_closed.wait(PATIENCE):
+                self.end(number)
+
+    def end(self, number: int) -> None:
+        """End the program, unless somebody does already."""
+        if not self.turn.acquire(blocking=False):
+            return
+        try:
+            self.say(ENDINGS[signal.Signals(number)])
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(128 + number)
+
+
 @contextmanager
 def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     """While this is open, let a signal of :data:`ENDINGS` end the program with its status, whatever the program does.
@@ -35,54 +83,29 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
     Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
     thread waits for the number of the signal, which Python writes to a pipe at once, and ends the program in the middle
     of such a call. If the exception comes in time, it closes what is open first; while a module is imported there is
-    none, since MAX's crash of it. Either way the program ends here, since MAX may take a second to leave Python.
+    none, since MAX crashes of it. Either way the program ends here, since MAX may take a second to leave Python.
 
     Args:
         say: called before the program ends, with the name of the signal.
     """
+    ending = Ending(say)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    closed, ending, came = threading.Event(), threading.Lock(), list[int]()
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if is_importing(frame):
-            end(number)
-            return  # to what the first signal has begun
-        came.append(number)
-        raise KeyboardInterrupt
-
-    before = {number: signal.getsignal(number) for number in not_ignored()}
-
-    def end(number: int) -> None:
-        if not ending.acquire(blocking=False):  # never released: only the first says something, and ends the program
-            return
-        try:
-            say(ENDINGS[signal.Signals(number)])
-            sys.stdout.flush()
-            sys.stderr.flush()
-        finally:
-            os._exit(128 + number)
-
-    def wait() -> None:
-        while number := os.read(reading, 1):
-            if number[0] in before and not closed.wait(PATIENCE):
-                end(number[0])
-
-    thread = threading.Thread(target=wait, daemon=True)
+    thread = threading.Thread(target=ending.wait, args=[reading], daemon=True)
     thread.start()
     try:
-        for number in before:
-            signal.signal(number, interrupt)
+        for number in ending.handlers:
+            signal.signal(number, ending.interrupt)
         yield
     except KeyboardInterrupt:
-        for number in before:
+        for number in ending.handlers:
             signal.signal(number, signal.SIG_IGN)
-        end(came[0] if came else signal.SIGINT)
+        ending.end(ending.interrupted_by or signal.SIGINT)
     finally:
-        for number, handler in before.items():
+        for number, handler in ending.handlers.items():
             signal.signal(number, handler)
-        closed.set()
+        ending.is_closed.set()
         signal.set_wakeup_fd(wakeup)
         os.close(writing)
         thread.join()
