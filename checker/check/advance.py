@@ -31,18 +31,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import (
-    CloseView,
-    Effect,
-    EndCompiling,
-    Item,
-    Row,
-    SaveProgress,
-    ShowCompiling,
-    Words,
-    WordsKind,
-)
-from checker.check.state import FAILED, PASSED, Compilation, Phase, State, Verdict
+from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
+from checker.check.last_lines import last_lines
+from checker.check.state import Compilation, Phase, State
 from checker.check.verdict import decide, no_verdict
 from checker.compiling import Compiler
 from checker.course.blanks import what_to_do, what_to_do_about_missing
@@ -84,7 +75,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
         case events.NotSaved():
             return _not_saved(state, event)
         case events.HuntEnded():
-            return state, [remark(event.sentence)]
+            return state, [Words(event.sentence)]
         case events.CompilingBegan():
             begun = Compilation(event.what, seconds, event.compiler)
             return replace(state, compilations=(*state.compilations, begun)), []
@@ -145,7 +136,7 @@ def _printed(state: State, text: str) -> StateAndEffects:
     crash = state.context.language.crash(text)
     if crash:
         return replace(state, crash=crash), []
-    return state, [Words(WordsKind.PRINTED, text)]
+    return state, [Words(text, WordsKind.PRINTED)]
 
 
 def _claimed(state: State, claim: Claimed) -> StateAndEffects:
@@ -166,7 +157,7 @@ def _claimed_on_gpu(state: State, claim: Claimed) -> StateAndEffects:
     if claim.mark != Mark.FAIL:
         return state, rows
     caveat = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-    return state, [*rows, remark(caveat)]
+    return state, [*rows, Words(caveat)]
 
 
 def _hold(state: State, claim: Claimed) -> StateAndEffects:
@@ -228,7 +219,7 @@ def _stage_ended(state: State, stage: Stage) -> StateAndEffects:
     state = replace(state, stages=state.stages | {stage})
     context = state.context
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
-        return state, [remark(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
+        return state, [Words(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
     is_all_compiled = Mark.TRACED not in state.marks
     if stage in (Stage.TRACING, Stage.COMPILED) and is_all_compiled:
         return _give_verdict(state, Phase.AFTER_VERDICT)
@@ -241,9 +232,9 @@ def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
     """Note that nothing is saved; after an error or a verdict say so, else the words of a pass cut short do."""
     state = replace(state, not_saved=event.why)
     if event.error:
-        return state, [remark(f"(Progress was not saved: {event.why}, {event.error}.)", aside=True)]
+        return state, [Words(f"(Progress was not saved: {event.why}, {event.error}.)", aside=True)]
     if state.verdict:
-        return state, [remark(f"({state.saved_in_words})", aside=True)]
+        return state, [Words(f"({state.saved_in_words})", aside=True)]
     return state, []
 
 
@@ -267,12 +258,7 @@ def _ticked(state: State) -> StateAndEffects:
     words = "This step is complete. MAX now compiles your module."
     if not state.not_saved:
         words += f" {state.context.offers.going_on}"
-    return replace(state, phase=Phase.GOING_ON), [remark(words, aside=True), compiling]
-
-
-def remark(text: str, *, aside: bool = False) -> Words:
-    """Return a sentence of the check."""
-    return Words(WordsKind.SAID, text, aside)
+    return replace(state, phase=Phase.GOING_ON), [Words(words, aside=True), compiling]
 
 
 # ---------------------------------------------------------------- the end
@@ -291,9 +277,9 @@ def _end(state: State, event: Event) -> StateAndEffects:
 def _words_after_verdict(state: State, event: Event) -> list[Words]:
     """Return what is said where claims on a GPU, which follow the verdict, do not come to their end."""
     if isinstance(event, events.CheckFailed):
-        return [remark(no_verdict(event.why))]
+        return [Words(no_verdict(event.why))]
     if state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
-        return [remark("The GPU's part did not come to its end. The pass stands.")]
+        return [Words("The GPU's part did not come to its end. The pass stands.")]
     return []
 
 
@@ -302,71 +288,5 @@ def _give_verdict(state: State, phase_after: Phase) -> StateAndEffects:
     state, rows = _rows_of_held(state)
     verdict = decide(state)
     saving = [verdict.progress] if verdict.progress and state.context.saves_progress else []
-    lines = _last_lines(state, verdict)
+    lines = last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]
-
-
-def _last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
-    """Return the last lines of a check, in their order: the one to act on is read last."""
-    words = [remark(sentence) for sentence in verdict.words]
-    if verdict.status == PASSED and state.came_to_its_end:
-        return [*words, *_pass_in_words(state)]
-    if verdict.status == FAILED:
-        taken_back, numbers = _taken_back(state), _about_numbers(state, verdict)
-        return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
-    return words
-
-
-def _pass_in_words(state: State) -> list[Words]:
-    """Return what is said of a pass."""
-    context = state.context
-    left_out_by = ""
-    if not context.tries_every_claim:
-        left_out_by = "--show" if context.options.show else "--no-compile"
-    words = context.offers.passed(state.seconds, context.solution, left_out_by)
-    return [remark(words)] if words else []
-
-
-def _taken_back(state: State) -> list[Words]:
-    """Return that what only the compiler has found takes a pass back; ask for a report unless it is foreseen."""
-    if state.phase is not Phase.TAKEN_BACK:
-        return []
-    taken_back = "The pass is taken back."
-    if any(claim.foreseen for claim in state.claims.values()):
-        return [remark(taken_back)]
-    report = "Only the compiler has found this, and the check should have found it before: please report it, with"
-    return [remark(f"{report} {state.context.file}. {taken_back}")]
-
-
-def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
-    """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
-    task, options, offers = state.context.task, state.context.options, state.context.offers
-    with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
-    words = []
-    if state.failed_seed is not None:
-        again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
-        words.append(remark(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
-    if options.show:
-        words += _numbers(state.shown, options.show)
-    elif with_numbers:
-        words.append(remark(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
-    return words
-
-
-def _numbers(shown: events.Shown | None, asked_for: str) -> list[Words]:
-    """Return the numbers of the function that ``--show`` has asked for, or that there are none."""
-    if shown and shown.about == asked_for and shown.lines:
-        return [Words(WordsKind.SHOWN, line) for line in shown.lines]
-    return [Words(WordsKind.SHOWN, f"{asked_for} has no wrong numbers to show.")]
-
-
-def _explanations_last_first(verdict: Verdict) -> Sequence[Item]:
-    """Return the explanations of a verdict, the one to begin with last."""
-    if not verdict.explanations:
-        return []
-    first, *others = verdict.explanations
-    wrong = list(dict.fromkeys(why.about for why in verdict.explanations))  # each once
-    if len(wrong) == 1:
-        return [*reversed(others), first]
-    lead = Words(WordsKind.LEAD, f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:")
-    return [*reversed(others), lead, first]

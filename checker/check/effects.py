@@ -41,8 +41,8 @@ class WordsKind(StrEnum):
 class Words:
     """Something else to show. An aside belongs to what stands before it."""
 
-    kind: WordsKind
     text: str
+    kind: WordsKind = WordsKind.SAID
     aside: bool = False
 
 

@@ -23,7 +23,7 @@ ALIKE = {
     "six hold": (HOLDING, FOUR, ["2 more claims about it hold."]),
     "five hold": (HOLDING[:5], FOUR, ["Claim 5."]),
     "then another function's": ([*HOLDING[:5], replace(HOLDING[0], about="g")], [*FOUR, "Claim 5.", "Claim 1."], []),
-    "it prints after five": ([*HOLDING[:5], Words(WordsKind.PRINTED, "2")], [*FOUR, "Claim 5.", "2"], []),
+    "it prints after five": ([*HOLDING[:5], Words("2", WordsKind.PRINTED)], [*FOUR, "Claim 5.", "2"], []),
     "two fail for one reason": (FAILING[:2], [], ["Claim 1.", "Claim 2."]),
     "three fail for one reason": (FAILING, [], ["Claim 1. (2 more claims fail for the same reason.)"]),
     "the third for another": ([*FAILING[:2], replace(FAILING[2], group="")], ["Claim 1.", "Claim 2."], ["Claim 3."]),

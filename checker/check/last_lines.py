@@ -1,0 +1,75 @@
+"""The last lines of a check: what its verdict says, and what a learner can do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from checker.check.effects import Item, Words, WordsKind
+from checker.check.state import FAILED, PASSED, Phase, State, Verdict
+from checker.events import Shown
+
+
+def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
+    """Return the last lines of a check, in their order: the one to act on is read last."""
+    words = [Words(sentence) for sentence in verdict.words]
+    if verdict.status == PASSED and state.came_to_its_end:
+        return [*words, *_pass_in_words(state)]
+    if verdict.status == FAILED:
+        taken_back, numbers = _taken_back(state), _about_numbers(state, verdict)
+        return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
+    return words
+
+
+def _pass_in_words(state: State) -> list[Words]:
+    """Return what is said of a pass."""
+    context = state.context
+    left_out_by = ""
+    if not context.tries_every_claim:
+        left_out_by = "--show" if context.options.show else "--no-compile"
+    words = context.offers.passed(state.seconds, context.solution, left_out_by)
+    return [Words(words)] if words else []
+
+
+def _taken_back(state: State) -> list[Words]:
+    """Return that what only the compiler has found takes a pass back; ask for a report unless it is foreseen."""
+    if state.phase is not Phase.TAKEN_BACK:
+        return []
+    taken_back = "The pass is taken back."
+    if any(claim.foreseen for claim in state.claims.values()):
+        return [Words(taken_back)]
+    report = "Only the compiler has found this, and the check should have found it before: please report it, with"
+    return [Words(f"{report} {state.context.file}. {taken_back}")]
+
+
+def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
+    """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
+    task, options, offers = state.context.task, state.context.options, state.context.offers
+    with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
+    words = []
+    if state.failed_seed is not None:
+        again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
+        words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
+    if options.show:
+        words += _numbers(state.shown, options.show)
+    elif with_numbers:
+        words.append(Words(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
+    return words
+
+
+def _numbers(shown: Shown | None, asked_for: str) -> list[Words]:
+    """Return the numbers of the function that ``--show`` has asked for, or that there are none."""
+    if shown and shown.about == asked_for and shown.lines:
+        return [Words(line, WordsKind.SHOWN) for line in shown.lines]
+    return [Words(f"{asked_for} has no wrong numbers to show.", WordsKind.SHOWN)]
+
+
+def _explanations_last_first(verdict: Verdict) -> Sequence[Item]:
+    """Return the explanations of a verdict, the one to begin with last."""
+    if not verdict.explanations:
+        return []
+    first, *others = verdict.explanations
+    wrong = list(dict.fromkeys(why.about for why in verdict.explanations))  # each once
+    if len(wrong) == 1:
+        return [*reversed(others), first]
+    lead = Words(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:", WordsKind.LEAD)
+    return [*reversed(others), lead, first]
