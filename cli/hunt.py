@@ -47,9 +47,9 @@ def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
     return Check(hunt.copy, view, replace(options, hunt=True), save=partial(end_at_pass, hunt))
 
 
-def end_at_pass(hunt: Hunt, result: SaveProgress, source: str) -> Event | None:
-    """End the hunt if its copy has passed; return the event that this is."""
-    if result.passed and hunt.read().mistake:
+def end_at_pass(hunt: Hunt, effect: SaveProgress, source: str) -> Event | None:
+    """End the hunt if its copy has passed; return that it is over then."""
+    if effect.passed and hunt.read().mistake:
         return HuntEnded(hunt.end(source))
     return None
 

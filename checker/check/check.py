@@ -22,6 +22,7 @@ from checker.check.advance import advance
 from checker.check.child import Child
 from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
 from checker.check.folding import Folding
+from checker.check.offers import Offers
 from checker.check.state import Context, Phase, State, Verdict
 from checker.check.view import View
 from checker.course import progress, progress_file
@@ -46,7 +47,7 @@ class Check:
         view: what shows it, as it becomes known.
         options: how.
         started: the time of ``time.perf_counter`` from which the check counts.
-        save: saves what has come out of a source; returns the event that this is, if it is one.
+        save: saves what has come out of a source, and returns an event if something follows from that.
 
     Attributes:
         state: everything that is known.
@@ -67,7 +68,7 @@ class Check:
         self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options.solution else step.learner_file
-        self.state = State(context_of(step, options, view))
+        self.state = State(context_of(step, options, view.offers))
         self.folding = Folding(view.folds)
         self.rows: list[Row] = []
         self.items: list[Item] = []
@@ -117,7 +118,7 @@ class Check:
         self.view = View()
 
     def handle(self, event: Event) -> None:
-        """Take in an event, and do what follows from it, in that order; what saving comes to may be another event."""
+        """Take in an event, and carry out its effects, one after the other; saving may lead to another event."""
         pending = deque([event])
         while pending:
             self.state, following = advance(self.state, pending.popleft(), self.seconds())
@@ -147,26 +148,27 @@ class Check:
                 self._show_items(self.folding.add(effect))
 
     def _show_items(self, items: Iterable[Item]) -> None:
+        """Have the view show these, which were folded."""
         for item in items:
             self.view.show(item)
             self.items.append(item)
 
-    def _save(self, made: SaveProgress) -> Event | None:
-        """Save what has come out; return the event that this is, or that it is impossible, if it is one."""
+    def _save(self, effect: SaveProgress) -> Event | None:
+        """Save what has come out; return what follows from that, or that it is impossible."""
         try:
-            return self.save(made, self.state.source)
+            return self.save(effect, self.state.source)
         except OSError as error:
             why = f"{relative_path(progress_file.FILE)} cannot be written"
             return events.NotSaved(why, error.strerror or str(error))
 
 
-def save_progress(step: Step, made: SaveProgress, source: str) -> Event | None:
-    """Save what has come out of a source, for ``status``; return the event that this is, if it is one."""
-    if not made.passed:
-        progress.note_failure(step, source, takes_back=made.takes_back)
-    elif not progress.note_pass(step, source, compiled=made.compiled):
-        return events.NotSaved("the file has been edited since")
-    return None
+def save_progress(step: Step, effect: SaveProgress, source: str) -> Event | None:
+    """Save what has come out of a source, for ``status``; return that it is not saved, if it is not."""
+    if not effect.passed:
+        progress.note_failure(step, source, takes_back=effect.takes_back)
+        return None
+    is_saved = progress.note_pass(step, source, compiled=effect.compiled)
+    return None if is_saved else events.NotSaved("the file has been edited since")
 
 
 @contextmanager
@@ -189,7 +191,7 @@ def noting_ctrl_c() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def context_of(step: Step, options: Options, view: View) -> Context:
+def context_of(step: Step, options: Options, offers: Offers) -> Context:
     """Return what is known of a check before it begins; without a seed, one is drawn."""
     seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
     kinds = claims_of(step)
@@ -204,6 +206,6 @@ def context_of(step: Step, options: Options, view: View) -> Context:
         kinds=kinds,
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
-        offers=view.offers,
+        offers=offers,
         another_max=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
     )

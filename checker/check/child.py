@@ -65,7 +65,9 @@ class Child:
     """
 
     def __init__(self, step: Step | None = None) -> None:
-        command = [sys.executable, "-u", "-m", "checker.claims.main", *([step.name] if step else [])]
+        command = [sys.executable, "-u", "-m", "checker.claims.main"]
+        if step:
+            command.append(step.name)
         self.process = StartedProcess(command, printed=subprocess.PIPE)
         self.pid = self.process.popen.pid
         assert self.process.popen.stderr is not None
@@ -207,14 +209,14 @@ def thread_seconds(pid: int) -> float:
 
     try:
         process = psutil.Process(pid)
-        try:
-            by_thread = {thread.id: thread.user_time + thread.system_time for thread in process.threads()}
-        except psutil.AccessDenied:
-            by_thread = {}
+        with contextlib.suppress(psutil.AccessDenied):
+            for thread in process.threads():
+                if thread.id == pid:
+                    return thread.user_time + thread.system_time
         times = process.cpu_times()
-        return by_thread.get(pid, times.user + times.system)
     except psutil.Error:  # it has just ended
         return 0.0
+    return times.user + times.system
 
 
 class _Messages:

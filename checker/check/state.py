@@ -155,7 +155,7 @@ class State:
 
     @property
     def marks(self) -> set[Mark]:
-        """What was said of claims."""
+        """The marks of all claims so far."""
         return {claim.mark for claim in self.claims.values()}
 
     @property
