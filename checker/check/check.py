@@ -80,8 +80,13 @@ class Check:
         if state.phase is not Phase.TRYING:
             return None
         options = replace(state.context.options, compile=state.context.tries_compiled_claims)
-        source, to_write = state.source, state.to_write
-        return Job(step=self.step.name, source=source, path=str(self.file), to_write=to_write, **asdict(options))
+        return Job(
+            step=self.step.name,
+            source=state.source,
+            path=str(self.file),
+            to_write=state.to_write,
+            **asdict(options),
+        )
 
     def seconds(self) -> float:
         """Return how long the check has taken so far."""

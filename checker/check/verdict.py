@@ -116,8 +116,8 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     return Verdict(FAILED, (why,), progress=cut.progress)
 
 
-def _cut_short(state: State, cut: CutShort) -> Verdict:
-    """Return that verdict where the process has ended, or takes too long; another MAX, if installed, is to blame."""
+def _ended_early(state: State, cut: CutShort) -> Verdict:
+    """Return that verdict where the process has failed or takes too long; another MAX, if installed, is to blame."""
     if state.context.another_max:
         cut = replace(cut, why=replace(cut.why, sentence=state.context.another_max), progress=None)
     return _incomplete(state, cut)
@@ -137,7 +137,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _cut_short(state, CutShort(Explanation(event.why), after_failure=no_verdict(event.why)))
+    return _ended_early(state, CutShort(Explanation(event.why), after_failure=no_verdict(event.why)))
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -178,7 +178,7 @@ def _on_death(state: State, died: Died) -> Verdict:
         why = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
     progress = NO_END if is_of_file else None
-    return _cut_short(state, CutShort(why, _may_lack_explanation(happened), progress))
+    return _ended_early(state, CutShort(why, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _how_it_ended(state: State, died: Died) -> str:
@@ -206,7 +206,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     why = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
     progress = NO_END if is_of_file else None
-    return _cut_short(state, CutShort(why, _may_lack_explanation(happened), progress))
+    return _ended_early(state, CutShort(why, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _which_limit(state: State, late: Late) -> str:
@@ -250,7 +250,7 @@ def _advice_on_solution(state: State) -> str:
     return RUN_AGAIN if state.context.options.solution else ""
 
 
-def _may_lack_explanation(happened: str) -> str:
+def _words_after_failure(happened: str) -> str:
     """Return what is said where a check is cut short after a failure."""
     return f"The check was cut short: {happened}. An explanation may be missing."
 

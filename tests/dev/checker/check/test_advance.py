@@ -33,7 +33,6 @@ from checker.events import (
     Opened,
     Printed,
     Refused,
-    Shown,
     Stage,
     StageEnded,
     Tick,
@@ -587,21 +586,6 @@ def test_which_event_leads_from_which_phase_to_which():
     }
 
 
-#: Options -> how a right file is passed with them, and what is saved of it.
-PASS_WITH = {
-    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
-    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
-    "--solution": (Options(seed=5, solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
-}
-
-
-@pytest.mark.parametrize(("options", "words", "saved"), PASS_WITH.values(), ids=PASS_WITH)
-def test_what_a_pass_leaves_out(options, words, saved):
-    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(S07, options=options))
-    assert [line for line in lines if line.startswith(words)]
-    assert [line for line in lines if line.startswith("saved")] == saved
-
-
 def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_around_it():
     state, shown = State(S07), []
     inner, outer = CompilingBegan("a kernel"), CompilingBegan("your module")
@@ -630,10 +614,3 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     context = replace(S07, functions={"one": "B.one"})
     state, _ = folded([Opened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
     assert [each.line for each in state.verdict.explanations] == [6]
-
-
-def test_numbers_are_shown_if_there_are_wrong_ones():
-    context = replace(S07, options=Options(seed=5, show="one"))
-    wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
-    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
-    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]

@@ -1,0 +1,30 @@
+"""What a check says last, from lists of events; ``test_advance.py`` has whole checks."""
+
+from dataclasses import replace
+
+import pytest
+
+from checker.events import Ended, Finding, Shown
+from checker.job import Options
+from tests.dev.checker.check.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, S07, SAVED, folded
+
+#: Options -> how a right file is passed with them, and what is saved of it.
+PASS_WITH = {
+    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
+    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
+    "--solution": (Options(seed=5, solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
+}
+
+
+@pytest.mark.parametrize(("options", "words", "saved"), PASS_WITH.values(), ids=PASS_WITH)
+def test_what_a_pass_leaves_out(options, words, saved):
+    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(S07, options=options))
+    assert [line for line in lines if line.startswith(words)]
+    assert [line for line in lines if line.startswith("saved")] == saved
+
+
+def test_numbers_are_shown_if_there_are_wrong_ones():
+    context = replace(S07, options=Options(seed=5, show="one"))
+    wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
+    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
+    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]
