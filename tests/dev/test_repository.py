@@ -81,7 +81,7 @@ def test_commands_and_places_that_a_page_names_exist(path):
 
 
 def test_a_row_of_architecture_names_one_place_that_is_there_and_one_test():
-    """Behind a file it says what to look for there; where it names no test, there is one of the module's own, or none."""
+    """Behind a file it says what to look for there; where no test is named, there is one of the module's, or "none"."""
     table = (ROOT / "ARCHITECTURE.md").read_text().partition("## To change")[2]
     named = re.findall(r"`([\w/]+\.\w+)`: ((?:`\w+`(?:, )?)+)", table)
     inside = [(file, name) for file, names in named for name in re.findall(r"\w+", names)]
