@@ -18,14 +18,16 @@ if TYPE_CHECKING:  # the process that starts the served model imports none of it
 
 def graphs() -> list[Graph]:
     """Return the graphs of the small model that the ways of writing need."""
-    from checker.max_adapter.tracing import GraphMode, up_to_compiling
+    from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
     from play.generation.engine import Writer
 
     found: list[Graph] = []
     for cache, kernels in ((True, True), (True, False), (False, False)):
-        with up_to_compiling(GraphMode.COLLECT) as abandoned:
-            Writer(cache=cache, kernels=kernels)
-        found += abandoned
+        try:
+            with in_mode(GraphMode.COLLECT):
+                Writer(cache=cache, kernels=kernels)
+        except AbandonedGraphError as ended:
+            found.append(ended.graph)
     return found
 
 

@@ -1,11 +1,14 @@
-"""Run the claims of a step on one subject or many, in one pytest session, and record what they say."""
+"""Run the claims of a step on one subject or many, in one pytest session, and record what they say.
+
+A trick, ``plugins``: those of pytest's that would take what a learner's file prints, logs or raises are off.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +23,7 @@ from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.frames import passed_through
 from checker.events import FromChild, Mark, Stage
-from checker.max_adapter.tracing import GraphMode, up_to_compiling
+from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
 from checker.outcomes import Outcome, raised
 
 if TYPE_CHECKING:  # a step without MAX does not import it
@@ -107,7 +110,7 @@ class Selection:
     """The plugin of pytest's that leaves only the claims that were asked for, and hands them the subjects."""
 
     def __init__(self, asked: ClaimsToRun) -> None:
-        self.asked = asked
+        self.asked, self.kinds = asked, claims_of(asked.step)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
@@ -118,14 +121,16 @@ class Selection:
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave only the claims that were asked for."""
-        stage, only, kinds = self.asked.stage, self.asked.claims, claims_of(self.asked.step)
-        items[:] = [
-            item
-            for item in items
-            if kinds[item.originalname] == stage.kind
-            and (only is None or claim_of(item) in only.get(subject_of(item), ()))
-            and (stage != Stage.ON_GPU or "device" in item.fixturenames)
-        ]
+        items[:] = [item for item in items if self.is_asked_for(item)]
+
+    def is_asked_for(self, item: pytest.Function) -> bool:
+        """Return whether a claim is of the stage, and among those to run, if not all are."""
+        stage, only = self.asked.stage, self.asked.claims
+        if self.kinds[item.originalname] != stage.kind:
+            return False
+        if stage == Stage.ON_GPU and "device" not in item.fixturenames:
+            return False
+        return only is None or claim_of(item) in only.get(subject_of(item), ())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the subjects to the fixture; without any, no claim runs."""
@@ -145,7 +150,7 @@ class Recorder:
         outcomes: for each subject, those of the claims so far.
         graphs: those that were abandoned, of all claims so far.
         running: the claim that runs.
-        abandoned: the graphs at which that claim has ended, since MAX was not to compile them.
+        abandoned: the graph at which that claim has ended, since MAX was not to compile it, if it has.
     """
 
     def __init__(self, asked: ClaimsToRun, send: Send) -> None:
@@ -153,25 +158,35 @@ class Recorder:
         self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in asked.subjects}
         self.graphs: list[Graph] = []
         self.running: pytest.Function | None = None
-        self.abandoned: list[Graph] = []
+        self.abandoned: Graph | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
-        self.running, self.abandoned = item, []
+        self.running = item
+        self.abandoned = None
         self.send(events.ClaimBegan(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> Iterator[None]:
-        """Run a claim, up to where MAX would compile or to its end; note what it gives to the learner's function."""
-        with contextlib.ExitStack() as opened:
-            if self.asked.stage == Stage.TRACING:
-                self.abandoned = opened.enter_context(up_to_compiling(self.asked.mode))
-            if self.asked.show:
-                from checker.numeric.showing import noting_inputs
+        """Have pytest run a claim, to its end or, while tracing, up to where MAX would compile, which is no error.
 
-                opened.enter_context(noting_inputs(about_of(pyfuncitem)))
-            return (yield)
+        With ``--show``, what it gives to the learner's function is noted.
+        """
+        tracing: AbstractContextManager[None] = nullcontext()
+        noting: AbstractContextManager[None] = nullcontext()
+        if self.asked.stage == Stage.TRACING:
+            tracing = in_mode(self.asked.mode)
+        if self.asked.show:
+            from checker.numeric.showing import noting_inputs
+
+            noting = noting_inputs(about_of(pyfuncitem))
+        with tracing, noting:
+            try:
+                return (yield)
+            except AbandonedGraphError as ended:
+                self.abandoned = ended.graph  # so its outcome is that it is traced
+                return None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
@@ -195,7 +210,8 @@ class Recorder:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcome(item, failure)
         self.outcomes[name][claim] = outcome
-        self.graphs += self.abandoned
+        if self.abandoned is not None:
+            self.graphs.append(self.abandoned)
         claimed = events.Claimed(
             claim,
             outcome.about,
@@ -214,7 +230,7 @@ class Recorder:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
-            return Outcome(Mark.TRACED if self.abandoned else Mark.PASS, about=about)
+            return Outcome(Mark.PASS if self.abandoned is None else Mark.TRACED, about=about)
         path = self.asked.subjects[subject_of(item)].__file__ or ""
         shown = failure
         if self.may_be_late(failure.value, path):
@@ -225,16 +241,20 @@ class Recorder:
         if shown is not failure:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observed=raised(failure.value))
         if outcome.mark == Mark.FAIL and self.asked.stage == Stage.DRAWN:
-            draw: Any = item.funcargs.get("draw")
-            others = f"others ({draw.words})" if draw and draw.words else "others"
-            right = f"It is right with the recorded numbers, but not with {others}."
-            outcome = replace(outcome, sentence=f"{right} {outcome.sentence}")
+            outcome = replace(outcome, sentence=f"{right_if_recorded(item)} {outcome.sentence}")
         return outcome
 
     def may_be_late(self, error: BaseException, path: str) -> bool:
         """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
         is_computed = uses_max(self.asked.step) and self.asked.stage in (Stage.NUMBERS, Stage.DRAWN)
         return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
+
+
+def right_if_recorded(item: pytest.Function) -> str:
+    """Return what is said first of a claim that fails on what it has drawn: the recorded numbers were right."""
+    draw: Any = item.funcargs.get("draw")
+    others = f"others ({draw.words})" if draw and draw.words else "others"
+    return f"It is right with the recorded numbers, but not with {others}."
 
 
 def subject_of(item: pytest.Function) -> str:

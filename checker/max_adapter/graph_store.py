@@ -9,6 +9,8 @@ MAX sets up all graphs of a file or none, and needs weights for all. Those of gr
 costs little because the references are recorded on a tiny configuration: the weights of all solutions are 0.15 MB and
 are made in 0.4 ms, and setting up all graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
 model of real size does not belong in the set of a check.
+
+A trick, the hook ``graphs``: MAX's own way to compile a graph looks here first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ from max.graph import Graph, Module, Value
 
 from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_key, cache_path
-from checker.max_adapter.tracing import GraphMode, abandon, mode
+from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, mode
 
 SETS = ("solutions", "play")
 
@@ -64,16 +66,28 @@ def fingerprint(graph: Graph) -> str:
 
 @dataclass(frozen=True)
 class Part:
-    """One graph from a set, in place of what MAX would have compiled."""
+    """One graph from a set, in place of what MAX would have compiled.
+
+    Attributes:
+        name: of the graph.
+        set_name: of the set.
+        index: what is kept of the set.
+        compile_alone: has MAX compile the graph by itself.
+    """
 
     name: str
     set_name: str
     index: Index
     compile_alone: Callable[[], Any]
 
+    @cached_property
+    def compiled_alone(self) -> Any:
+        """The graph as MAX compiles it by itself, which it does once at most."""
+        return self.compile_alone()
+
     def export_mef(self, path: str | Path) -> None:
         """Write the graph to a file, for code that does more than run it; for that, it is compiled alone."""
-        self.compile_alone().export_mef(path)
+        self.compiled_alone.export_mef(path)
 
 
 class KeptGraphs:
@@ -94,20 +108,21 @@ class KeptGraphs:
         if not isinstance(model, Graph):
             return self.compile_any(session, model, **options)
         if mode() is GraphMode.COLLECT:
-            abandon(model)
-        compile_alone = cache(partial(self.compile_alone, session, model, **options))
+            raise AbandonedGraphError(model)
         name = fingerprint(model)
         for set_name in SETS:
-            if (index := _read_index(set_name)) and name in index["graphs"]:
-                return Part(name, set_name, index, compile_alone)
-        return compile_alone()
+            index = _read_index(set_name)
+            if index and name in index["graphs"]:
+                return Part(name, set_name, index, partial(self.compile_alone, session, model, **options))
+        return self.compile_alone(session, model, **options)
 
     def compile_alone(self, session: InferenceSession, graph: Graph, **options: Any) -> Any:
         """Have MAX compile a graph, unless it would refuse it, or nothing is to be compiled."""
-        if refused := refused_by_the_compiler(graph):  # it would say so itself after minutes, and in no words
+        refused = refused_by_the_compiler(graph)  # it would say so itself after minutes, and in no words
+        if refused:
             raise TypeError(refused)
         if mode() is GraphMode.TRACE:
-            abandon(graph)
+            raise AbandonedGraphError(graph)
         return self.compile_any(session, graph, **options)
 
     def init_part(
@@ -123,14 +138,17 @@ class KeptGraphs:
             models = self.init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
         except Exception:  # its graphs are compiled as they are met; if the file is damaged, until all are again
-            if not _is_whole(compiled.index) and (index := _index_file(compiled.set_name)):
-                index.unlink(missing_ok=True)
-                _read_index.cache_clear()
-            return self.init_any(session, compiled.compile_alone(), weights_registry=weights_registry)
+            if not _is_whole(compiled.index):
+                _forget(compiled.set_name)
+            return self.init_any(session, compiled.compiled_alone, weights_registry=weights_registry)
 
 
 def install_graphs() -> None:
-    """Let MAX's sessions load any graph that was compiled together with others."""
+    """Let MAX's sessions load any graph that was compiled together with others.
+
+    Two functions take the place of the methods: Python hands a session to a function of its class, and to no method of
+    another object.
+    """
     kept = KeptGraphs(InferenceSession.compile_reusing_mefs, InferenceSession.init_all)
 
     def compile_reusing_mefs(session: InferenceSession, model: Any, **options: Any) -> Any:
@@ -167,6 +185,14 @@ def _read_index(set_name: str) -> Index | None:
     return index if is_index and use_if_kept(Path(index["file"])) else None
 
 
+def _forget(set_name: str) -> None:
+    """Remove what says where the file of a set is: until the set is compiled again, none of it is used."""
+    file = _index_file(set_name)
+    if file:
+        file.unlink(missing_ok=True)
+        _read_index.cache_clear()
+
+
 def _digest_of(file: Path) -> str:
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
@@ -182,42 +208,45 @@ def _is_whole(index: Index) -> bool:
 
 def compile_set(set_name: str, graphs: Iterable[Graph]) -> None:
     """Compile together the graphs of a set, unless this machine has them already or keeps nothing."""
-    graphs, file, index = [*graphs], _index_file(set_name), _read_index(set_name)
-    if file and not (index and {*index["graphs"]} >= {*map(fingerprint, graphs)}):
-        compile_together(graphs, file)
+    file = _index_file(set_name)
+    if file is None:
+        return
+    by_name = {fingerprint(graph): graph for graph in graphs}
+    index = _read_index(set_name)
+    if index is None or not by_name.keys() <= {*index["graphs"]}:
+        compile_together(by_name, file)
 
 
-def compile_together(graphs: Iterable[Graph], index: Path) -> None:
-    """Compile graphs in one module, into which they move; ``index`` will say where it is, and what is in it."""
-    from max import _core
-    from max._mlir_context import default_mlir_context
-
-    module, names, weights, libraries = mlir.Module.create(mlir.Location.unknown()), [], {}, dict[Path, None]()
-    for name, graph in {fingerprint(graph): graph for graph in graphs}.items():
-        for weight in _weights(graph._mlir_op):
-            weight_name = f"{name}/{weight.attributes['name'].value}"
-            weight.attributes["name"] = mlir.StringAttr.get(weight_name)
-            kind = Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.type
-            weights[weight_name] = kind.dtype.name, [int(size) for size in kind.shape]
-        graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
-        module.body.append(graph._mlir_op)
-        names.append(name)
-        libraries |= dict.fromkeys(graph.kernel_libraries_paths)
-    code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
-    module.operation.write_bytecode(code)
-    operation = _core.Operation.from_bytecode(code.getvalue(), default_mlir_context())
-    devices = scan_available_devices()  # with an accelerator, the CPU need not be among them
-    if (cpu := DeviceSpec.cpu()) not in devices:
-        devices.append(cpu)
-    session = InferenceSession(devices=load_devices(devices))
-    compiled = session.compile(Module(operation), custom_extensions=[*libraries])
-    file = index.with_name(f"{index.stem}-{cache_key(' '.join(sorted(names)))}.mef")
+def compile_together(graphs: Mapping[str, Graph], index: Path) -> None:
+    """Compile graphs, by name, in one module; ``index`` will say in which file that is, and what is in it."""
+    weights = dict[str, tuple[str, list[int]]]()
+    for name, graph in graphs.items():
+        weights |= _rename_weights(graph, name)
+    libraries = dict.fromkeys(library for graph in graphs.values() for library in graph.kernel_libraries_paths)
+    module = _move_into_one_module(graphs)
+    session = InferenceSession(devices=load_devices(_all_devices()))
+    compiled = session.compile(module, custom_extensions=[*libraries])
+    names = sorted(graphs)
+    file = index.with_name(f"{index.stem}-{cache_key(' '.join(names))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
-    kept = {"file": str(file), "digest": _digest_of(file), "graphs": sorted(names), "weights": weights}
+    kept = {"file": str(file), "digest": _digest_of(file), "graphs": names, "weights": weights}
     with replacing(index) as unfinished:
         unfinished.write_text(json.dumps(kept))
     remove_unused(file.parent, ALL_KEPT)
+
+
+def _rename_weights(graph: Graph, name: str) -> dict[str, tuple[str, list[int]]]:
+    """Put the ``name`` of a graph before the names of its weights; return the type and shape of each, by new name."""
+    from max import _core
+
+    kinds = dict[str, tuple[str, list[int]]]()
+    for weight in _weights(graph._mlir_op):
+        weight_name = f"{name}/{weight.attributes['name'].value}"
+        weight.attributes["name"] = mlir.StringAttr.get(weight_name)
+        kind = Value.from_mlir(_core.Value._from_cmlir(weight.result)).tensor.type
+        kinds[weight_name] = kind.dtype.name, [int(size) for size in kind.shape]
+    return kinds
 
 
 def _weights(operation: Any) -> Iterator[Any]:
@@ -228,3 +257,23 @@ def _weights(operation: Any) -> Iterator[Any]:
                 if inner.operation.name == "mo.constant.external":
                     yield inner
                 yield from _weights(inner)
+
+
+def _move_into_one_module(graphs: Mapping[str, Graph]) -> Module:
+    """Return a module into which graphs have moved, under their names here."""
+    from max import _core
+    from max._mlir_context import default_mlir_context
+
+    module = mlir.Module.create(mlir.Location.unknown())
+    for name, graph in graphs.items():
+        graph._mlir_op.attributes["sym_name"] = mlir.StringAttr.get(name)
+        module.body.append(graph._mlir_op)
+    code = io.BytesIO()  # from the one Python interface of MAX's graphs to the other
+    module.operation.write_bytecode(code)
+    return Module(_core.Operation.from_bytecode(code.getvalue(), default_mlir_context()))
+
+
+def _all_devices() -> list[DeviceSpec]:
+    """Return this machine's devices. With an accelerator, MAX need not count the CPU among them."""
+    devices, cpu = scan_available_devices(), DeviceSpec.cpu()
+    return devices if cpu in devices else [*devices, cpu]

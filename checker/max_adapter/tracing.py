@@ -1,4 +1,7 @@
-"""What becomes of a graph that MAX would compile, for as long as a context is open that says so."""
+"""What becomes of a graph that MAX would compile, for as long as a context is open that says so.
+
+A trick, ``abandon``: an exception from inside MAX ends what would go on with the graph.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum, auto
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from max.graph import Graph
@@ -21,7 +24,7 @@ class GraphMode(Enum):
 
 
 class AbandonedGraphError(Exception):
-    """A graph is abandoned; this ends what would go on with it, from :func:`abandon` to :func:`up_to_compiling`."""
+    """A graph is abandoned, which is no error: whoever has set the mode catches it, and what was run ends there."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__("MAX is not to compile here")
@@ -37,22 +40,10 @@ def mode() -> GraphMode:
 
 
 @contextmanager
-def up_to_compiling(mode: GraphMode) -> Iterator[list[Graph]]:
-    """While this is open, what has a graph abandoned ends there, which is no error.
-
-    Yields:
-        A list, which has the graph then.
-    """
-    abandoned: list[Graph] = []
+def in_mode(mode: GraphMode) -> Iterator[None]:
+    """While this is open, graphs are treated by ``mode``."""
     before = _mode.set(mode)
     try:
-        yield abandoned
-    except AbandonedGraphError as error:
-        abandoned.append(error.graph)
+        yield
     finally:
         _mode.reset(before)
-
-
-def abandon(graph: Graph) -> NoReturn:
-    """End what would go on with this graph."""
-    raise AbandonedGraphError(graph)

@@ -145,11 +145,13 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """Without ``--all``, end a compiled claim where MAX would begin to compile: a check's pass waits for no more."""
     if pyfuncitem.config.option.all or not pyfuncitem.get_closest_marker("compiled"):
         return (yield)
-    from checker.max_adapter.tracing import GraphMode, up_to_compiling
+    from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
 
-    with up_to_compiling(GraphMode.TRACE):
-        return (yield)
-    return True
+    with in_mode(GraphMode.TRACE):
+        try:
+            return (yield)
+        except AbandonedGraphError:
+            return True
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
