@@ -30,7 +30,7 @@ from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import Edits, edited, load_attempts, read_answers, write_answers
+from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import ClaimBegan, Finding, FromChild, Mark, Stage
 from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
@@ -206,7 +206,9 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         subject.surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if failed(outcomes):
             begin(name)
-            of_subject = diagnostician_of(step, seeds) if name in right else diagnostician
+            of_subject = diagnostician
+            if name in right:
+                of_subject = diagnostician_of(step, KnownMistakes.unanswered(step), seeds)
             for finding in of_subject.diagnose(outcomes, subject.source, subject.path).findings:
                 subject.surveyed.take(finding)
     return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
@@ -258,7 +260,7 @@ def diagnostician_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if record:
         write_answers(step, answers)
-    return diagnostician_of(step, answers=None if read_answers(step) else answers)
+    return diagnostician_of(step, KnownMistakes(step, read_answers(step) or answers))
 
 
 def record_answers(steps: Iterable[Step]) -> int:

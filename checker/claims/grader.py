@@ -21,7 +21,7 @@ from checker.outcomes import Outcomes, all_pass, failed
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.diagnosing import Diagnosis, Diagnostician
-    from checker.diagnosis.mistakes import Answers
+    from checker.diagnosis.mistakes import KnownMistakes
 
 
 SUBJECT = "subject"  # the name of the learner's module among those that are graded
@@ -70,25 +70,43 @@ class Grader:
         self, stage: Stage, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all."""
-        only = None if claims is None else {SUBJECT: claims}
-        show, subjects = bool(self.job.show), {SUBJECT: self.module}
-        asked = ClaimsToRun(self.step, subjects, stage, seeds, only, device, show=show, to_write=self.to_write)
-        outcomes = run_claims(asked, self.send)
+        to_run = ClaimsToRun(
+            self.step,
+            {SUBJECT: self.module},
+            stage,
+            seeds,
+            claims=None if claims is None else {SUBJECT: claims},
+            device=device,
+            show=bool(self.job.show),
+            to_write=self.to_write,
+        )
+        outcomes = run_claims(to_run, self.send)
         self.send(events.StageEnded(stage))
         return outcomes[SUBJECT]
 
     def diagnose_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
-        """Report why claims fail, and the numbers that were asked for."""
+        """Report why claims fail, and the numbers that were asked for.
+
+        Args:
+            outcomes: what the claims said.
+            seeds: of the configurations on which they failed, if those were drawn.
+        """
         silence()
-        answers: Answers | None = None  # those that were recorded
-        if self.job.hunt:
-            answers = {}  # no mistake can be named: the learner is to find it
-        diagnostician = diagnostician_of(self.step, seeds, self.send_busy, answers=answers, show=bool(self.job.show))
+        known, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.show)
+        diagnostician = diagnostician_of(self.step, known, seeds, self.send_busy, show=show)
         diagnosis = diagnostician.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
         if self.job.show:
             self.report_numbers(diagnosis)
+
+    def known_mistakes(self, *, is_drawn: bool) -> KnownMistakes:
+        """Return the mistakes that can be named: by no outcome in a hunt, nor of a configuration that is drawn."""
+        from checker.diagnosis.mistakes import KnownMistakes
+
+        if self.job.hunt or is_drawn:  # the learner is to find it; of what is drawn, no answers are recorded
+            return KnownMistakes.unanswered(self.step)
+        return KnownMistakes.recorded(self.step)
 
     def send_busy(self, event: FromChild) -> None:
         """Report that this process is at work: what claims say while a failure is explained is no outcome."""
@@ -105,21 +123,19 @@ class Grader:
 
 
 def diagnostician_of(
-    step: Step, seeds: Sequence[int] = (), send: Send = unheard, *, answers: Answers | None = None, show: bool = False
+    step: Step, known: KnownMistakes, seeds: Sequence[int] = (), send: Send = unheard, *, show: bool = False
 ) -> Diagnostician:
     """Return who finds out why claims fail.
 
     Args:
         step: whose claims.
-        seeds: of the configurations on which the claims failed, if they were drawn: no mistake was recorded on them.
+        known: the mistakes that can be named.
+        seeds: of the configurations on which the claims failed, if they were drawn.
         send: is given every event of the claims that it tries.
-        answers: of the known mistakes, if they are not those that were recorded.
         show: whether what is compared is recorded, with what the functions were given.
     """
     from checker.diagnosis.diagnosing import Diagnostician
-    from checker.diagnosis.mistakes import KnownMistakes
 
-    known = KnownMistakes(step, {} if seeds else answers)
     return Diagnostician(step, ClaimTrials(step, seeds, send, show), known)
 
 
@@ -138,10 +154,12 @@ class ClaimTrials:
         """Run claims on each code; return the outcomes, by the same names, of those that can be run as a module."""
         subjects = dict[str, ModuleType]()
         for number, (name, code) in enumerate(codes.items()):
-            if module := try_to_load(f"graded.tried_{number}", code):
+            module = try_to_load(f"graded.tried_{number}", code)
+            if module:
                 subjects[name] = module
-        stage, show = Stage.DRAWN if self.seeds else Stage.NUMBERS, show or self.show
-        return run_claims(ClaimsToRun(self.step, subjects, stage, self.seeds, claims, show=show), self.send)
+        stage = Stage.DRAWN if self.seeds else Stage.NUMBERS
+        to_run = ClaimsToRun(self.step, subjects, stage, self.seeds, claims, show=show or self.show)
+        return run_claims(to_run, self.send)
 
 
 def try_to_load(name: str, code: CodeType) -> ModuleType | None:

@@ -26,7 +26,7 @@ def copies_of(step: Step) -> dict[str, str]:
     It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
     does it only add lines: those that the learner never wrote are seen at once.
     """
-    mistakes, solution, right_copy = KnownMistakes(step), step.read_solution(), copy_with(step, {})
+    mistakes, solution, right_copy = KnownMistakes.recorded(step), step.read_solution(), copy_with(step, {})
     copies = {}
     for name, answers in mistakes.answers.items():
         source = edited(solution.text, mistakes.edits[name])
@@ -98,7 +98,7 @@ def sentences_with(step: Step, mistake: str) -> list[str]:
 
     The others fail the same claims, and lie in the same function, as far as there are such.
     """
-    mistakes, chance = KnownMistakes(step), random.Random(mistake)
+    mistakes, chance = KnownMistakes.recorded(step), random.Random(mistake)
     others = [name for name, answers in mistakes.answers.items() if answers != mistakes.answers.get(mistake)]
     chance.shuffle(others)
     failing, lies_in = failed(mistakes.answers.get(mistake, {})).keys(), mistakes.lies_in.get(mistake)

@@ -107,16 +107,21 @@ class KnownMistakes:
 
     Args:
         step: whose.
-        answers: what every one answers; by default, what was recorded. Without any, none is looked for.
+        answers: what they answer to the claims. One without answers is found by no outcome, only by its text.
     """
 
-    def __init__(self, step: Step, answers: Answers | None = None) -> None:
-        self.step, self._given = step, answers
+    def __init__(self, step: Step, answers: Answers) -> None:
+        self.step, self.answers = step, answers
 
-    @cached_property
-    def answers(self) -> Answers:
-        """What every one answers to the claims."""
-        return (read_answers(self.step) or {}) if self._given is None else self._given
+    @classmethod
+    def recorded(cls, step: Step) -> KnownMistakes:
+        """Return them with the answers that were recorded; with none, if those are out of date."""
+        return cls(step, read_answers(step) or {})
+
+    @classmethod
+    def unanswered(cls, step: Step) -> KnownMistakes:
+        """Return them without answers: in a hunt, and of a configuration drawn anew, no outcome names a mistake."""
+        return cls(step, {})
 
     @cached_property
     def edits(self) -> Mapping[str, Edits]:
@@ -144,22 +149,26 @@ class KnownMistakes:
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
         """Return that of some whose errors are worded most like those of ``outcomes``, or nothing of none."""
-
-        def unlike(name: str) -> float:
-            answers = self.answers[name]
-            pairs = [(outcome.words, answers[claim].words) for claim, outcome in outcomes.items() if claim in answers]
-            return sum(1 - SequenceMatcher(a=outcome, b=other).ratio() for outcome, other in pairs if outcome != other)
-
-        return min(names, key=unlike, default="")
+        how_unlike = {name: _how_unlike(outcomes, self.answers[name]) for name in names}
+        return min(how_unlike, key=how_unlike.__getitem__, default="")
 
     def distinguishing_claims(self, names: Sequence[str]) -> list[str]:
         """Return the claims that some answer differently."""
         if not names:
             return []
-        first, *others = (self.answers[name] for name in names)
+        first, *others = [self.answers[name] for name in names]
         return [
             claim for claim, outcome in first.items() if not all(agrees(other.get(claim), outcome) for other in others)
         ]
+
+
+def _how_unlike(outcomes: Outcomes, answers: Outcomes) -> float:
+    """Return how differently errors are worded: 0 if all are alike, and up to 1 more for each claim."""
+    unlike = 0.0
+    for claim, outcome in outcomes.items():
+        if claim in answers and outcome.words != answers[claim].words:
+            unlike += 1 - SequenceMatcher(a=outcome.words, b=answers[claim].words).ratio()
+    return unlike
 
 
 def agrees_by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
@@ -224,6 +233,7 @@ def _written(observed: Observed | None) -> dict[str, Any] | None:
 
 
 def _read(observed: dict[str, Any] | None) -> Observed | None:
+    """Return what :func:`_written` has written."""
     match observed:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))

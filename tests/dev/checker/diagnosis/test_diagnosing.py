@@ -64,7 +64,7 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
 
 
 def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
-    diagnostician = Diagnostician(find_step("s21"), None, KnownMistakes(find_step("s21"), {}))
+    diagnostician = Diagnostician(find_step("s21"), None, KnownMistakes.unanswered(find_step("s21")))
     diagnosis = diagnostician.diagnose({"a claim": replace(MEASURED, about="")}, Source(""), "")
     assert [finding.sentence for finding in diagnosis.findings] == [MEASURED.sentence]
 

@@ -8,6 +8,7 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps
+from checker.diagnosis import mistakes
 from checker.diagnosis.hunt_copies import (
     SENTENCES,
     copies_of,
@@ -39,7 +40,7 @@ def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
 
 @EACH_STEP
 def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, sample):
-    answers = KnownMistakes(step).answers
+    answers = KnownMistakes.recorded(step).answers
     for mistake in sample(list(copies_of(step))):
         sentences = sentences_with(step, mistake)
         assert sentences == sentences_with(step, mistake)
@@ -49,7 +50,7 @@ def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, s
 
 def test_among_few_mistakes_there_are_few_sentences(monkeypatch):
     answers = {"one": {"claim": Outcome(Mark.FAIL)}, "other": {"claim": Outcome(Mark.PASS)}}
-    monkeypatch.setattr(KnownMistakes, "answers", answers)
+    monkeypatch.setattr(mistakes, "read_answers", lambda step: answers)
     monkeypatch.setattr(KnownMistakes, "lies_in", {"one": {"f"}, "other": {"f"}})
     assert {*sentences_with(Step("step_07"), "one")} == {"one", "other"}
 
@@ -58,7 +59,7 @@ def test_the_claims_that_pass_rule_out_no_sentence_if_there_are_enough(monkeypat
     answers = {
         f"{at}": {"a": Outcome(Mark.FAIL, f"{at}"), "b": Outcome(Mark.PASS if at < 4 else Mark.FAIL)} for at in range(9)
     }
-    monkeypatch.setattr(KnownMistakes, "answers", answers)
+    monkeypatch.setattr(mistakes, "read_answers", lambda step: answers)
     monkeypatch.setattr(KnownMistakes, "lies_in", {name: {name} for name in answers})
     assert {*sentences_with(Step("step_07"), "0")} == {"0", "1", "2", "3"}
 
