@@ -1,8 +1,6 @@
 """Run the file of a step, or compile it, as a module: the learner's, the solution, or one that was put together.
 
-A file may be older than the present solutions, or have the source tutorial's form: what it imports has fewer parameters
-now, since there are no earlier tokens, and the configuration says how wide the feed-forward network is. Such a file may
-call it as it was (:data:`FORMER`).
+A trick, ``linecache``: the text that is run is put into Python's cache of lines, in the place of the file.
 """
 
 from __future__ import annotations
@@ -10,13 +8,11 @@ from __future__ import annotations
 import linecache
 import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache, update_wrapper, wraps
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any
 
+from checker.claims.former_calls import accept_former_calls
 from checker.course.languages import PYTHON
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, STEPS, Step
@@ -50,7 +46,8 @@ def load_source(name: str, source: Source, path: str) -> ModuleType:
 
 def load_code(name: str, code: CodeType) -> ModuleType:
     """Run ``code`` as the module ``name``; what lies beside its file can be imported, plainly or relatively."""
-    module, folder = ModuleType(name), Path(code.co_filename).parent
+    module = ModuleType(name)
+    folder = Path(code.co_filename).parent
     module.__file__ = code.co_filename
     if folder in (STEPS, SOLUTIONS):
         module.__package__ = folder.name
@@ -74,40 +71,3 @@ def load_solution(step: Step) -> ModuleType:
 def remember(source: Source, path: str) -> None:
     """Let whatever shows a line of ``path`` show that of this source."""
     linecache.cache[path] = (len(source.text), None, [f"{line}\n" for line in source.lines], path)
-
-
-# ---------------------------------------------------------------- former ways to call what is imported
-
-
-def causal_mask(now: Callable[..., Any]) -> Callable[..., Any]:
-    """Take ``causal_mask(sequence_length, 0, dtype=…, device=…)``, too."""
-
-    @wraps(now)
-    def call(sequence_length: Any, *earlier: Any, **options: Any) -> Any:
-        return now(sequence_length, *(count for count in earlier if count != 0), **options)
-
-    return call
-
-
-def mlp(now: type) -> type:
-    """Take ``GPT2MLP(intermediate_size, config)``, too."""
-
-    class Accepting(now):  # type: ignore[misc]
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            if len(arguments) == 2 and isinstance(arguments[0], int):
-                arguments = (replace(arguments[1], n_inner=arguments[0]),)
-            super().__init__(*arguments, **options)
-
-    update_wrapper(Accepting, now, updated=())
-    return Accepting
-
-
-FORMER = {("solutions.solution_02", "causal_mask"): causal_mask, ("solutions.solution_04", "GPT2MLP"): mlp}
-
-
-def accept_former_calls(module: ModuleType) -> None:
-    """Let a module call the solutions that it has imported in their former ways, too."""
-    for (home, name), former in FORMER.items():
-        imported: Any = vars(module).get(name)
-        if getattr(imported, "__module__", "") == home:
-            setattr(module, name, former(imported))

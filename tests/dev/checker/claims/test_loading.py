@@ -41,19 +41,3 @@ def test_a_file_is_compiled_as_python_alone_compiles_it(course):
     future = "from __future__ import annotations\n"
     course.write("w01", edits={future: "", "def softmax(": "def note(x: Missing): ...\n\n\ndef softmax("})
     assert "Missing" in course.check("w01", status=1).stdout
-
-
-MLP = "self.mlp = GPT2MLP(config)"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "self.mlp = GPT2MLP(config=config)",
-        f"{MLP}\n        assert isinstance(self.mlp, GPT2MLP)",
-        "self.mlp = GPT2MLP(config.inner_dim, config)",
-    ],
-)
-def test_what_is_called_in_its_former_way_is_still_the_class_that_it_is(course, line):
-    course.write("s09", edits={MLP: line})
-    course.check("s09", "--no-compile", status=0)
