@@ -1,8 +1,9 @@
-"""Make MAX fast: everything of it that is patched. ARCHITECTURE.md says what each place buys.
+"""Make MAX fast: hook into it at several places, here and, for what is kept compiled, in the two stores beside this.
 
-:func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It sets what
-grading is (float32 on the CPU), and then hooks into MAX at several places (:data:`HOOKS`). They buy speed;
-:func:`import_later` also lets a machine without ``cc`` check steps in Python, and :func:`interpret` refuses numbers of
+:func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It installs
+all :data:`HOOKS`, and sets what grading is (float32 on the CPU). Each hook is a trick, and ARCHITECTURE.md says what it
+buys: ``imports``, ``kernels``, ``graphs``, ``interpreter``, ``operations``, ``inputs``, ``sleep``, ``interrupts``. Most
+buy speed; ``imports`` also lets a machine without ``cc`` check steps in Python, and ``interpreter`` refuses numbers of
 16 bits. Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right;
 :data:`notices` says so.
 """
@@ -34,8 +35,7 @@ from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
 #: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
 
-_defaults = ExitStack()
-
+_defaults = ExitStack()  # MAX gives its defaults as contexts; these stay open to the end of the process
 
 #: What no check runs of MAX's import: modules, and the functions and classes of each that are only ever called.
 #: ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo for which a process of
@@ -58,13 +58,15 @@ class ImportedWhenCalled(ModuleType):
         """Return a function that calls the module's own function of this name, or the module's attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in self._called:
+            return partial(self._call, name)
+        return getattr(self._itself(), name)
 
-        def call(*arguments: Any, **options: Any) -> Any:
-            return getattr(self._itself(), name)(*arguments, **options)
-
-        return call if name in self._called else getattr(self._itself(), name)
+    def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
+        return getattr(self._itself(), name)(*arguments, **options)
 
     def _itself(self) -> ModuleType:
+        """Return the module, in whose place this has been."""
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         return importlib.import_module(self.__name__)
@@ -83,13 +85,13 @@ def take_interrupts() -> None:
     the result, which for a tensor runs hundreds of further operations: a forward pass of attention takes half a
     minute instead of a tenth of a second.
     """
-
-    def interrupt(signum: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
     on_main_thread = threading.current_thread() is threading.main_thread()  # no other may, and no other needs to
     if on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, interrupt)
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 SET_TIMER_SLACK = 29  # Linux's PR_SET_TIMERSLACK
@@ -106,13 +108,13 @@ def let_threads_sleep() -> None:
     """
     from max.engine import Model
 
-    execute = Model._execute_device_tensors
+    execute = Model._execute_device_tensors  # on any system, so that it shows if another MAX has none
     if sys.platform != "linux":
         return
     prctl = ctypes.CDLL(None).prctl
 
     def first_with_slack(model: Model, arguments: Any) -> Any:
-        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010
+        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010 - only the first
         prctl(SET_TIMER_SLACK, ctypes.c_ulong(SLACK), 0, 0, 0)
         try:
             return execute(model, arguments)
@@ -142,7 +144,8 @@ class InterpretOrCompile:
             return self.interpreter.execute(graph, inputs)
         except self.unsupported as refused:
             words = str(refused)
-        if small := re.search("b?float16", words):
+        small = re.search("b?float16", words)
+        if small:
             raise TypeError(f"{small[0]} is right to 3 digits, and the check compares 5: compute in float32")
         if "ReduceAddOp" in words and "_bool'" in words:  # the compiler fails on it, after half a minute
             raise TypeError("MAX adds up numbers and no booleans; F.where of two plain numbers gives booleans too")

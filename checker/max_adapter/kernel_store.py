@@ -5,12 +5,14 @@ step by step, in ``tests/references/kernels.json``; what the pages of the book a
 it too, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it
 is met. Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is
 loaded in a quarter of the time that one file of all would take.
+
+A trick, the hook ``kernels``: MAX's own way to compile a kernel looks here first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -32,33 +34,54 @@ def kernel_groups() -> dict[str, set[str]]:
     """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
     used = recorded_kernels()
     model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
-    return {"model": model, "later": {kernel for kernels in used.values() for kernel in kernels} - model}
+    every = {kernel for kernels in used.values() for kernel in kernels}
+    return {"model": model, "later": every - model}
 
 
 def install_kernels() -> None:
-    """Load the recorded kernels of a group when the first of them is missing; compile others one by one.
-
-    If the recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
-    """
+    """Let MAX's interpreter load the recorded kernels (:class:`KeptKernels`)."""
     from max._interpreter_ops import gc_compile
 
-    families = gc_compile.registered_families()
-    compile_one = gc_compile.compile_single_target
-    waiting = list(kernel_groups().values())
+    kept = KeptKernels(gc_compile.compile_single_target)
+    gc_compile.compile_single_target = kept.load_or_compile
 
-    def compile_missing(family: Any, key: str, device: Any, build_graph: Any) -> Any:
-        for group in [group for group in waiting if key in group]:
-            waiting.remove(group)
+
+class KeptKernels:
+    """Stands in for the function of MAX's that compiles a kernel which is missing.
+
+    The recorded kernels of a group are loaded when the first of them is missing; others are compiled one by one. If the
+    recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
+
+    Args:
+        compile_one: MAX's own function.
+
+    Attributes:
+        not_loaded: the groups of recorded kernels that no kernel was missing of so far.
+    """
+
+    def __init__(self, compile_one: Callable[..., Any]) -> None:
+        self.compile_one = compile_one
+        self.not_loaded = list(kernel_groups().values())
+
+    def load_or_compile(self, family: Any, key: str, device: Any, build_graph: Any) -> Any:
+        """Return the kernel ``key`` of one of MAX's families."""
+        group = next((group for group in self.not_loaded if key in group), None)
+        if group is not None:
+            self.not_loaded.remove(group)  # it is tried once
             with suppress(Exception):  # whatever goes wrong, MAX can still compile the one that is missing
-                models = load_kernels(group)
-                for any_family in families:
-                    any_family.cache.update(models)
+                add_to_max(load_kernels(group))
         if key in family.cache:
             return family.cache[key]
         with compiling(f"the kernel {key}"):
-            return compile_one(family, key, device, build_graph)
+            return self.compile_one(family, key, device, build_graph)
 
-    gc_compile.compile_single_target = compile_missing
+
+def add_to_max(kernels: Mapping[str, Any]) -> None:
+    """Let every family of MAX's interpreter find these kernels, by name."""
+    from max._interpreter_ops import gc_compile
+
+    for family in gc_compile.registered_families():
+        family.cache.update(kernels)
 
 
 def load_kernels(names: set[str]) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 
 LONGEST = 300  # characters of a message
 PADDING = "pad takes two numbers for each axis"  # what MAX asserts without a message
@@ -398,6 +399,7 @@ def advice_on(message: str, advice: Mapping[str, Advice] = ADVICE, code: str = "
 
 
 def _chosen(words: Advice, code: str) -> str:
+    """Return what to do about the statement ``code``; the last pattern of a choice fits any."""
     if isinstance(words, str):
         return words
     return next(said for pattern, said in words.items() if not code or re.search(pattern, code))
@@ -407,23 +409,37 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
     """Return the rules that rewrite what has failed with a message."""
     rules = []
     for pattern, candidates in rewrites.items():
-        if match := re.search(pattern, message):
-            name = (match.groups() or ("",))[0] or ""
-            if pattern == MISSING and name not in LIBRARIES:
-                candidates = [rule for rule in candidates if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
-            rules += [rule.replace("{0}", name) for rule in candidates]
+        match = re.search(pattern, message)
+        if match is None:
+            continue
+        name = match[1] if match.groups() and match[1] else ""
+        if pattern == MISSING and name not in LIBRARIES:
+            candidates = [rule for rule in candidates if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
+        rules += [rule.replace("{0}", name) for rule in candidates]
     return rules
 
 
 def what_was_said(error: BaseException) -> str:
     """Return the message of an error in one line, without MAX's internals, and with what it leaves out."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    padding = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
-    if isinstance(error, AssertionError) and not str(error) and any(name.startswith("max.") for name in padding):
+    if isinstance(error, AssertionError) and not str(error) and _is_in_padding(frames):
         return PADDING
-    index = frames[-1].f_locals.get("index") if frames and "Slice index value" in str(error) else None
-    is_mask = str(getattr(getattr(index, "dtype", None), "name", "")) == "bool"
-    return without_internals(str(error)) + (OF_BOOLEANS if is_mask else "")
+    message = without_internals(str(error))
+    if "Slice index value" in str(error) and frames and _has_mask_as_index(frames[-1]):
+        message += OF_BOOLEANS
+    return message
+
+
+def _is_in_padding(frames: Iterable[FrameType]) -> bool:
+    """Return whether a function ``pad`` of MAX's is among those that ran."""
+    modules = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
+    return any(module.startswith("max.") for module in modules)
+
+
+def _has_mask_as_index(frame: FrameType) -> bool:
+    """Return whether the function that slices was given booleans."""
+    dtype = getattr(frame.f_locals.get("index"), "dtype", None)
+    return str(getattr(dtype, "name", "")) == "bool"
 
 
 def shortened(message: str) -> str:
@@ -431,17 +447,23 @@ def shortened(message: str) -> str:
     return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
 
 
+#: What MAX says where an operation cannot be added to a graph: the operation's name, and why.
+DIAGNOSED = re.compile(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", re.DOTALL)
+#: The same of an operation that MAX has no diagnosis of.
+NOT_DIAGNOSED = re.compile(r"Failed to create op '(\w+?)(?:Op)?':.*\n\s*\n(?:'\S+' op )?(.+)$", re.DOTALL)
+#: What a kernel says that has ended with an error.
+OF_A_KERNEL = re.compile(r'kernel named "\w+":\s*([^"]*?)\s*Fusion info')
+
+
 def without_internals(message: str) -> str:
     """Return a message in one line; for a graph operation that failed, return its name and MAX's diagnosis."""
-    made = re.match(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", message, re.DOTALL)
-    if made:
-        diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", made[2]).partition(". Insert an explicit")[0]
-        message = f"{made[1]}: {diagnosis}."
-    elif without_diagnosis := re.match(
-        r"Failed to create op '(\w+?)(?:Op)?':.*\n\s*\n(?:'\S+' op )?(.+)$", message, re.DOTALL
-    ):
-        message = f"{without_diagnosis[1]}: " + re.sub(r"'!mo\.tensor<(.*?)>'", r"\1", without_diagnosis[2])
-    elif ran := re.search(r'kernel named "\w+":\s*([^"]*?)\s*Fusion info', message):
-        message = ran[1]
+    if match := DIAGNOSED.match(message):
+        diagnosis = re.sub(r"#mosh<ape(\[.*?\])> : !mosh\.ape", r"\1", match[2]).partition(". Insert an explicit")[0]
+        message = f"{match[1]}: {diagnosis}."
+    elif match := NOT_DIAGNOSED.match(message):
+        diagnosis = re.sub(r"'!mo\.tensor<(.*?)>'", r"\1", match[2])
+        message = f"{match[1]}: {diagnosis}"
+    elif match := OF_A_KERNEL.search(message):
+        message = match[1]
     message = re.sub(r"for axis \d+ with size", "for an axis of size", message)  # a table's rows are called axis 1
     return " ".join(message.split())

@@ -7,11 +7,11 @@ import functools
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from mojo.run import subprocess_run_mojo
@@ -42,25 +42,30 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
         CompilationError: one of them is no Mojo.
         UserError: nothing can be compiled on this machine.
     """
-    key = digest(installed_version(), instructions(), main, *(part for item in sorted(texts.items()) for part in item))
-    library = KEPT / f"{key}.so"
+    names_and_texts = [part for name in sorted(texts) for part in (name, texts[name])]
+    library = KEPT / f"{digest(installed_version(), instructions(), main, *names_and_texts)}.so"
     if use_if_kept(library):
         return library
     try:
         if why := why_mojo_cannot_link():
             raise UserError(why)
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in texts.items():
-                Path(folder, name).write_text(text, encoding="utf-8")
-            made = Path(folder, "made.so")
-            build(Path(folder, main), made, what)
-            KEPT.mkdir(parents=True, exist_ok=True)
-            with replacing(library) as unfinished:
-                shutil.copy(made, unfinished)
-            remove_unused(KEPT, "*.so")
+        build_and_keep(texts, main, what, library)
     except OSError as error:
         raise UserError(of_the_machine(str(error))) from error
     return library
+
+
+def build_and_keep(texts: Mapping[str, str], main: str, what: str, library: Path) -> None:
+    """Have Mojo make the ``library``, and remove those that nobody uses."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in texts.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        made = Path(folder, "made.so")
+        build(Path(folder, main), made, what)
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with replacing(library) as unfinished:
+            shutil.copy(made, unfinished)
+        remove_unused(KEPT, "*.so")
 
 
 def build(main: Path, made: Path, what: str) -> None:
@@ -98,11 +103,11 @@ class Library:
         """Return a C function; an array stands for the address of its first number."""
         function = getattr(self._library, name)
         function.restype = None
+        return functools.partial(_call, function)
 
-        def call(*arguments: np.ndarray | np.integer | int | float) -> None:
-            function(*map(_argument, arguments))
 
-        return call
+def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | int | float) -> None:
+    function(*[_argument(value) for value in arguments])
 
 
 def loaded(path: Path) -> Library:
@@ -137,10 +142,13 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     functions = {function.__name__: function for function in _import_binding(step).FUNCTIONS}
     module = ModuleType(name)
     module.__file__ = path
-    waiting = _waiting(step, Source(source), functions)
+    calls = _calls(step, Source(source), functions)
     for label, function in functions.items():
-        stopped = _stopped(waiting[label]) if label in waiting else None
-        setattr(module, label, stopped or functools.partial(function, library))
+        to_write = _first_to_write(label, calls)
+        if to_write:
+            setattr(module, label, functools.partial(_stop, to_write))
+        else:
+            setattr(module, label, functools.partial(function, library))
     module.operation = functools.partial(operation_folder, step, source)  # type: ignore[attr-defined] # for MAX
     return module
 
@@ -177,24 +185,35 @@ def operation_folder(step: Step, source: str, folder: Path) -> Path:
     return folder
 
 
-def _stopped(blank: str) -> Callable[..., Any]:
-    def stop(*arguments: Any) -> Any:
-        raise StillToWrite(blank)
-
-    return stop
+def _stop(blank: str, *arguments: Any) -> NoReturn:
+    """Take the place of a function that cannot be called before ``blank`` is written."""
+    raise StillToWrite(blank)
 
 
-def _waiting(step: Step, source: Source, labels: Collection[str]) -> Mapping[str, str]:
-    """Return the functions that cannot be called yet, and the first function to write of those they call."""
+def _calls(step: Step, source: Source, labels: Collection[str]) -> dict[str, list[str]]:
+    """Return the functions of a kernel that are written, and for each which of the others it calls."""
     functions = step.language.functions(source)
-
-    def to_write(label: str, seen: Collection[str] = ()) -> Iterator[str]:
-        if label not in functions or functions[label].stop:
-            yield label
-        elif label not in seen:
+    calls = {}
+    for label in labels:
+        if label in functions and not functions[label].stop:
             text = "\n".join(source.lines[functions[label].defined : functions[label].last])
-            for other in labels:
-                if other != label and re.search(rf"\b{other}\b", text):
-                    yield from to_write(other, {*seen, label})
+            calls[label] = [other for other in labels if other != label and re.search(rf"\b{other}\b", text)]
+    return calls
 
-    return {label: first for label in labels if (first := next(to_write(label), ""))}
+
+def _first_to_write(label: str, calls: Mapping[str, Collection[str]], callers: Collection[str] = ()) -> str:
+    """Return the first function to write of one and of those that it calls, itself or through others; or nothing.
+
+    Args:
+        label: the function.
+        calls: those that are written, and what each calls.
+        callers: those that are on the way to this one: they are looked at already.
+    """
+    if label not in calls:
+        return label
+    if label in callers:
+        return ""
+    for called in calls[label]:
+        if to_write := _first_to_write(called, calls, {*callers, label}):
+            return to_write
+    return ""

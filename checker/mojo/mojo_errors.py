@@ -99,21 +99,28 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
     error = next((found for found in errors if found["file"].rpartition("/")[2] == file), None)
     if error is None:
         return f"Mojo: {shortened(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
-    lines, line = source.splitlines(), int(error["line"])
-    sentence = f"Mojo: {shortened(error['message'].rstrip('.'))}{'' if error['message'].endswith('?') else '.'}"
+    lines, line, message = source.splitlines(), int(error["line"]), error["message"]
+    sentence = f"Mojo: {shortened(message.rstrip('.'))}{'' if message.endswith('?') else '.'}"
     for number in _looked_at(line, lines):
-        code = written = lines[number - 1].strip()
-        why = ""
-        of_message = [row for message, *row in HABITS_BY_MESSAGE if message in error["message"]]
-        for habit, instead, advice in (*of_message, *HABITS):
-            before, written = written, re.sub(habit, instead, written)
-            if written != before:
-                why = why or advice
+        code = lines[number - 1].strip()
+        instead, why = _without_habits(code, message)
         if why:
-            return f"{sentence} {why}", Location(number, code, instead=written, instead_line=number)
-    sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, error["message"]))])
+            return f"{sentence} {why}", Location(number, code, instead=instead, instead_line=number)
+    sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, message))])
     location = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, location
+
+
+def _without_habits(code: str, message: str) -> tuple[str, str]:
+    """Return a line as Mojo has it, and why the first habit in it is wrong; the line as it is, and nothing, of none."""
+    of_message = [(habit, instead, advice) for words, habit, instead, advice in HABITS_BY_MESSAGE if words in message]
+    why = ""
+    for habit, instead, advice in (*of_message, *HABITS):
+        written = re.sub(habit, instead, code)
+        if written != code and not why:
+            why = advice
+        code = written
+    return code, why
 
 
 def _looked_at(line: int, lines: list[str]) -> Iterator[int]:
