@@ -119,12 +119,21 @@ def is_value(what: str, actual: object, expected: object) -> None:
 
 def differing(one: str, other: str) -> tuple[str, str]:
     """Return two texts as a verdict shows them: if both are long, from shortly before the first place that differs."""
-    pairs = enumerate(zip(one, other, strict=False))
-    same = next((at for at, pair in pairs if pair[0] != pair[1]), min(len(one), len(other)))
-    first = max(0, same - BEFORE) if min(len(one), len(other)) > LONGEST else 0
-    lead = "… " if first else ""
-    left, right = (rest if len(rest) <= LONGEST else f"{rest[:LONGEST]} …" for rest in (one[first:], other[first:]))
-    return lead + left, lead + right
+    first = 0
+    if min(len(one), len(other)) > LONGEST:
+        same = 0
+        while same < min(len(one), len(other)) and one[same] == other[same]:
+            same += 1
+        first = max(0, same - BEFORE)
+    return _cut(one, first), _cut(other, first)
+
+
+def _cut(text: str, first: int) -> str:
+    """Return as much of a text as a verdict shows, from a place on, with an ellipsis wherever something is left out."""
+    rest = text[first:]
+    if len(rest) > LONGEST:
+        rest = f"{rest[:LONGEST]} …"
+    return f"… {rest}" if first else rest
 
 
 def is_same(actual: object, expected: object) -> bool:
@@ -188,16 +197,23 @@ def equal(
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
     compared = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
-        if not expected.ndim:
-            raise Refusal(f"{what} is {array}, and must be {expected:.5g}.", array, compared=compared)
-        wrong, are = ~np.isfinite(array) & np.isfinite(expected), "are NaN or infinite"
-        if not wrong.any():  # then what is expected is, which the learner's code may have returned before
-            wrong, are = np.isfinite(array) & ~np.isfinite(expected), f"are neither NaN nor infinite, unlike {whose}"
-        first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), axes)
-        odd = f"{int(wrong.sum())} of {array.size} values {are}, the first at {first}"
-        raise Refusal(f"In {what}, {odd}.", array, compared=compared)
+        raise Refusal(_what_is_not_finite(compared), array, compared=compared)
     if not close(array, expected, tolerance):
-        raise Refusal(f"{compared.pattern()} {compared.difference()}".strip(), array, compared=compared)
+        raise Refusal(f"{compared.pattern} {compared.difference()}".strip(), array, compared=compared)
+
+
+def _what_is_not_finite(compared: Comparison) -> str:
+    """Return where one of two arrays has NaN or infinity, and the other a number, as a sentence."""
+    what, array, expected = compared.what, compared.actual, compared.expected
+    if not expected.ndim:
+        return f"{what} is {array}, and must be {expected:.5g}."
+    wrong = ~np.isfinite(array) & np.isfinite(expected)
+    are = "are NaN or infinite"
+    if not wrong.any():  # then what is expected is, which the learner's code may have returned before
+        wrong = np.isfinite(array) & ~np.isfinite(expected)
+        are = f"are neither NaN nor infinite, unlike {compared.whose}"
+    first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), compared.axes)
+    return f"In {what}, {int(wrong.sum())} of {array.size} values {are}, the first at {first}."
 
 
 def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable[..., Any] | None = None) -> Any:
@@ -215,17 +231,20 @@ def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable
     result = call(*arrays)
     first = _arrays(result)  # now, so that an error of the first call is no error of a later one
     try:
-        later = [call(*some) for some in (reverse, arrays)]
-        first, second, third = map(_arrays, (result, *later))  # once more: the calls may share a buffer
-        apart = _alike(second, [array[::-1] for array in first]) and _alike(third, first)
+        result_of_reverse = call(*reverse)
+        result_again = call(*arrays)
+        second, third = _arrays(result_of_reverse), _arrays(result_again)
+        first = _arrays(result)  # once more: the calls may share a buffer
+        is_kept = not (_alike(second, [array[::-1] for array in first]) and _alike(third, first))
     except Exception:  # where the first call raised none
-        apart = False
-    if not apart and (right is None or _alike(first, _arrays(right(*arrays)))):
+        is_kept = True
+    if is_kept and (right is None or _alike(first, _arrays(right(*arrays)))):
         raise Refusal(KEPT)
     return result
 
 
 def _arrays(results: Any) -> list[np.ndarray]:
+    """Return what a call has returned, one result or several, as arrays; single numbers are left out."""
     several = results if isinstance(results, tuple | list) else [results]
     arrays = [as_array(value)[0] for value in several if value is not None]
     return [array for array in arrays if array is not None and array.ndim]

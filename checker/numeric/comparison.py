@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
@@ -38,6 +39,11 @@ def room_of(expected: np.ndarray, tolerance: float = TOLERANCE) -> float:
     return tolerance * tolerance_now.get() / TOLERANCE * float(size)
 
 
+def _noted_inputs() -> dict[str, Any]:
+    """Return a copy of what is noted now: the function may be called again."""
+    return {**(last_inputs.get() or {})}
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Two arrays of one shape that a claim compared, and what the learner's code was given."""
@@ -47,7 +53,7 @@ class Comparison:
     expected: np.ndarray
     axes: Sequence[str]
     whose: str
-    inputs: dict[str, Any] = field(default_factory=lambda: {**(last_inputs.get() or {})})
+    inputs: dict[str, Any] = field(default_factory=_noted_inputs)
     tolerance: float = TOLERANCE
 
     @property
@@ -64,14 +70,17 @@ class Comparison:
         """Return the name of the input that the result equals, or nothing; zeros and ones may be equal by accident."""
         if np.unique(self.actual).size <= 2:
             return ""
-        arrays = arrays_among(self.inputs).items()
-        same = (name for name, array in arrays if array.shape == self.actual.shape and close(array, self.actual))
-        return next(same, "")
+        for name, array in arrays_among(self.inputs).items():
+            if array.shape == self.actual.shape and close(array, self.actual):
+                return name
+        return ""
 
+    @cached_property
     def pattern(self) -> str:
-        """Return a sentence or two on where or how arrays differ, NaN and infinity aside; or nothing."""
+        """A sentence or two on where or how arrays differ, NaN and infinity aside; or nothing."""
         finite = np.isfinite(self.expected) & np.isfinite(self.actual)
-        actual, expected = (np.where(finite, array, 0).astype(np.float64) for array in (self.actual, self.expected))
+        actual = np.where(finite, self.actual, 0).astype(np.float64)
+        expected = np.where(finite, self.expected, 0).astype(np.float64)
         every = tuple(range(expected.ndim))
         if not every:
             return ""
@@ -79,6 +88,17 @@ class Comparison:
             return "Your result is all zeros."
         if offset := self._common_offset(actual, expected, every):
             return offset
+        if order := self._other_order(actual, expected, every):
+            return order
+        where = self._where(np.abs(actual - expected))
+        for count in range(len(every) - 1, 0, -1):
+            for over in combinations(every, count):
+                if offset := self._common_offset(actual, expected, over):
+                    return f"{where} {offset}".strip()
+        return where
+
+    def _other_order(self, actual: np.ndarray, expected: np.ndarray, every: tuple[int, ...]) -> str:
+        """Return in which order the right numbers are, if they are the right ones; ``every`` is all axes."""
         for order in permutations(every):
             turned = expected.transpose(order).reshape(expected.shape)
             if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
@@ -86,9 +106,7 @@ class Comparison:
                 return f"The numbers are right, but in the order ({named}): one transpose too few or too many."
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
             return OTHER_ORDER
-        groups = (over for count in range(len(every) - 1, 0, -1) for over in combinations(every, count))
-        offset = next(filter(None, (self._common_offset(actual, expected, over) for over in groups)), "")
-        return f"{self._where(np.abs(actual - expected))} {offset}".strip()
+        return ""
 
     def _common_offset(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
         """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
@@ -96,9 +114,8 @@ class Comparison:
             return ""
         each = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
         subject = f"Each {each} is off by its own" if each else "Everything is off by one"
-        squares, gaps = (expected * expected).sum(over, keepdims=True), actual - expected
+        squares = (expected * expected).sum(over, keepdims=True)
         factor = (actual * expected).sum(over, keepdims=True) / np.where(squares, squares, 1)
-        amount = gaps.mean(over, keepdims=True)
         room = self.room * min(1, np.abs(factor).max())
         is_one = np.all((factor >= LEAST_ONE) & (factor < ABOVE_ONE))
         if np.abs(actual - factor * expected).max() <= room and not is_one:
@@ -107,7 +124,11 @@ class Comparison:
             if factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
                 return ""  # nobody multiplies like that
             return f"{subject} factor: yours is {_range(factor)} times {self.whose_is}."
-        return f"{subject} amount: {_range(amount, '+')}." if np.abs(gaps - amount).max() <= room else ""
+        gaps = actual - expected
+        amount = gaps.mean(over, keepdims=True)
+        if np.abs(gaps - amount).max() <= room:
+            return f"{subject} amount: {_range(amount, '+')}."
+        return ""
 
     def _has_enough_numbers(self, expected: np.ndarray, over: tuple[int, ...]) -> bool:
         """Return whether a common factor or amount along the axes ``over`` would be no accident.
@@ -124,24 +145,29 @@ class Comparison:
 
     def _where(self, gaps: np.ndarray) -> str:
         """Return along which axis some indices are right throughout and others are not."""
-        for axis, name in enumerate(self.axes):
+        for axis in range(gaps.ndim):
             worst = gaps.max(axis=tuple(other for other in range(gaps.ndim) if other != axis))
-            indices, bad = np.flatnonzero(worst <= self.room), np.flatnonzero(worst > self.room)
-            if not len(indices) or not len(bad):
-                continue
-            is_float = self.expected.dtype.kind == "f"
-            grows = is_float and len(bad) > 1 and np.corrcoef(worst, range(len(worst)))[0, 1] > 0.8
-            more = ", and later ones are further off" if grows else ""
-            ends = {0: f"the first {name}", len(worst) - 1: f"the last {name}"}
-            is_zero = np.abs(self.expected.take(indices, axis)).max() <= self.room
-            zeros = ", where every number must be 0," if is_zero else ""  # which says little of the rest
-            one = "the token at position" if name == "token" else name  # a token's id is a number, too
-            for several, word in ((indices, f"{zeros} is right"), (bad, " is wrong")):
-                if len(several) == 1:
-                    return f"Only {ends.get(int(several[0]), f'{one} {several[0]}')}{word}{more}."
-            where = ("at positions", "at") if name == "token" else (f"for {PLURALS.get(name, f'{name}s')}", "for")
-            return f"The numbers are right {where[0]} {_listed(indices)}, wrong {where[1]} {_listed(bad)}{more}."
+            if worst.min() <= self.room < worst.max():
+                return self._where_along(axis, worst)
         return ""
+
+    def _where_along(self, axis: int, worst: np.ndarray) -> str:
+        """Return which indices of an axis are right and which are not; ``worst`` is the largest gap at each of them."""
+        name = self.axes[axis]
+        right, wrong = np.flatnonzero(worst <= self.room), np.flatnonzero(worst > self.room)
+        is_float = self.expected.dtype.kind == "f"
+        grows = is_float and len(wrong) > 1 and np.corrcoef(worst, range(len(worst)))[0, 1] > 0.8
+        more = ", and later ones are further off" if grows else ""
+        if len(right) == 1:
+            is_zero = np.abs(self.expected.take(right, axis)).max() <= self.room
+            zeros = ", where every number must be 0," if is_zero else ""  # which says little of the rest
+            return f"Only {_one_along(name, right[0], len(worst))}{zeros} is right{more}."
+        if len(wrong) == 1:
+            return f"Only {_one_along(name, wrong[0], len(worst))} is wrong{more}."
+        if name == "token":  # a token's id is a number, too
+            return f"The numbers are right at positions {_listed(right)}, wrong at {_listed(wrong)}{more}."
+        names = PLURALS.get(name, f"{name}s")
+        return f"The numbers are right for {names} {_listed(right)}, wrong for {_listed(wrong)}{more}."
 
     def tendency(self) -> str:
         """Return in which way numbers are wrong that neither a mistake's name nor a pattern explains; or nothing."""
@@ -151,7 +177,7 @@ class Comparison:
             return "Minus infinity comes from a mask, or from the logarithm of 0."
         if odd.size:
             return "exp of a large number is infinite; 0/0, 0 * inf, inf/inf and inf - inf are NaN."
-        if not expected.ndim or self.expected.dtype.kind in "biu" or self.pattern():
+        if not expected.ndim or self.expected.dtype.kind in "biu" or self.pattern:
             return ""
         sums, hidden = actual.sum(axis=-1), expected == 0
         if np.allclose(expected.sum(axis=-1), 1) and not np.allclose(sums, 1, atol=1e-4):
@@ -195,11 +221,22 @@ def arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _range(numbers: np.ndarray, sign: str = "") -> str:
+    """Return between which two numbers all lie; ``sign`` is Python's sign for how to write a sign."""
     low, high = f"{numbers.min():{sign}.4g}", f"{numbers.max():{sign}.4g}"
     return low if low == high else f"{low} to {high}"
 
 
+def _one_along(axis: str, index: np.intp, size: int) -> str:
+    """Return one index of an axis in words: the first, the last, or by its number."""
+    if index == size - 1:
+        return f"the last {axis}"
+    if index == 0:
+        return f"the first {axis}"
+    return f"the token at position {index}" if axis == "token" else f"{axis} {index}"
+
+
 def _listed(indices: np.ndarray) -> str:
+    """Return indices in ascending order: ``2 to 5``, or the first six of them."""
     if len(indices) > 2 and np.all(np.diff(indices) == 1):
         return f"{indices[0]} to {indices[-1]}"
     return ", ".join(map(str, indices[:6])) + (", …" if len(indices) > 6 else "")

@@ -1,12 +1,15 @@
-"""What ``--show`` shows: what a claim gave the learner's code, and the numbers beside the expected ones."""
+"""What ``--show`` shows: what a claim gave the learner's code, and the numbers beside the expected ones.
+
+A trick, ``profile``: a profile hook of Python's, only with ``--show``, notes what a function is given.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -28,31 +31,40 @@ def shown(comparison: Comparison) -> list[str]:
     Of arrays with more than two axes, the last two are shown, where the difference is largest.
     """
     actual, expected = comparison.actual, comparison.expected
-    with np.errstate(invalid="ignore"):  # where both are infinite
-        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
-    difference = np.where(actual == expected, 0, np.where(np.isnan(difference), np.inf, difference))
+    difference = _difference(actual, expected)
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
     for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:
         lead = _lead(array.shape, worst, actual.shape)
-        lines += [
-            f"{name} {in_brackets(array.shape)}{f', at {in_brackets(lead)}' if lead else ''}",
-            *_table(array, lead),
-            "",
-        ]
+        at = f", at {in_brackets(lead)}" if lead else ""
+        lines += [f"{name} {in_brackets(array.shape)}{at}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
     where = index_in_words(worst, comparison.axes) or "the number"
     lines.append(f"{comparison.what} {in_brackets(axes)}; > marks the largest difference, at {where}")
-    parts = [np.atleast_2d(array)[worst[:-2]] for array in (actual, expected, difference)]
-    marked = (0, 0, *worst)[-2:]
-    rows = _around(marked[0], parts[0].shape[0], ROWS)
-    columns = _around(marked[1], parts[0].shape[1], COLUMNS)
-    titles = ("yours", comparison.whose, "difference")
+    return lines + _side_by_side({"yours": actual, comparison.whose: expected, "difference": difference}, worst)
+
+
+def _difference(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Return how far two arrays are apart: infinitely where one of them is NaN."""
+    with np.errstate(invalid="ignore"):  # where both are infinite
+        difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+    return np.where(actual == expected, 0, np.where(np.isnan(difference), np.inf, difference))
+
+
+def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> list[str]:
+    """Return lines with arrays of one shape, by title, around the ``worst`` place."""
+    tables = [np.atleast_2d(array)[worst[:-2]] for array in arrays.values()]
+    marked = (0, 0, *worst)[-2:]  # a row and a column, of a single number too
+    rows = _around(marked[0], tables[0].shape[0], ROWS)
+    columns = _around(marked[1], tables[0].shape[1], COLUMNS)
     width = CELL * len(columns)
-    lines.append(" " * 5 + "  ".join(title[:width].center(width) for title in titles))
-    lines.append(" " * 5 + "  ".join("".join(f"{column:{CELL}}" for column in columns) for _ in titles))
+    header = "".join(f"{column:{CELL}}" for column in columns)
+    lines = [
+        " " * 5 + "  ".join(title[:width].center(width) for title in arrays),
+        " " * 5 + "  ".join([header] * len(tables)),
+    ]
     for row in rows:
-        blocks = ("".join(_cell(part[row, column], (row, column) == marked) for column in columns) for part in parts)
+        blocks = ["".join(_cell(table[row, column], (row, column) == marked) for column in columns) for table in tables]
         lines.append(f"{row:4} " + "  ".join(blocks))
     return lines
 
@@ -102,22 +114,39 @@ def noting_inputs(function: str) -> Iterator[None]:
     The last call counts, of those that no other call of that function has made. A tensor is noted as it is: its numbers
     may not have been computed yet.
     """
-    running: list[FrameType] = []
-    inputs: dict[str, Any] = {}
-
-    def note(frame: FrameType, event: str, argument: object) -> None:
-        code = frame.f_code
-        if event == "return" and running == [frame]:
-            running.clear()
-        elif event == "call" and not running and code.co_name == function and code.co_filename.startswith(NOTED):
-            running.append(frame)
-            inputs.clear()
-            inputs.update((name, frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])
-
-    before = last_inputs.set(inputs)
-    sys.setprofile(note)
+    last_call = _LastCall(function)
+    before = last_inputs.set(last_call.inputs)
+    sys.setprofile(last_call.note)
     try:
         yield
     finally:
         sys.setprofile(None)
         last_inputs.reset(before)
+
+
+class _LastCall:
+    """What a function of a step was last called with.
+
+    Attributes:
+        function: its name.
+        inputs: by parameter.
+        running: the frame of that call, until it returns.
+    """
+
+    def __init__(self, function: str) -> None:
+        self.function = function
+        self.inputs: dict[str, Any] = {}
+        self.running: FrameType | None = None
+
+    def note(self, frame: FrameType, event: str, argument: object) -> None:
+        """Take what Python tells a profiler: a ``call`` or a ``return``, of whatever runs, and its frame."""
+        if event == "return" and frame is self.running:
+            self.running = None
+        elif event == "call" and self.running is None and self._is_noted(frame.f_code):
+            self.running = frame
+            self.inputs.clear()
+            for name in frame.f_code.co_varnames[: frame.f_code.co_argcount]:
+                self.inputs[name] = frame.f_locals[name]
+
+    def _is_noted(self, code: CodeType) -> bool:
+        return code.co_name == self.function and code.co_filename.startswith(NOTED)

@@ -101,14 +101,14 @@ LATER = (np.arange(3) > 0)[:, None]
 )
 def test_a_pattern_is_no_coincidence(wrong, right, words, not_said):
     axes = ("batch", "token", "channel")[-right.ndim :]
-    pattern = Comparison("it", wrong, right, axes, HUGGING_FACE).pattern()
+    pattern = Comparison("it", wrong, right, axes, HUGGING_FACE).pattern
     assert words in pattern
     assert not_said not in pattern
 
 
 def test_on_a_gpu_a_pattern_has_the_room_that_equality_has():
     def pattern():
-        return Comparison("it", noise - RIGHT, RIGHT, ("batch", "token", "channel"), HUGGING_FACE).pattern()
+        return Comparison("it", noise - RIGHT, RIGHT, ("batch", "token", "channel"), HUGGING_FACE).pattern
 
     noise = np.where(np.arange(RIGHT.size).reshape(RIGHT.shape) % 2, 1e-3, -1e-3)
     assert "one factor" not in pattern()
