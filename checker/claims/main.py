@@ -5,6 +5,8 @@ the parent (``checker.lines``).
 
 ``python -m checker.claims.main [STEP]`` receives one job. With a step, it first imports what that step's check needs,
 so that a later job need not wait for it.
+
+A trick, ``SIGVTALRM``: at this signal the child writes its stack, which says at which line a file hangs.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from checker.claims.grader import Grader
 from checker.claims.loading import load_step
 from checker.claims.observation import Send
 from checker.claims.preparing import import_claims, import_max, prepare_ahead
+from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
 from checker.course.source import Source
@@ -42,15 +45,20 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     except UserError as error:  # where Mojo cannot compile
         send(events.CheckFailed(str(error)))
     except BaseException as error:
-        from checker.course.forms import changed_since
-        from checker.diagnosis.exceptions import error_in_words, is_of_max
-        from checker.diagnosis.locating import location_of
-
-        words = error_in_words(error)
-        if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-            words += changed_since(step, Source(job.source))
-        send(events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path)))
+        send(why_it_cannot_be_run(step, job, error))
     return None
+
+
+def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
+    """Return what is said of a file that has raised an error as it was run."""
+    from checker.course.forms import changed_since
+    from checker.diagnosis.exceptions import error_in_words, is_of_max
+    from checker.diagnosis.locating import location_of
+
+    words = error_in_words(error)
+    if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
+        words += changed_since(step, Source(job.source))
+    return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path))
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
@@ -90,41 +98,63 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
         send(events.CheckFailed(fault_of_check(error)))
 
 
+class Reporter:
+    """Sends events to the parent, and what it is told of compiling, as a listener."""
+
+    def __init__(self, parent: Starter) -> None:
+        self.parent = parent
+
+    def send(self, event: FromChild) -> None:
+        """Send an event."""
+        self.parent.send(encode(event))
+
+    def compiling_began(self, what: str, compiler: Compiler) -> None:
+        """Send that a compiler is at work."""
+        self.send(events.CompilingBegan(what, compiler))
+
+    def compiling_ended(self, what: str, seconds: float, error: BaseException | None) -> None:
+        """Send that it has ended."""
+        self.send(events.CompilingEnded(what, seconds))
+
+
+def prepare(parent: Starter) -> Job | None:
+    """Return the job once all is imported that it needs; None if the parent does not need this process."""
+    for name in sys.argv[1:]:
+        prepare_ahead(Step(name))
+    job = receive_job(parent)
+    if job:
+        sys.argv[:] = [job.path]
+        import_max(Step(job.step))
+        import_claims(Step(job.step))
+    return job
+
+
+def why_not_prepared(error: Exception) -> str:
+    """Return in words why something cannot be imported."""
+    if not isinstance(error, ImportError):
+        return fault_of_check(error)
+    from checker.packages import explain_import_error
+
+    return explain_import_error(error)
+
+
 def main() -> None:
     """Do one job and end."""
     parent = Starter()
-
-    def send(event: FromChild) -> None:
-        parent.send(encode(event))
-
-    def tell_of_compiling(what: str, compiler: compiling.Compiler) -> None:
-        send(events.CompilingBegan(what, compiler))
-
-    def tell_of_its_end(what: str, seconds: float, error: BaseException | None) -> None:
-        send(events.CompilingEnded(what, seconds))
-
-    compiling.listeners.append(compiling.Listener(tell_of_compiling, tell_of_its_end))
+    reporter = Reporter(parent)
+    compiling.listeners.append(Listener(reporter.compiling_began, reporter.compiling_ended))
     try:
-        for name in sys.argv[1:]:
-            prepare_ahead(Step(name))
-        job = receive_job(parent)
-        if job is None:
-            return
-        sys.argv[:] = [job.path]
-        step = Step(job.step)
-        import_max(step)
-        import_claims(step)
+        job = prepare(parent)
     except Exception as error:
-        from checker.packages import explain_import_error
-
-        why = explain_import_error(error) if isinstance(error, ImportError) else fault_of_check(error)
-        send(events.CheckFailed(why))
+        reporter.send(events.CheckFailed(why_not_prepared(error)))
+        return
+    if job is None:
         return
     # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
-    send(events.Busy())
-    grade_file(step, job, send)
-    send(events.Ended())
+    reporter.send(events.Busy())
+    grade_file(Step(job.step), job, reporter.send)
+    reporter.send(events.Ended())
 
 
 if __name__ == "__main__":
