@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from checker.course.languages import PYTHON
@@ -11,7 +11,7 @@ from checker.course.reading import Location
 from checker.course.source import Source
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.diagnosis.outside_blanks import changes_outside_blanks, imports_of, name_of
+from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
 from checker.events import Finding, Mark
 from checker.outcomes import Outcome, Outcomes, Raised, outcomes_about
 
@@ -36,7 +36,6 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
     The solution's imports tell what to write. A claim about another function than the one in which the name stands
     waits for that, unless no claim about that one comes to the name.
     """
-    imports, given_functions = imports_of(file.solution), PYTHON.functions(file.solution)
     findings: list[Finding] = []
     errors = {
         claim: outcome.observed
@@ -47,26 +46,37 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, error in errors.items():
         outcome, name = failing[claim], error.lacking
-        about = to_blame.setdefault(name, _function_at(file, outcome.location) or outcome.about)
+        if name not in to_blame:
+            to_blame[name] = _function_at(file, outcome.location) or outcome.about
+        about = to_blame[name]
         if about != outcome.about and (name, about) in pairs_met:
             findings.append(waits(claim, outcome.about, [about]))
-            continue
-        sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
-        if name in imports:
-            sentence = f"{error.words}. The file does not import it: write `{imports[name]}` at the top."
-        elif name in given_functions:
-            sentence += " The step gives it, outside the blanks: look at the skeleton in its chapter."
-        findings.append(Finding(claim, about, sentence, outcome.location, error_key=outcome.error_key))
+        else:
+            sentence = _on_missing_name(outcome, error, file.solution)
+            findings.append(Finding(claim, about, sentence, outcome.location, error_key=outcome.error_key))
     return findings
+
+
+def _on_missing_name(outcome: Outcome, error: Raised, solution: Source) -> str:
+    """Return what is said of a name that the file does not define."""
+    imports = imports_of(solution)
+    if error.lacking in imports:
+        return f"{error.words}. The file does not import it: write `{imports[error.lacking]}` at the top."
+    sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
+    if error.lacking in PYTHON.functions(solution):
+        return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."
+    return sentence
 
 
 def _function_at(file: LearnersFile, location: Location | None) -> str:
     """Return the label of the function with a blank that holds a place, or nothing."""
     if location is None:
         return ""
-    functions = PYTHON.functions(file.source).items()
-    holding = (name for name, function in functions if function.first <= location.line <= function.last)
-    return next((label for name in holding if (label := name.rpartition(".")[2]) in file.functions), "")
+    for name, function in PYTHON.functions(file.source).items():
+        label = name.rpartition(".")[2]
+        if function.first <= location.line <= function.last and label in file.functions:
+            return label
+    return ""
 
 
 # ---------------------------------------------------------------- something given that was changed
@@ -93,22 +103,25 @@ def findings_on_changes(
     mended = [claim for claim in failing if _holds(outcomes, AS_GIVEN, claim) and not _holds(outcomes, AS_IT_IS, claim)]
     if not mended:
         return [], []
+    return _on_changes({claim: failing[claim].about for claim in mended}, changes, file.path), restored
+
+
+def _on_changes(mended: Mapping[str, str], changes: Sequence[Change], path: str) -> list[Finding]:
+    """Return what is said of the claims that changes are behind; ``mended`` says which function each is about."""
     names = " and ".join(change.name for change in changes)
     sentence = " ".join(change.sentence for change in changes)
-    location = changes[0].location(file.path)
-    is_as_given = f"waits until {names} {'are' if len(changes) > 1 else 'is'} as given"
-    first = failing[mended[0]].about
-    findings = list[Finding]()
-    for claim in mended:
-        about = failing[claim].about
-        if about == first:
-            findings.append(Finding(claim, names, sentence, location))
-        else:
-            findings.append(Finding(claim, about, is_as_given, mark=Mark.WAITS))
-    return findings, restored
+    are = "are" if len(changes) > 1 else "is"
+    first = next(iter(mended.values()))
+    return [
+        Finding(claim, names, sentence, changes[0].location(path))
+        if about == first
+        else Finding(claim, about, f"waits until {names} {are} as given", mark=Mark.WAITS)
+        for claim, about in mended.items()
+    ]
 
 
 def _holds(outcomes: Mapping[str, Outcomes], version: str, claim: str) -> bool:
+    """Return whether a claim holds of one version of a file; it may not have run there."""
     return claim in outcomes.get(version, {}) and outcomes[version][claim].mark == Mark.PASS
 
 
@@ -157,9 +170,12 @@ def find_shared_state(
 
 
 def _shared_by(label: str, outcome: Outcome, file: LearnersFile) -> SharedState:
-    line, why = next(what_outlives_a_call(file.source, file.functions.get(label, "")), (0, ""))
-    location = Location(line, code_in(file.path, line)) if line else outcome.location
-    return SharedState(" ".join(filter(None, [SHARED, why, outcome.sentence])), location)
+    """Return what the calls of a function share; if nothing in the file is seen to be that, where its claim failed."""
+    first = next(what_outlives_a_call(file.source, file.functions.get(label, "")), None)
+    if first is None:
+        return SharedState(f"{SHARED} {outcome.sentence}".rstrip(), outcome.location)
+    line, why = first
+    return SharedState(f"{SHARED} {why} {outcome.sentence}".rstrip(), Location(line, code_in(file.path, line)))
 
 
 def what_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, str]]:
@@ -174,9 +190,12 @@ def what_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, s
                 yield value.lineno, f"The default {ast.unparse(value)} is made once, and all calls share it."
         for part in ast.walk(node):
             target = _changed_by(part)
-            is_own = ast.unparse(target).startswith("self.") and not name.endswith("__init__") if target else False
-            if target and (is_own or ast.unparse(target) in tables):
-                yield target.lineno, f"{ast.unparse(target)} outlives the call."
+            if target is None:
+                continue
+            code = ast.unparse(target)
+            is_of_object = code.startswith("self.") and not name.endswith("__init__")
+            if is_of_object or code in tables:
+                yield target.lineno, f"{code} outlives the call."
 
 
 def _changed_by(node: ast.AST) -> ast.expr | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 
 from checker.course.blanks import blanks_of
 from checker.course.languages import PYTHON
@@ -93,7 +93,8 @@ class Diagnostician:
     def diagnose(self, outcomes: Outcomes, source: Source, path: str, to_write: Collection[str] = ()) -> Diagnosis:
         """Return the cause of each failure of a file.
 
-        What lies in no single blank is settled first. The rest is a known mistake of the file, or functions are blamed.
+        Names that are missing come first. The rest is a known mistake of the file, or else comes from something given
+        that was changed, or functions are blamed. Parameters in another order may fail just as a known mistake does.
 
         Args:
             outcomes: what the claims said of it.
@@ -106,34 +107,26 @@ class Diagnostician:
         solution_path, step_path = str(self.step.solution_file), str(self.step.learner_file)
         file = LearnersFile(source, path, self.solution, solution_path, step_path, self.functions, to_write)
         finder = MistakeFinder(file, self.known_mistakes)
-        first_findings, restored = self._settle(outcomes, file, finder)
-        outcomes_left = _without_finding(first_findings, outcomes)
+        findings = causes.findings_on_missing_names(failed(outcomes), file)
+        outcomes_left = _without_finding(findings, outcomes)
+        file_mistake = finder.find_in_file(outcomes_left)
+        restored: Collection[Graft] = ()
+        in_other_order = reordered(source, self.solution)
+        if not file_mistake or in_other_order:
+            likely_named = self._likely_named(outcomes_left) - in_other_order
+            on_changes, restored = causes.findings_on_changes(failed(outcomes_left), file, self.trials, likely_named)
+            if on_changes:
+                findings += self._by_their_names(on_changes, source)
+                outcomes_left = _without_finding(on_changes, outcomes_left)
+                file_mistake = finder.find_in_file(outcomes_left)
         if not failed(outcomes_left):
-            return Diagnosis(first_findings)
-        mistake = finder.find_in_file(outcomes_left)
-        diagnosis = Blamer(file, finder, restored, self.trials).diagnose(outcomes_left, mistake)
-        return replace(diagnosis, findings=first_findings + diagnosis.findings)
-
-    def _settle(
-        self, outcomes: Outcomes, file: LearnersFile, finder: MistakeFinder
-    ) -> tuple[list[Finding], Collection[Graft]]:
-        """Return what is said of missing names and of something given that was changed, and what to give as it was.
-
-        A known mistake that explains the whole file says more than that something was changed, but for parameters in
-        another order, with which it may fail alike.
-        """
-        of_names = causes.findings_on_missing_names(failed(outcomes), file)
-        outcomes_left = _without_finding(of_names, outcomes)
-        in_other_order = reordered(file.source, self.solution)
-        if finder.find_in_file(outcomes_left) and not in_other_order:
-            return of_names, ()
-        likely_named = self._likely_named(outcomes_left) - in_other_order
-        of_the_given, restored = causes.findings_on_changes(failed(outcomes_left), file, self.trials, likely_named)
-        return of_names + self._by_their_names(of_the_given, file.source), restored
+            return Diagnosis(findings)
+        diagnosis = Blamer(file, finder, restored, self.trials).diagnose(outcomes_left, file_mistake)
+        return replace(diagnosis, findings=findings + diagnosis.findings)
 
     def _by_their_names(self, findings: list[Finding], source: Source) -> list[Finding]:
         """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
-        changes = changed_lines(source, self.solution) if findings else set()
+        changes = changed_lines(source, self.solution)
         for name, edits in self.known_mistakes.edits.items():
             if changes and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changes:
                 return [
@@ -238,12 +231,21 @@ class Blamer:
         in_order = dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing])
         blames = []
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
-            mistake = FoundMistake(file_mistake)
-            if label not in lies_in:
-                ask = partial(self._ask, label, outcomes)
-                mistake = self.finder.find_in_function(label, alone[label], outcomes_about(label, outcomes), ask)
+            if label in lies_in:
+                mistake = FoundMistake(file_mistake)
+            else:
+                mistake = self._mistake_in(label, alone[label], outcomes)
             blames.append(Blame(label, failing[label], mistake))
         return tuple(blames)
+
+    def _mistake_in(self, label: str, alone: Outcomes, outcomes: Outcomes) -> FoundMistake:
+        """Return the known mistake that one function makes, from what claims say of it ``alone`` and of the file."""
+        in_file = outcomes_about(label, outcomes)
+        candidates, open_claims = self.finder.candidates_in_function(label, alone, in_file)
+        if candidates and open_claims:
+            more_outcomes = self._ask(label, outcomes, open_claims)
+            candidates = self.finder.known_mistakes.agreeing_mistakes(more_outcomes, candidates)
+        return self.finder.closest({**in_file, **alone}, candidates)
 
     def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
         """Return what claims say of single functions, and of those that may be behind a claim that changed.

@@ -6,13 +6,13 @@ Each of the :data:`ADVISERS` knows one kind of mistake. They are asked in order,
 from __future__ import annotations
 
 import builtins
-import functools
 import inspect
 import linecache
 import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import NamedTuple, cast
@@ -75,24 +75,32 @@ def _not_written(caught: CaughtError) -> str:
     if str(caught.error) or file.parent != STEPS:
         return ""
     words = f"{relative_path(file)}: {name} is not written yet."
-    graded = next(path for frame in caught.frames if (path := Path(frame.f_code.co_filename)).parent == STEPS)
-    solution = f"solutions.{file.stem.replace('step', 'solution')}"
-    return words if graded == file else f"{words} Write it first, or import from {solution} here."
+    paths = [Path(frame.f_code.co_filename) for frame in caught.frames]
+    graded = next(path for path in paths if path.parent == STEPS)
+    if file == graded:
+        return words
+    return f"{words} Write it first, or import from solutions.{file.stem.replace('step', 'solution')} here."
 
 
 def is_of_max(error: BaseException, path: str) -> bool:
     """Return whether MAX has raised an error, or lacks what the file ``path`` asks for: another MAX may have that."""
+    return any(str(module).partition(".")[0] == "max" for module in _modules_to_blame(error, path))
+
+
+def _modules_to_blame(error: BaseException, path: str) -> list[str]:
+    """Return the modules that lack something, or that the file ``path`` has called, itself or by way of others."""
+    if isinstance(error, AttributeError):
+        return [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
+    if isinstance(error, ImportError):
+        return [error.name or ""]
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     last_of_file = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=-1)
-    modules = [frame.f_globals.get("__name__", "") for frame in frames[last_of_file + 1 :]]  # the modules
-    if isinstance(error, AttributeError):
-        modules = [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
-    elif isinstance(error, ImportError):
-        modules = [error.name or ""]
-    elif not modules and isinstance(error, TypeError) and (call := WRONG_CALL.match(str(error))):
+    frames_called = frames[last_of_file + 1 :]
+    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
+    if call and not frames_called:
         name = call[1].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
-        modules = [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
-    return any(str(module).partition(".")[0] == "max" for module in modules)
+        return [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
+    return [frame.f_globals.get("__name__", "") for frame in frames_called]
 
 
 class WrongCall(NamedTuple):
@@ -119,15 +127,17 @@ class CaughtError:
         self.library = _library_of(self.frames, self.message)
         self.wrong_call = _wrong_call(error, self.frames)
 
-    @property
+    @cached_property
     def span(self) -> Span | None:
         """The lines and columns of the expression that failed, if that is in the learner's file and Python knows it."""
         if not self.traces:
             return None
-        positions = [*self.traces[-1].tb_frame.f_code.co_positions()][self.traces[-1].tb_lasti // 2]
-        return None if None in positions else cast(Span, positions)
+        innermost = self.traces[-1]
+        positions = [*innermost.tb_frame.f_code.co_positions()]  # of each instruction, which has two bytes
+        span = positions[innermost.tb_lasti // 2]
+        return None if None in span else cast(Span, span)
 
-    @property
+    @cached_property
     def statement(self) -> str:
         """The statement there, in one line; nothing if that is not known."""
         return statement_at("".join(linecache.getlines(self.path)), self.span) if self.span else ""
@@ -138,11 +148,15 @@ def _library_of(frames: list[FrameType], message: str) -> ModuleType:
 
     It is NumPy if MAX is absent, or if MAX did not raise it and its words, or the numbers around it, are NumPy's.
     """
-    by_max = any(frame.f_globals.get("__name__", "").partition(".")[0] == "max" for frame in frames)
+    if "max.experimental" not in sys.modules:
+        return numpy_errors
+    if any(frame.f_globals.get("__name__", "").partition(".")[0] == "max" for frame in frames):
+        return max_errors
     around = frames[-1].f_locals.values() if frames else ()
-    kinds = {type(value).__module__.partition(".")[0] for value in around}  # a step may use both
-    is_numpys = NUMPYS.search(message) is not None or ("numpy" in kinds and "max" not in kinds)
-    return numpy_errors if "max.experimental" not in sys.modules or (not by_max and is_numpys) else max_errors
+    libraries = {type(value).__module__.partition(".")[0] for value in around}  # a step may use both
+    if NUMPYS.search(message) or ("numpy" in libraries and "max" not in libraries):
+        return numpy_errors
+    return max_errors
 
 
 def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | None:
@@ -151,15 +165,18 @@ def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | No
     if not isinstance(error, TypeError) or not call:
         return None
     name, *path = call[1].split(".")
-    for frame in reversed(frames):
-        if name in frame.f_globals:
-            try:
-                signature = inspect.signature(functools.reduce(getattr, path, frame.f_globals[name]))
-            except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
-                return None
-            keyword = UNKNOWN_KEYWORD.search(str(error))
-            return WrongCall(call[1], signature, keyword[1] if keyword else "")
-    return None
+    modules = [frame.f_globals for frame in reversed(frames) if name in frame.f_globals]
+    if not modules:
+        return None
+    function = modules[0][name]
+    try:
+        for attribute in path:
+            function = getattr(function, attribute)
+        signature = inspect.signature(function)
+    except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
+        return None
+    keyword = UNKNOWN_KEYWORD.search(str(error))
+    return WrongCall(call[1], signature, keyword[1] if keyword else "")
 
 
 def advise_on_unknown_keyword(caught: CaughtError) -> str:

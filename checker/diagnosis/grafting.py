@@ -1,4 +1,7 @@
-"""Put the solution's code in the place of some of a learner's, for a traceback that shows the lines of each file."""
+"""Put the solution's code in the place of some of a learner's, for a traceback that shows the lines of each file.
+
+A trick, ``line numbers``: those of the solution are shifted by a million (:data:`FAR`), and back once all is compiled.
+"""
 
 from __future__ import annotations
 import __future__
@@ -46,10 +49,11 @@ def graft(learner: Source, solution: Source, grafts: Iterable[Graft]) -> ast.Mod
 
     Methods that only the solution has are added; whatever else the learner wrote stays.
     """
-    tree, by_name = learner.new_tree(), dict[str, Graft]()
+    by_name = dict[str, Graft]()
     for new in grafts:
         if new.statements is None or new.name not in by_name:  # the whole of a function has its beginning in it
             by_name[new.name] = new
+    tree = learner.new_tree()
     _exchange(tree.body, _far(solution).body, "", by_name)
     return tree
 
@@ -89,20 +93,25 @@ class LearnersFile:
 
 
 def _far(solution: Source) -> ast.Module:
+    """Return the tree of a solution with the line numbers by which its code is told from the learner's."""
     tree = solution.new_tree()
     ast.increment_lineno(tree, FAR)
     return tree
 
 
 def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts: Mapping[str, Graft]) -> None:
-    """Put some definitions of another module or class in place of one's own; add to a class the methods it lacks."""
-    definitions = {name: node for node in theirs if (name := name_of(node))}
-    to_add = dict[str, ast.stmt]()
-    if prefix:
-        to_add = {name: node for name, node in definitions.items() if isinstance(node, FunctionNode | ast.ClassDef)}
+    """Put some definitions of another module or class in place of one's own; add to a class the methods it lacks.
+
+    Args:
+        mine: the statements of one's own, which are changed.
+        theirs: those of the other module or class.
+        prefix: of the names in a class; empty for a module.
+        grafts: what is put there, by qualified name.
+    """
+    definitions = {name_of(node): node for node in theirs if name_of(node)}
+    written = {name_of(node) for node in mine}
     for at, node in enumerate(mine):
         name = name_of(node)
-        to_add.pop(name, None)
         other = definitions.get(name, node)
         if isinstance(node, ast.ClassDef) and isinstance(other, ast.ClassDef):
             _exchange(node.body, other.body, f"{prefix}{name}.", grafts)
@@ -111,7 +120,10 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts:
                 mine[at] = other
             elif isinstance(node, FunctionNode) and isinstance(other, FunctionNode):
                 _begin_alike(node, other, graft.statements)
-    mine += to_add.values()
+    if prefix:
+        for name, node in definitions.items():
+            if isinstance(node, FunctionNode | ast.ClassDef) and name not in written:
+                mine.append(node)
 
 
 def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int) -> None:
@@ -123,11 +135,14 @@ def _begin_alike(mine: FunctionNode, theirs: FunctionNode, count: int) -> None:
 
 
 def _filed(code: CodeType, solution_path: str) -> CodeType:
-    """Return code in which what came from the solution says so: its file, and its own line numbers."""
-    inner = (
-        _filed(constant, solution_path) if isinstance(constant, CodeType) else constant for constant in code.co_consts
-    )
-    code = code.replace(co_consts=tuple(inner))
+    """Return code in which what came from the solution says so: its file, and its own line numbers.
+
+    A function's code, or a class's, is a constant of the code that it stands in.
+    """
+    constants = []
+    for constant in code.co_consts:
+        constants.append(_filed(constant, solution_path) if isinstance(constant, CodeType) else constant)
+    code = code.replace(co_consts=tuple(constants))
     if code.co_firstlineno > FAR:
         return code.replace(co_filename=solution_path, co_firstlineno=code.co_firstlineno - FAR)
     return code

@@ -42,20 +42,14 @@ class Isolation:
 
     Attributes:
         changed_labels: of those whose code differs from the solution's.
+        unset: the attributes that the file uses and nowhere sets.
         calls: what each may call.
     """
 
     def __init__(self, file: LearnersFile, restored: Collection[Graft], trials: Trials) -> None:
         self.file, self.restored, self.trials, self.functions = file, restored, trials, file.functions
-        attributes = [node for node in ast.walk(file.source.tree) if isinstance(node, ast.Attribute)]
-        assigned = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
-        self.unset = {node.attr for node in attributes} - assigned
-        mine, theirs = PYTHON.functions(file.source), PYTHON.functions(file.solution)
-        self.changed_labels = {
-            label
-            for label, name in self.functions.items()
-            if name not in mine or mine[name].means != theirs[name].means
-        }
+        self.changed_labels = _changed_labels(file)
+        self.unset = _unset(file.source)
         self.calls = calls(file.source)
 
     @cached_property
@@ -83,17 +77,17 @@ class Isolation:
         """
         all_others = {label: self.functions.keys() - {label} for label in questions}
         wrong_others = {label: others & set(wrong) for label, others in all_others.items()}
-        outcomes = self.try_beside(wrong_others, questions)
+        first_round = self.try_beside(wrong_others, questions)
         judgments = [
-            self._after_first_round(label, in_file, outcomes.get(label, {})) for label, in_file in questions.items()
+            self._after_first_round(label, in_file, first_round.get(label, {})) for label, in_file in questions.items()
         ]
         still_failing = {
             judgment.label: failed(judgment.outcomes)
             for judgment in judgments
             if failed(judgment.outcomes) and all_others[judgment.label] != wrong_others[judgment.label]
         }
-        outcomes = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
-        return [self._after_second_round(judgment, outcomes.get(judgment.label, {})) for judgment in judgments]
+        second_round = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
+        return [self._after_second_round(judgment, second_round.get(judgment.label, {})) for judgment in judgments]
 
     def _after_first_round(self, label: str, in_file: Outcomes, outcomes: Outcomes) -> Judgment:
         """Return what claims said of a function ``in_file``, and of it alone in the first round."""
@@ -126,7 +120,8 @@ class Isolation:
 
         If that turns the file into the solution, the claims are taken to pass, and are not run.
         """
-        outcomes, codes = dict[str, Outcomes](), dict[str, CodeType]()
+        outcomes = dict[str, Outcomes]()
+        codes = dict[str, CodeType]()
         for label, labels in replaced.items():
             if self.is_solution_with(labels):
                 outcomes[label] = dict.fromkeys(claims[label], Outcome(Mark.PASS, about=label))
@@ -151,15 +146,32 @@ class Isolation:
         return {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
 
     def _fits(self, outcome: Outcome) -> bool:
+        """Return whether one outcome is the learner's own doing."""
         error = outcome.observed
         if not isinstance(error, Raised):
             return True
-        is_set_elsewhere = error.kind == "AttributeError" and error.lacking and error.lacking not in self.unset
-        return not is_set_elsewhere and error.called not in self.functions
+        if error.kind == "AttributeError" and error.lacking and error.lacking not in self.unset:
+            return False
+        return error.called not in self.functions
 
     def _grafts(self, labels: Iterable[str]) -> list[Graft]:
         """Return some functions of the solution's, and what is to be as the step gives it."""
         return [*self.restored, *(Graft(self.functions[label]) for label in labels)]
+
+
+def _changed_labels(file: LearnersFile) -> set[str]:
+    """Return the labels of the functions with a blank that a file lacks, or whose code differs from the solution's."""
+    mine, theirs = PYTHON.functions(file.source), PYTHON.functions(file.solution)
+    return {
+        label for label, name in file.functions.items() if name not in mine or mine[name].means != theirs[name].means
+    }
+
+
+def _unset(source: Source) -> set[str]:
+    """Return the attributes that a file uses and nowhere sets."""
+    attributes = [node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)]
+    set_somewhere = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+    return {node.attr for node in attributes} - set_somewhere
 
 
 def calls(source: Source) -> dict[str, set[str]]:
@@ -169,7 +181,7 @@ def calls(source: Source) -> dict[str, set[str]]:
     """
     nodes = source.function_nodes
     callees = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
-    for through in nodes:
+    for through in nodes:  # afterwards, calls by way of this function are known, too (Warshall's algorithm)
         for name in nodes:
             if through in callees[name]:
                 callees[name] |= callees[through]
@@ -184,7 +196,11 @@ def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str
     mentioned = set()
     for name in nodes:
         owner, _, last = name.rpartition(".")
-        makes = owner == own_class and last in ("__init__", "__post_init__")
-        if (owner in names or last in attributes or makes) if owner else last in names:
+        if not owner:
+            is_mentioned = last in names
+        else:
+            makes_the_object = owner == own_class and last in ("__init__", "__post_init__")
+            is_mentioned = owner in names or last in attributes or makes_the_object
+        if is_mentioned and name != caller:
             mentioned.add(name)
-    return mentioned - {caller}
+    return mentioned

@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import FrameType, ModuleType
 
 from checker.course.reading import Location
-from checker.diagnosis.exceptions import CaughtError
+from checker.diagnosis.exceptions import CaughtError, WrongCall
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.rewriting import finished, rewritten
 from checker.max_adapter import max_errors
@@ -34,45 +34,75 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     If another one should have been raised, it is ``wanted``.
     """
     caught = CaughtError(error, path)
-    rules = [rule.format(wanted) for rule in RAISING] if wanted else []
-    rules += _rules_from_signature(caught)
-    rules += max_errors.rewrites_for(caught.message, caught.library.REWRITES)
-    source = "".join(linecache.getlines(path))
-    line, instead = rewritten(source, caught.span, rules) if rules else (0, "")
-    instead = finished(instead, _rules_for_the_rest(error, instead, caught.library.REWRITES))
+    line, instead = _line_to_write(caught, wanted)
     if not caught.traces:
         return Location(line, instead=instead, instead_line=line) if instead else None
     innermost = caught.traces[-1]
-    number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
-    calls = [trace for trace in caught.traces if not trace.tb_frame.f_code.co_name.startswith("<")]
-    callers = [trace.tb_lineno for trace in calls if trace.tb_lineno != number][-MOST_CALLS:]  # a list's is no other
-    more = [f"called from line {caller}: {code_in(path, caller)}" for caller in reversed(callers)]
+    code = code_in(path, innermost.tb_lineno)
+    more = _calls_before(caught)
     if not instead and (values := _values(innermost.tb_frame, code)):
         more.append(f"where {values}")
-    return Location(number, code, instead=instead, instead_line=line, more=more)
+    return Location(innermost.tb_lineno, code, instead=instead, instead_line=line, more=more)
 
 
-def _rules_from_signature(caught: CaughtError) -> Iterator[str]:
-    """Yield rules that correct a call with wrong arguments, from the signature of what was called."""
+def _line_to_write(caught: CaughtError, wanted: str) -> tuple[int, str]:
+    """Return the number of a line, and what to write there instead; 0 and nothing if no rule fits."""
+    rewrites = caught.library.REWRITES
+    rules = [rule.format(wanted) for rule in RAISING] if wanted else []
+    rules += _rules_from_signature(caught)
+    rules += max_errors.rewrites_for(caught.message, rewrites)
+    if not rules:
+        return 0, ""
+    line, instead = rewritten("".join(linecache.getlines(caught.path)), caught.span, rules)
+    return line, finished(instead, _rules_for_the_rest(caught.error, instead, rewrites))
+
+
+def _calls_before(caught: CaughtError) -> list[str]:
+    """Return from which lines of the file the function was called in which the error was raised, the last call first.
+
+    A comprehension is no call.
+    """
+    calls = [trace for trace in caught.traces if not trace.tb_frame.f_code.co_name.startswith("<")]
+    lines = [trace.tb_lineno for trace in calls if trace.tb_lineno != caught.traces[-1].tb_lineno]
+    return [f"called from line {line}: {code_in(caught.path, line)}" for line in reversed(lines[-MOST_CALLS:])]
+
+
+def _rules_from_signature(caught: CaughtError) -> list[str]:
+    """Return rules that correct a call with wrong arguments, from the signature of what was called."""
     call = caught.wrong_call
     if call is None:
-        return
+        return []
+    rules = list[str]()
+    if call.unknown_keyword:
+        rules += _rules_for_keyword(call)
+    if counts := re.search(r"takes (\d+) positional arguments? but (\d+) w", caught.message):
+        rules += _rules_for_too_many(call, int(counts[2]) - int(counts[1]))
+    return rules
+
+
+def _rules_for_keyword(call: WrongCall) -> list[str]:
+    """Return rules that write a keyword as the signature has it, or leave out an axis that a function has not."""
+    word, names = call.unknown_keyword, call.signature.parameters
+    alike = [name for name in names if len(name) > 2 and (name in word or word in name)]
+    rules = [f"f(*a, {word}=n, **k) => f(*a, {name}=n, **k)" for name in alike]
+    if word in ("axis", "dim", "dims") and "axis" not in names:
+        rules.append(f"f(*a, {word}=n, **k) => f(*a, **k)")
+    return rules
+
+
+def _rules_for_too_many(call: WrongCall, count: int) -> list[str]:
+    """Return rules that pass the last ``count`` arguments by keyword, if the signature has as many keywords."""
     parameters = call.signature.parameters.values()
     by_position = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     positional = [parameter for parameter in parameters if parameter.kind in by_position]
     by_keyword = [parameter.name for parameter in parameters if parameter.kind == parameter.KEYWORD_ONLY]
-    if word := call.unknown_keyword:
-        alike = [name for name in call.signature.parameters if len(name) > 2 and (name in word or word in name)]
-        yield from (f"f(*a, {word}=n, **k) => f(*a, {name}=n, **k)" for name in alike)
-        if word in ("axis", "dim", "dims") and "axis" not in call.signature.parameters:
-            yield f"f(*a, {word}=n, **k) => f(*a, **k)"
-    if counts := re.search(r"takes (\d+) positional arguments? but (\d+) w", caught.message):
-        first = LETTERS[: len(positional)]
-        more = LETTERS[len(positional) :][: int(counts[2]) - int(counts[1])]
-        keywords = [f"{parameter}={letter}" for parameter, letter in zip(by_keyword, more, strict=False)]
-        if len(keywords) == len(more):
-            name, arguments = call.name, ", ".join([*first, *more])
-            yield f"{name}({arguments}, **k) => {name}({', '.join([*first, *keywords])}, **k)"
+    first = LETTERS[: len(positional)]
+    more = LETTERS[len(positional) :][:count]
+    keywords = [f"{name}={letter}" for name, letter in zip(by_keyword, more, strict=False)]
+    if len(keywords) < len(more):
+        return []
+    arguments, corrected = ", ".join([*first, *more]), ", ".join([*first, *keywords])
+    return [f"{call.name}({arguments}, **k) => {call.name}({corrected}, **k)"]
 
 
 def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[str, Sequence[str]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,7 +58,8 @@ class MistakeFinder:
         """
         if not failed(outcomes):
             return ""
-        last, agreeing = list(outcomes.values())[-1].about, list[str]()
+        last = list(outcomes.values())[-1].about
+        agreeing = list[str]()
         for mistake, answers in self.known_mistakes.answers.items():
             if self.lies_in(mistake) & {*self.file.to_write}:
                 continue
@@ -69,34 +70,28 @@ class MistakeFinder:
                 if outcome.about in decisive or not (outcome.is_error or answers.get(claim, outcome).is_error)
             }
             agreeing += self.known_mistakes.agreeing_mistakes(telling, [mistake])
-        closest = self._closest(outcomes, agreeing)
+        closest = self.closest(outcomes, agreeing)
         return "" if closest.is_guess else closest.name
 
-    def find_in_function(
-        self, label: str, alone: Outcomes, in_file: Outcomes, ask: Callable[[Collection[str]], Outcomes]
-    ) -> FoundMistake:
-        """Return the known mistake that one function makes.
+    def candidates_in_function(self, label: str, alone: Outcomes, in_file: Outcomes) -> tuple[list[str], list[str]]:
+        """Return the known mistakes that one function may make, and the claims that could tell which of them it is.
 
         Args:
             label: the function.
             alone: what the claims that failed say of it alone.
             in_file: what the claims about it said of the whole file.
-            ask: returns what more claims say of it alone.
         """
         outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
         absent = self.file.functions.keys() - self.own_functions.keys()  # others do what these would
         nowhere_else = {label} | absent
         possible = [mistake for mistake in self.known_mistakes.answers if self.lies_in(mistake) <= nowhere_else]
         candidates = self.known_mistakes.agreeing_mistakes(outcomes, possible)
-        open_claims = self.known_mistakes.distinguishing_claims(candidates)
-        if not candidates:  # what held of the whole file may not hold alone
-            candidates = self.known_mistakes.agreeing_mistakes(alone, possible)
-            open_claims = list(in_file.keys() - alone.keys())
-        if candidates and open_claims:
-            candidates = self.known_mistakes.agreeing_mistakes(ask(open_claims), candidates)
-        return self._closest(outcomes, candidates)
+        if candidates:
+            return candidates, self.known_mistakes.distinguishing_claims(candidates)
+        # What held of the whole file may not hold alone.
+        return self.known_mistakes.agreeing_mistakes(alone, possible), list(in_file.keys() - alone.keys())
 
-    def _closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> FoundMistake:
+    def closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> FoundMistake:
         """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
 
         One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
@@ -104,16 +99,19 @@ class MistakeFinder:
         """
         answers = self.known_mistakes.answers
         proven = [mistake for mistake in mistakes if agrees_by_numbers(outcomes, answers[mistake])]
-        mistake = self.known_mistakes.closest(outcomes, proven or list(filter(self.is_possible, mistakes)))
+        candidates = proven or [mistake for mistake in mistakes if self.is_possible(mistake)]
+        mistake = self.known_mistakes.closest(outcomes, candidates)
         is_guess = mistake != "" and not proven and not agrees_to_the_letter(outcomes, answers[mistake])
         return FoundMistake(mistake, is_guess)
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
-        labels, lines = self.lies_in(mistake), self.file.source.lines
-        functions = [function for label, function in self.own_functions.items() if label in labels]
-        own_calls = CALL.findall(
-            "\n".join(line for function in functions for line in lines[function.first - 1 : function.last])
-        )
+        labels = self.lies_in(mistake)
+        if not labels:
+            return True
+        own_calls = set[str]()
+        for label, function in self.own_functions.items():
+            if label in labels:
+                own_calls.update(CALL.findall("\n".join(self.file.source.lines[function.first - 1 : function.last])))
         calls_of_mistake = CALL.findall("\n".join(self.known_mistakes.edits[mistake].values()))
-        return not labels or {*calls_of_mistake} <= {*own_calls}
+        return own_calls.issuperset(calls_of_mistake)

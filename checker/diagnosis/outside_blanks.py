@@ -87,10 +87,12 @@ def statements(node: ast.stmt) -> list[ast.stmt]:
 
 def name_of(node: ast.stmt) -> str:
     """Return the name that a statement gives a meaning: of a constant, a field, a function or a class; or nothing."""
-    if isinstance(node, FunctionNode | ast.ClassDef):
-        return node.name
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+            return name
+    return ""
 
 
 def imports_of(source: Source) -> dict[str, str]:
@@ -129,26 +131,30 @@ def _meaning(node: ast.stmt) -> str:
 
 
 def _changed_definition(name: str, mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> Change:
+    """Return how two definitions differ."""
     values = [ast.unparse(value) for node in (mine, theirs) if (value := getattr(node, "value", None))]
     if len(values) == 2 and max(map(len, values)) <= LONGEST:
         sentence = f"Outside the blanks, {name} is {values[0]}; the step gives {values[1]}."
     else:
         sentence = f"Outside the blanks, {name} is not as the step gives it."
-    return Change(name, sentence, *_place(*_innermost_difference(mine, theirs), lines))
+    line, instead = _place(*_innermost_difference(mine, theirs), lines)
+    return Change(name, sentence, line, instead)
 
 
 def _changed_beginning(name: str, mine: FunctionNode, theirs: FunctionNode, blank: int, lines: Lines) -> Change | None:
     """Return how two functions differ before a blank; ``blank`` is the line at which it begins in the solution."""
     count = sum((node.end_lineno or 0) < blank for node in statements(theirs))
     if in_other_order(mine, theirs):
-        order, given_order = (", ".join(_parameters(node)) for node in (mine, theirs))
+        order, given_order = ", ".join(_parameters(mine)), ", ".join(_parameters(theirs))
         sentence = (
             f"The parameters are ({order}); the step gives them as ({given_order}), and callers rely on that order."
         )
-        return Change(name, sentence, *_place(mine, theirs, lines), count)
+        line, instead = _place(mine, theirs, lines)
+        return Change(name, sentence, line, instead, count)
     for node, other in zip(statements(mine)[:count], statements(theirs)[:count], strict=False):
         if _differ(node, other):
-            return Change(name, ABOVE, *_place(*_innermost_difference(node, other), lines), count)
+            line, instead = _place(*_innermost_difference(node, other), lines)
+            return Change(name, ABOVE, line, instead, count)
     return None
 
 
@@ -157,16 +163,15 @@ def _place(mine: ast.stmt, theirs: ast.stmt, lines: Lines) -> tuple[int, str]:
 
     If only the given one holds others, its beginning alone would not do: it is given as a whole, if that fits a line.
     """
-    own_code, given_code = (_code_of(node, part) for node, part in zip((mine, theirs), lines, strict=True))
+    own_lines, given_lines = lines
+    own_code, given_code = _code_of(mine, own_lines), _code_of(theirs, given_lines)
     if hasattr(theirs, "body") and not hasattr(mine, "body"):
         is_short = theirs.end_lineno == theirs.lineno + 1
-        given_code = [f"{given_code[0]} {lines[1][theirs.lineno].strip()}" if is_short else ""]
-    unlike = (
-        (mine.lineno + at, there)
-        for at, (here, there) in enumerate(zip(own_code, given_code, strict=False))
-        if here != there
-    )
-    return next(unlike, (mine.lineno, ""))
+        given_code = [f"{given_code[0]} {given_lines[theirs.lineno].strip()}" if is_short else ""]
+    for at, (own_line, given_line) in enumerate(zip(own_code, given_code, strict=False)):
+        if own_line != given_line:
+            return mine.lineno + at, given_line
+    return mine.lineno, ""
 
 
 def _code_of(node: ast.stmt, lines: list[str]) -> list[str]:

@@ -13,7 +13,6 @@ import builtins
 import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import cache
 from typing import Any, TypeGuard
 
@@ -26,9 +25,14 @@ LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
 @cache
 def rule(text: str) -> tuple[ast.AST, ast.AST]:
     """Return the two pieces of a rule."""
-    body = ast.parse(text.removeprefix("~").replace(" => ", "\n", 1)).body
-    before, after = (piece.value if isinstance(piece, ast.Expr) else piece for piece in body)
-    return before, after
+    before, after = text.removeprefix("~").split(" => ", 1)
+    return _piece(before), _piece(after)
+
+
+def _piece(code: str) -> ast.AST:
+    """Return a piece of Python as a tree: of an expression, or of a statement that is more than one."""
+    (statement,) = ast.parse(code).body
+    return statement.value if isinstance(statement, ast.Expr) else statement
 
 
 def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int, str]:
@@ -49,19 +53,29 @@ def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     innermost = _innermost(statements, span)
     for text in rules:
-        (before, after), anywhere = rule(text), text.startswith("~")
-        for header in map(_header, statements if anywhere else innermost):
-            if _names(after) <= names_in_file | _names(header):
-                instead = _rewritten(header, None if anywhere else span, before, after)
-                if instead and (line := _unparsed(instead)) != _unparsed(header) and _is_python(line):
-                    return header.lineno, line
+        before, after = rule(text)
+        anywhere = text.startswith("~")
+        for statement in statements if anywhere else innermost:
+            header = _header(statement)
+            if _names(after) - names_in_file - _names(header):
+                continue
+            instead = _rewritten(header, None if anywhere else span, before, after)
+            if instead is None:
+                continue
+            line = _unparsed(instead)
+            if line != _unparsed(header) and _is_python(line):
+                return header.lineno, line
     return 0, ""
 
 
 def finished(statement: str, rules: Iterable[str]) -> str:
     """Return a statement that was rewritten, with what further rules fit rewritten as well, wherever it is."""
-    for text in () if statement.endswith(":") else rules:
-        statement = rewritten(statement, None, [f"~{text.removeprefix('~')}"])[1] or statement
+    if statement.endswith(":"):  # without its body it is no Python
+        return statement
+    for text in rules:
+        _, written = rewritten(statement, None, [f"~{text.removeprefix('~')}"])
+        if written:
+            statement = written
     return statement
 
 
@@ -72,9 +86,10 @@ def statement_at(source: str, span: Span) -> str:
 
 
 def _innermost(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:
-    """Return the innermost statement that holds a place; none if there is none, or no place."""
+    """Return the innermost statement that holds a span, as a list; none if there is none, or no span."""
     holding = [node for node in statements if span and _holds(node, span)]
-    return sorted(holding, key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))[:1]
+    holding.sort(key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))
+    return holding[:1]
 
 
 def _rewritten(statement: ast.stmt, span: Span | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
@@ -88,43 +103,57 @@ def _rewritten(statement: ast.stmt, span: Span | None, before: ast.AST, after: a
     return _replaced(statement, before, after, None if everywhere else fits[-1]) if fits else None
 
 
-def match(pattern: Any, node: Any, bound: Bound | None = None) -> Bound | None:
+def match(pattern: Any, node: Any) -> Bound | None:
     """Return what the letters of ``pattern`` stand for if it fits ``node``, else None."""
-    bound = {} if bound is None else bound
+    bound: Bound = {}
+    return bound if _fits(pattern, node, bound) else None
+
+
+def _fits(pattern: Any, node: Any, bound: Bound) -> bool:
+    """Return whether a pattern fits, if its letters stand for what is ``bound`` already; what is new is added there."""
     if _is_letter(pattern):
-        if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
-            return None
-        if isinstance(node, ast.Name) and node.id == "self":
-            return None  # it is no array: self.softmax(x) does not mean softmax(self)
-        if isinstance(pattern.ctx, ast.Store) and not isinstance(node, ast.Name):
-            return None  # x += y rebinds x, which x[0] += y cannot
-        expression = bound.setdefault(pattern.id, node)
-        return bound if ast.dump(expression) == ast.dump(node) else None
+        return _letter_fits(pattern, node, bound)
     if isinstance(pattern, list) and isinstance(node, list):
-        return bound if _match_all(pattern, node, bound) else None
+        return _all_fit(pattern, node, bound)
     if type(pattern) is not type(node) or not isinstance(pattern, ast.AST):
-        return bound if pattern == node else None
+        return bool(pattern == node)
     if isinstance(pattern, ast.Call):
-        return bound if _match_calls(pattern, node, bound) else None
-    fields = (name for name, _ in ast.iter_fields(pattern) if name not in ("ctx", "type_comment", "kind"))
-    fit = all(match(getattr(pattern, name), getattr(node, name), bound) is not None for name in fields)
-    return bound if fit else None
+        return _call_fits(pattern, node, bound)
+    fields = [name for name, _ in ast.iter_fields(pattern) if name not in ("ctx", "type_comment", "kind")]
+    return all(_fits(getattr(pattern, name), getattr(node, name), bound) for name in fields)
 
 
-def _match_calls(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
+def _letter_fits(letter: ast.Name, node: Any, bound: Bound) -> bool:
+    """Return whether a letter can stand for an expression; if it stands for one already, for another like that."""
+    if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
+        return False
+    if isinstance(node, ast.Name) and node.id == "self":
+        return False  # it is no array: self.softmax(x) does not mean softmax(self)
+    if isinstance(letter.ctx, ast.Store) and not isinstance(node, ast.Name):
+        return False  # x += y rebinds x, which x[0] += y cannot
+    if letter.id not in bound:
+        bound[letter.id] = node
+    return ast.dump(bound[letter.id]) == ast.dump(node)
+
+
+def _call_fits(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
+    """Return whether a call fits, however it is spelled; a keyword may be the last argument instead."""
     any_function = _is_letter(pattern.func)
     function, arguments, keywords = _parts(pattern, any_function)
     its_function, its_arguments, its_keywords = _parts(node, any_function)
-    rest = keywords.pop(None, None)
+    rest = keywords.pop(None, None)  # **k
     missing_keywords = keywords.keys() - its_keywords.keys()
     if not any_function and len(missing_keywords) == 1 and len(its_arguments) == len(arguments) + 1:
         its_keywords[missing_keywords.pop()] = its_arguments.pop()
     keyword_values = [its_keywords.pop(name, None) for name in keywords]
     if isinstance(rest, ast.Name):
         bound[rest.id] = [ast.keyword(name, value) for name, value in its_keywords.items()]
-    return (not its_keywords or rest is not None) and all(
-        match(*pair, bound) is not None
-        for pair in [(function, its_function), (arguments, its_arguments), ([*keywords.values()], keyword_values)]
+    if its_keywords and rest is None:
+        return False
+    return (
+        _fits(function, its_function, bound)
+        and _fits(arguments, its_arguments, bound)
+        and _fits([*keywords.values()], keyword_values, bound)
     )
 
 
@@ -146,14 +175,15 @@ def _parts(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.exp
     return name, [owner, *call.args], keywords
 
 
-def _match_all(patterns: Sequence[Any], nodes: Sequence[ast.AST], bound: Bound) -> bool:
+def _all_fit(patterns: Sequence[Any], nodes: Sequence[Any], bound: Bound) -> bool:
+    """Return whether all of some patterns fit; a last ``*a`` fits all that is left."""
     if patterns and isinstance(patterns[-1], ast.Starred) and _is_letter(patterns[-1].value):
         bound[patterns[-1].value.id] = list(nodes[len(patterns) - 1 :])
         patterns = patterns[:-1]
         nodes = nodes[: len(patterns)]
-    return len(patterns) == len(nodes) and all(
-        match(pattern, node, bound) is not None for pattern, node in zip(patterns, nodes, strict=True)
-    )
+    if len(patterns) != len(nodes):
+        return False
+    return all(_fits(pattern, node, bound) for pattern, node in zip(patterns, nodes, strict=True))
 
 
 def _replaced(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) -> Any:
@@ -163,7 +193,9 @@ def _replaced(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) 
     if not isinstance(node, ast.AST):
         return node
     new_node = type(node)(**{name: _replaced(value, before, after, only) for name, value in ast.iter_fields(node)})
-    bound = match(before, new_node) if only in (None, node) else None
+    if only is not None and node is not only:
+        return new_node
+    bound = match(before, new_node)
     return new_node if bound is None else _filled(after, bound)
 
 
@@ -184,6 +216,7 @@ def _filled(piece: Any, bound: Bound) -> Any:
 
 
 def _is_letter(node: object) -> TypeGuard[ast.Name]:
+    """Return whether a name is one that stands for any expression."""
     return isinstance(node, ast.Name) and len(node.id) == 1 and node.id.islower()
 
 
@@ -202,6 +235,7 @@ def _defined(tree: ast.Module) -> Iterator[str]:
 
 
 def _holds(node: ast.stmt | ast.expr, span: Span) -> bool:
+    """Return whether a span lies in a piece of source."""
     first, last = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
     line, end_line, column, end_column = span
     return first <= (line, column) and (end_line, end_column) <= last
@@ -218,13 +252,15 @@ def _header(statement: ast.stmt) -> ast.stmt:
 
 def _is_python(line: str) -> bool:
     """Return whether a statement can be compiled: a call, say, cannot be assigned to."""
-    with suppress(SyntaxError):
-        ast.parse(line if not line.endswith(":") else f"{line} pass")
-        return True
-    return False
+    try:
+        ast.parse(f"{line} pass" if line.endswith(":") else line)
+    except SyntaxError:
+        return False
+    return True
 
 
 def _unparsed(statement: ast.stmt) -> str:
+    """Return a statement as people write it: a short ``if`` in one line, several values without parentheses."""
     text = ast.unparse(ast.fix_missing_locations(statement)).removesuffix("\n    pass")
     if isinstance(statement, ast.If) and text.count("\n") == 1:
         text = text.replace("\n    ", " ")
