@@ -2,6 +2,8 @@
 
 The one that was started receives messages on standard input and sends its own on standard output. Whatever else is
 printed there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
+
+A trick, ``SIGIO``: by this signal Linux ends the one that was started, once the other is gone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What signals do: end a command, even in the middle of a call into C++, or the processes of a server, in time."""
+"""What signals do: end a command, even in the middle of a call into C++, or the processes of a server, in time.
+
+Two tricks: ``wakeup``, Python writes the number of a signal to a pipe, which a thread reads; and ``importing``, a
+handler looks in its stack for the importer.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and shows and saves what
 follows from that.
+
+A trick, ``first Ctrl-C``: it is noted, and handled once what had been read is; only a second one raises an exception.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The process that runs a check: start it, give it a job, listen to it in time, end it.
 
 The child runs the learner's code, so its exit status and what it prints mean nothing; only its events count.
+
+A trick, ``SIGVTALRM``: at this signal the child writes its stack, which says at which line a file hangs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a child does before it runs a learner's file: import MAX and the claims, and what can be done ahead."""
+"""What a child does before it runs a learner's file: import MAX and the claims, and what can be done ahead.
+
+A trick, ``gc``: Python looks for cycles neither while it imports MAX nor later in what that made.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ on the way then comes from no line of the file. Once more, with every operation 
 the line that is to blame. What a claim is given must forget the first run: what is drawn begins anew, and so does what
 a fixture has kept of a learner's function (``functools.cache``), since MAX ends the process if it is asked again for a
 tensor that it cannot compute.
+
+A trick, ``rerun``: nobody would expect a failed claim to run twice.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Operations that MAX's interpreter lacks, or that MAX runs unchecked, in NumPy."""
+"""Operations that MAX's interpreter lacks, or that MAX runs unchecked, in NumPy.
+
+A part of the hook ``operations``, a trick.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Run a learner's files wherever solutions are imported, and tell which of them an error comes from."""
+"""Run a learner's files wherever solutions are imported, and tell which of them an error comes from.
+
+Two tricks: ``finder``, a finder of modules puts these files in place of the solutions; and ``refusal``, whether a
+ValueError is a sentence for the user is read in the line that raised it.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ started again.
 
 Ray starts a dozen processes. They are all in the session of one, the driver, so no signal to the server's group reaches
 them, and the server can end them whatever they do. It closes a pipe to the driver to have that drain.
+
+A trick, ``loopback``: a private function of Ray's is replaced in a replica, which has it listen at 127.0.0.1 alone.
 """
 
 from __future__ import annotations

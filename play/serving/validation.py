@@ -2,6 +2,8 @@
 
 MAX 26.7.0 answers many of these with "Value error." or not as asked, and a token id outside the vocabulary ends its
 model worker. So each request is validated before MAX sees it (``play/serving/front.py``), and its prompts are tokens.
+
+A trick, ``gc``: Python collects no cycles while it reads a long request.
 """
 
 from __future__ import annotations

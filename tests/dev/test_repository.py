@@ -1,5 +1,6 @@
 """What GitHub and editors read: workflows, the tasks of an editor, links; `./run check` has linters for their forms."""
 
+import ast
 import importlib
 import json
 import os
@@ -78,6 +79,16 @@ def test_commands_and_places_that_a_page_names_exist(path):
     named = re.findall(r"`((?:cli|checker|play|tools|tests|book|solutions|steps|models)/[\w./]*)`", path.read_text())
     places = [path.parent / link for link in links] + [ROOT / place.replace("NN", "07") for place in named]
     assert [place for place in places if not place.exists()] == []
+
+
+def test_a_trick_is_named_by_its_word_in_the_docstring_of_its_module():
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("| word | trick |")[2].partition("## To change")[0]
+    rows = [row.split(" | ") for row in table.splitlines() if row.startswith("| `")]
+    assert len(rows) > 15
+    for words, _, files, _ in rows:
+        docstrings = [ast.get_docstring(ast.parse((ROOT / file).read_text())) for file in re.findall("`(.+?)`", files)]
+        for word in re.findall("`(.+?)`", words):
+            assert any(f"``{word}``" in (docstring or "") for docstring in docstrings), word
 
 
 def test_a_row_of_architecture_names_one_place_that_is_there_and_one_test():

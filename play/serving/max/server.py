@@ -3,6 +3,8 @@
 MAX's entry point starts its application and the process that runs the model together, and ends both together. Here the
 application is made anew for each such process, and what takes connections outlives it: so it can answer while the model
 gets ready, and after the process has ended.
+
+A trick, ``gc``: Python collects no cycles in what a server has imported.
 """
 
 from __future__ import annotations
