@@ -12,7 +12,7 @@ from checker.course.hunts import SENTENCES
 from checker.course.steps import Step, all_steps
 from checker.errors import UserError
 from checker.files import ROOT
-from cli.parts import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller, writing
+from cli.shared.command_line import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller, writing
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 
@@ -21,7 +21,7 @@ CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 @click.argument("step", type=StepName(), required=False, help="07, s07 or w01; else the one to continue with")
 def watch(step: Step | None) -> int:
     """Check a step at every save, the one to continue with or another: ./run watch, ./run watch 07."""
-    from cli.watch import watch_step
+    from cli.watching.watch import watch_step
 
     return watch_step(step)
 
@@ -108,7 +108,7 @@ def grade(
     form: str | None,
 ) -> int:
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
-    from cli.grading import grade_checkout
+    from cli.grade import grade_checkout
 
     if not math.isfinite(limit):
         raise UserError(f"--limit is {limit}; give a number of seconds")

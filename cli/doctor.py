@@ -16,7 +16,7 @@ from functools import cache, partial
 from checker.files import ROOT
 from checker.machine import output_of, why_mojo_cannot_link, why_not_here
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
-from cli.programs import NO_DEVICE, Completed, last_line, run_module
+from cli.shared.programs import NO_DEVICE, Completed, last_line, run_module
 from cli.start.setup import ROOM_GB
 
 NEEDED_GB = {"memory": 4.0, "disk": ROOM_GB}

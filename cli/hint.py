@@ -17,7 +17,7 @@ from checker.course.progress import note_hints
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.terminal import Terminal
-from cli.parts import confirm
+from cli.shared.command_line import confirm
 
 TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")

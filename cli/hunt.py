@@ -26,7 +26,7 @@ from checker.events import Event, HuntEnded
 from checker.job import Options
 from checker.terminal import Terminal
 from cli.compare import rows_of_texts
-from cli.parts import require_label
+from cli.shared.command_line import require_label
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
-from cli.parts import DEVICE, FORM, SEED, Commands, refusing, require_label, step_argument
+from cli.shared.command_line import DEVICE, FORM, SEED, Commands, refusing, require_label, step_argument
 
 if TYPE_CHECKING:
     from checker.check.check import Check
@@ -101,7 +101,7 @@ def check(
 
     exit_on_termination()
     if device == "gpu":
-        from cli.programs import require_gpu
+        from cli.shared.programs import require_gpu
 
         require_gpu()
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
@@ -125,7 +125,7 @@ def run_in(child: Child, step: Step, options: Options, form: str | None) -> Chec
     require_label(options.show, labels)
     checked = Check(step, View() if form == "json" else Printer(Terminal(labels)), options)
     if form == "github":
-        from cli.problems import not_obeyed
+        from cli.shared.problems import not_obeyed
 
         with not_obeyed():
             checked.run(child)
@@ -139,7 +139,7 @@ def report(checked: Check, form: str) -> None:
     import json
 
     from checker.check.records import verdict_record
-    from cli.problems import as_lines, problems_of
+    from cli.shared.problems import as_lines, problems_of
 
     verdict = verdict_record(checked)
     if form == "json":

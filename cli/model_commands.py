@@ -17,7 +17,7 @@ import click
 from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
-from cli.parts import DEVICE, SEED, all_of, refusing, teller
+from cli.shared.command_line import DEVICE, SEED, all_of, refusing, teller
 from play.mine import stand_ins
 from play.serving.options import ServerOptions, Tell
 from play.signals import ending_soon

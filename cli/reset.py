@@ -13,7 +13,7 @@ from checker.course.skeletons import back_up, expected, is_untouched
 from checker.course.steps import Step, relative_path
 from checker.files import replacing
 from checker.terminal import Terminal
-from cli.parts import confirm, writing
+from cli.shared.command_line import confirm, writing
 
 
 def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:

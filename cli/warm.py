@@ -26,7 +26,7 @@ from checker.course.steps import SMALL_MODEL, Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.terminal import Terminal
-from cli.programs import require_gpu
+from cli.shared.programs import require_gpu
 from play.serving.options import check_version
 from play.smollm2 import SMOLLM2, cached_file
 

@@ -16,9 +16,9 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.diagnosis.mistakes import edited, load_attempts
 from checker.files import ROOT
-from cli import grading
+from cli import grade
 
-PARTS = (*grading.PARTS, "play", "steps", "tools", "requirements", "run")
+PARTS = (*grade.PARTS, "play", "steps", "tools", "requirements", "run")
 BOOK = ("src", "theme", "book.toml")  # of the book, which nobody writes to
 
 untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
@@ -53,7 +53,7 @@ class Course:
     def __init__(self, root: Path) -> None:
         self.root = root
         root.mkdir(parents=True)
-        grading.copy_course(root, PARTS)
+        grade.copy_course(root, PARTS)
         (root / "book").mkdir()
         for part in BOOK:
             (root / "book" / part).symlink_to(ROOT / "book" / part)

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from checker.course.steps import Step, all_steps
-from cli.parts import Commands, Several, StepName, refusing
+from cli.shared.command_line import Commands, Several, StepName, refusing
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 Command = Callable[..., None]

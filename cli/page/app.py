@@ -40,10 +40,10 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError
 from checker.job import Options
 from cli import compare, hint, hunt, reset
-from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.page import versions
 from cli.page.buttons import ANEW, PageRecords
 from cli.page.model import PageModel
+from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
 COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
 ASSETS = Path(__file__).with_name("assets")

@@ -7,7 +7,7 @@ import pytest
 from checker.files import ROOT
 from tools.course_copy import python
 
-TO_PARSE = {"cli", "cli.main", "cli.parts"}
+TO_PARSE = {"cli", "cli.main", "cli.shared", "cli.shared.command_line"}
 SCRIPT = """
 import sys
 from cli.main import main

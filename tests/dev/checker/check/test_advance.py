@@ -39,7 +39,7 @@ from checker.events import (
     Unloadable,
 )
 from checker.job import Options
-from cli.watch import in_one_line
+from cli.watching.watch import in_one_line
 
 KINDS = {
     "test_one": Kind.NUMBERS,

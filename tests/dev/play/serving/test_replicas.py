@@ -18,7 +18,7 @@ import pytest
 from max._core.engine import max_cache_dir
 
 from checker.files import ROOT
-from cli.parts import UNUSABLE
+from cli.shared.command_line import UNUSABLE
 from play.serving.options import ServerOptions
 from play.serving.service import MODEL_ENDED
 from tests.dev.play.serving.test_serve import Server, openai

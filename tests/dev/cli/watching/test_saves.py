@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from checker.course.steps import find_step
-from cli.saves import Saves
+from cli.watching.saves import Saves
 
 FIRST, SECOND = find_step("w01"), find_step("w02")
 
@@ -36,7 +36,7 @@ def test_a_save_is_told_once_and_so_is_a_file_that_comes_or_goes(files, tmp_path
 
 def test_what_a_check_reads_was_seen_even_while_an_editor_replaces_it(files, monkeypatch):
     saves = Saves(files)
-    monkeypatch.setattr("cli.saves.REPLACE_SECONDS", 30)
+    monkeypatch.setattr("cli.watching.saves.REPLACE_SECONDS", 30)
     files[FIRST].write_text("")
     writing = threading.Timer(0.1, files[FIRST].write_text, ["after it was emptied\n"])
     writing.start()
@@ -45,6 +45,6 @@ def test_what_a_check_reads_was_seen_even_while_an_editor_replaces_it(files, mon
     writing.join()
     assert saves.look() == set()
     files[SECOND].unlink()
-    monkeypatch.setattr("cli.saves.REPLACE_SECONDS", 0.1)
+    monkeypatch.setattr("cli.watching.saves.REPLACE_SECONDS", 0.1)
     saves.settle(SECOND)  # it does not wait for ever
     assert saves.look() == set()

@@ -13,7 +13,7 @@ from checker.check.state import State
 from checker.check.view import View
 from checker.course.steps import find_step
 from checker.events import Busy, Ended, Mark, Stage, StageEnded
-from cli.background import BackgroundCheck, ReadyChild, Report
+from cli.shared.background import BackgroundCheck, ReadyChild, Report
 from tests.dev.checker.check.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
 
 TWO_EVENTS = (Busy(), Ended())

@@ -1,8 +1,8 @@
 """Check a step at every save, and do what keys ask for.
 
 The verdict on the numbers need not wait for MAX to be imported: the child was started before the save and has already
-imported it (``cli.background``). A save during a check restarts it. When the file of another step is saved, that step
-is followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one.
+imported it (``cli.shared.background``). A save during a check restarts it. When the file of another step is saved, that
+step is followed. After a pass the key n goes on to the next step that is not done, while MAX compiles the last one.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.job import Options
 from checker.terminal import Terminal
-from cli import compare, hint, keyboard
-from cli.background import FAULT, BackgroundCheck, ReadyChild, Report
-from cli.editor import open_in_editor
-from cli.keyboard import ESC, keys_of_terminal
+from cli import compare, hint
 from cli.reset import start_over
-from cli.saves import Saves
+from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 from cli.status import list_all
+from cli.watching import keyboard
+from cli.watching.editor import open_in_editor
+from cli.watching.keyboard import ESC, keys_of_terminal
+from cli.watching.saves import Saves
 
 LOOK_SECONDS = 0.05  # between looks at the files
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"

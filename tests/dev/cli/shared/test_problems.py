@@ -6,7 +6,7 @@ import re
 import pytest
 
 from checker.files import ROOT
-from cli.problems import Problem, problems_of
+from cli.shared.problems import Problem, problems_of
 
 pytestmark = pytest.mark.slow
 

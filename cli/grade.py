@@ -26,8 +26,8 @@ from checker.events import Mark
 from checker.files import ROOT
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
-from cli.problems import Problem, as_lines, not_obeyed, problems_of
-from cli.programs import last_line, run_module
+from cli.shared.problems import Problem, as_lines, not_obeyed, problems_of
+from cli.shared.programs import last_line, run_module
 
 NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 3  # of the object, which grades.schema.json describes

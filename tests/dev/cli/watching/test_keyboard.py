@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
-from cli import keyboard
-from cli.keyboard import keys_of_terminal
+from cli.watching import keyboard
+from cli.watching.keyboard import keys_of_terminal
 
 #: What a terminal sends -> the keys that were meant.
 READS = {

@@ -3,7 +3,7 @@
 import pytest
 
 from checker.errors import UserError
-from cli.editor import command_of
+from cli.watching.editor import command_of
 
 #: The environment -> what starts the editor.
 EDITORS = {
