@@ -59,8 +59,13 @@ class Kind(StrEnum):
 class Step:
     """One step of the tutorial, or one warm-up. If it is ``hunted``, its file is a copy with a mistake (``hunts``)."""
 
-    name: str  # ``step_07`` or ``warmup_01``
+    name: str  # ``step_07`` or ``warmup_01``; sorted by it, steps are in the order of their numbers, and warm-ups last
     hunted: bool = False
+
+    @property
+    def is_warmup(self) -> bool:
+        """Whether it is a warm-up: in NumPy alone, and no part of the finished program."""
+        return self.name.startswith("warmup")
 
     @property
     def number(self) -> str:
@@ -165,8 +170,10 @@ def all_steps() -> list[Step]:
 
 
 def steps_up_to(last: str) -> list[Step]:
-    """Return the steps whose numbers go up to that of one above, without warm-ups."""
-    return [step for step in all_steps() if "step" <= step.name <= last]
+    """Return the steps up to one that is named above, in the order of the tutorial, without warm-ups."""
+    steps = all_steps()
+    end = steps.index(Step(last)) + 1
+    return [step for step in steps[:end] if not step.is_warmup]
 
 
 def find_step(text: str) -> Step:

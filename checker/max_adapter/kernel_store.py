@@ -20,7 +20,7 @@ from max.driver import CPU
 from max.graph import Graph, Module
 
 from checker.compiling import compiling
-from checker.course.steps import MODEL, RECORDED_KERNELS
+from checker.course.steps import MODEL, RECORDED_KERNELS, steps_up_to
 from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_path
 
@@ -33,7 +33,7 @@ def recorded_kernels() -> dict[str, list[str]]:
 def kernel_groups() -> dict[str, set[str]]:
     """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
     used = recorded_kernels()
-    model = {kernel for name in used if name.startswith("step") and name <= MODEL for kernel in used[name]}
+    model = {kernel for step in steps_up_to(MODEL) for kernel in used.get(step.name, ())}
     every = {kernel for kernels in used.values() for kernel in kernels}
     return {"model": model, "later": every - model}
 

@@ -48,7 +48,7 @@ def test_the_summary_lists_every_chapter_by_its_title_and_in_order():
 def test_the_chapter_of_a_step_has_all_its_parts(step):
     text, blanks = source(step.chapter.name), blanks_of(step)
     (title,) = headings(step.chapter.name, 1)
-    assert re.fullmatch(rf"{'Warm-up' if 'warmup' in step.name else 'Step'} {step.number}: \S.*[^.]", title)
+    assert re.fullmatch(rf"{'Warm-up' if step.is_warmup else 'Step'} {step.number}: \S.*[^.]", title)
     parts = headings(step.chapter.name, 2)
     assert [re.sub("In (NumPy|Mojo|Python)$", "In MAX", part) for part in parts[: len(PARTS)]] == PARTS
     assert parts[len(PARTS) :] == [part for part in OPTIONAL_PARTS if part in parts]
@@ -57,7 +57,7 @@ def test_the_chapter_of_a_step_has_all_its_parts(step):
     for summary, hint in hints:
         assert re.findall(r"^- \*\*`([^`]+)`\*\*:", hint, re.MULTILINE) == [blank.label for blank in blanks], summary
         assert "{{" not in hint
-    short = step.number if step.name.startswith("step") else step.task
+    short = step.task if step.is_warmup else step.number
     assert text.count(f"{{{{skeleton {short}}}}}") == 1
     (solution,) = re.findall(r'<details class="solution"><summary>The solution</summary>(.*?)</details>', text, re.S)
     path = re.escape(str(step.solution_file.relative_to(ROOT)))

@@ -17,7 +17,7 @@ PROMPT = "The whale struck the ship, and it"
 
 def cover(draw: Drawing) -> None:
     """A prompt goes into the files that you write, one per step; out comes how likely each token is next."""
-    steps = [step for step in all_steps() if step.name.startswith("step")]
+    steps = [step for step in all_steps() if not step.is_warmup]
     wide, top = COLUMNS * TILE, 168
     middle, floor = wide / 2, top + 30 + -(-len(steps) // COLUMNS) * TILE
     draw.text(middle, 12, "how likely each token is next", kind="muted")

@@ -3,7 +3,7 @@
 import pytest
 
 from checker.course import steps
-from checker.course.steps import Kind, Step, all_steps, claims_of, find_step
+from checker.course.steps import MODEL, Kind, Step, all_steps, claims_of, find_step, steps_up_to
 
 
 def test_an_unknown_step_lists_those_there_are(course):
@@ -17,6 +17,11 @@ def test_what_a_merge_or_an_editor_leaves_is_no_step(monkeypatch, tmp_path):
         (tmp_path / name).touch()
     monkeypatch.setattr(steps, "SOLUTIONS", tmp_path)
     assert [step.name for step in all_steps()] == ["step_07", "step_21"]
+
+
+def test_the_steps_of_the_model_are_in_the_order_of_the_tutorial_without_warm_ups():
+    tasks = [step.task for step in steps_up_to(MODEL)]
+    assert tasks == ["s01", "s03", "s04", "s05", "s06", "s02", *(f"s{number:02}" for number in range(7, 14))]
 
 
 def test_a_claim_has_the_kind_that_its_marker_says_and_another_decorator_is_refused(monkeypatch, tmp_path):
