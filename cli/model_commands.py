@@ -179,7 +179,7 @@ def blaming(file: str | None, error: BaseException) -> str:
 @click.option("--solution", is_flag=True, help="Run it on the solution instead of your step.")
 def try_(chapter: str, solution: bool) -> int:
     """Run the Python blocks of a chapter: ./run try 08."""
-    from play.reading.trying import try_chapter
+    from play.book.trying import try_chapter
 
     return try_chapter(chapter, teller(), solution=solution)
 
@@ -188,7 +188,7 @@ def try_(chapter: str, solution: bool) -> int:
 @click.option("-c", "command", default="", metavar="CODE", help="Run this instead of opening a prompt.")
 def python(command: str) -> None:
     """Open a Python prompt in which MAX answers at once."""
-    from play.reading.prompt import open_prompt
+    from play.book.prompt import open_prompt
 
     open_prompt(teller(), command)
 

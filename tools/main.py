@@ -128,7 +128,7 @@ def readme_picture() -> None:
 
 def _found(names: tuple[str, ...]) -> list[str]:
     """Return the files of the chapters that a person names, or of all."""
-    from play.reading.chapters import chapters, find_chapter
+    from play.book.chapters import chapters, find_chapter
 
     with refusing(ValueError):
         return [find_chapter(name) for name in names] or [path.name for path in chapters()]

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from checker.course.skeletons import back_up
 from checker.course.steps import relative_path
 from checker.files import ROOT, replacing
-from play.reading.chapters import SRC, Fence, python_fences
+from play.book.chapters import SRC, Fence, python_fences
 from tools.book_maker.around import FAST_PAGES
 
 NOTEBOOK = ROOT / "play.ipynb"
@@ -32,7 +32,7 @@ COURSE = {root!r}  # change it if you move the course
 os.chdir(COURSE)  # the paths in the cells begin there
 sys.path.insert(0, COURSE)
 
-from play.reading.prompt import prepare_notebook  # before MAX is imported
+from play.book.prompt import prepare_notebook  # before MAX is imported
 
 prepare_notebook()"""
 KERNEL = {"name": "python3", "display_name": "Python 3 (the course)", "language": "python"}

@@ -10,7 +10,7 @@ from checker.course.steps import FAST_PATH, find_step
 from checker.diagnosis.mistakes import load_attempts
 from checker.files import ROOT
 from checker.max_adapter.max_errors import ADVICE
-from play.reading.chapters import SRC
+from play.book.chapters import SRC
 from tools.book_maker.drawing.terminal import MISTAKE, PICTURE, STEP, terminal
 from tools.book_maker.values.book_values import environment_gb, loop
 

@@ -11,7 +11,7 @@ from checker.course.skeletons import expected
 from checker.course.source import Source, function_nodes
 from checker.course.steps import WIDGETS, find_step, relative_path
 from checker.files import ROOT
-from play.reading.chapters import Fault, fences
+from play.book.chapters import Fault, fences
 from tools import modern
 from tools.book_maker import formulas
 from tools.book_maker.drawing.svg import Drawing

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from checker.files import ROOT
-from play.reading.chapters import SRC, Fault, fences, prose
+from play.book.chapters import SRC, Fault, fences, prose
 from tools.book_maker.directives import INLINE, number
 from tools.book_maker.formulas import TOKEN
 from tools.book_maker.words import DIRECTIVE

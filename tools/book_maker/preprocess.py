@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from play.reading.chapters import SRC, Fault
+from play.book.chapters import SRC, Fault
 from tools.book_maker.around import foot_of, map_of
 from tools.book_maker.directives import expand
 from tools.book_maker.page_faults import page_faults

@@ -8,7 +8,7 @@ import re
 from html import escape
 
 from checker.terminal import STYLES
-from play.reading.chapters import Fence
+from play.book.chapters import Fence
 
 #: ``  pass      _attn  Given query, …``: what `Terminal.row` prints.
 ROW = re.compile(rf"  (?P<mark>{'|'.join(STYLES)})(?P<about> +(?:\S+ +)?)(?P<sentence>\S.*)")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mojo.run import subprocess_run_mojo
 
-from play.reading.chapters import SRC, Fault, Fence, fences, need_max, python_fences
+from play.book.chapters import SRC, Fault, Fence, fences, need_max, python_fences
 from tools.course_copy import Course, python, set_up_files
 
 LEARNER = re.compile(r"<!--\s*learner:(?P<order>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)

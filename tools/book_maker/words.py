@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
 
-from play.reading.chapters import fences
+from play.book.chapters import fences
 
 FOLD = re.compile(r"(</?details\b[^>]*>|<summary>.*?</summary>)", re.DOTALL)
 DROPPED = re.compile(r"<!--.*?-->|<svg.*?</svg>|<section class=\"panel\".*?</section>", re.DOTALL)

@@ -8,7 +8,7 @@ import pytest
 from checker.course.blanks import blanks_of
 from checker.course.steps import all_steps
 from checker.files import ROOT
-from play.reading.chapters import SRC, chapters, fences, prose
+from play.book.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_06
 from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import expand

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from checker.files import ROOT
-from play.reading.chapters import chapters
+from play.book.chapters import chapters
 from tests.dev.axe import COLORS, EVERYTHING, THEMES, WIDTHS, complaints, open_page, open_window
 from tests.dev.conftest import REPOSITORY
 from tests.dev.terminal import started

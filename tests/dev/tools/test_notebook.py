@@ -2,7 +2,7 @@
 
 import pytest
 
-from play.reading.chapters import fences
+from play.book.chapters import fences
 from tools.book_maker.transcripts import agrees, output_after
 from tools.course_copy import python
 

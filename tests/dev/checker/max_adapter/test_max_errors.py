@@ -9,7 +9,7 @@ from max.graph import Dim
 
 from checker.max_adapter import max_errors, runtime
 from checker.max_adapter.hooks import install_hooks
-from play.reading.chapters import SRC
+from play.book.chapters import SRC
 from tests.dev.checker.diagnosis.test_numpy_errors import assert_advice_is_given, words_of
 
 #: What people write with a tensor ``x``; the page also shows what the check says to it.

@@ -9,7 +9,7 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from checker.terminal import STYLES, Terminal
-from play.reading.chapters import Fault, fences
+from play.book.chapters import Fault, fences
 from tools.book_maker import directives
 
 NAME = '<span class="whole">GPT-2</span>'  # in which no line ends

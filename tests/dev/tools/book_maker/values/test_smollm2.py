@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from play.reading.chapters import SRC
+from play.book.chapters import SRC
 from tools.book_maker.values import smollm2
 
 pytestmark = pytest.mark.slow

@@ -14,8 +14,8 @@ from checker.course.steps import all_steps, relative_path
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.terminal import Terminal
+from play.book.chapters import SRC, Fence, find_chapter, need_max, python_fences
 from play.mine import choice
-from play.reading.chapters import SRC, Fence, find_chapter, need_max, python_fences
 from play.startup import ready_to_run
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.errors import UserError
+from play.book.chapters import find_chapter, python_fences
 from play.mine.stand_ins import file_in_use, steps_by_file
-from play.reading.chapters import find_chapter, python_fences
 
 CHAPTER = """```python
 x = 1
