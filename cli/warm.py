@@ -73,22 +73,24 @@ def solution_check(step: Step, *options: str) -> Compilation:
     return Compilation(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
-async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
-    """Carry out compilations, round after round, and those of one round at once, as many as there are processors.
+class CarryingOut:
+    """Carries out compilations, and shows how far it is: a bar in a terminal, and a line for everything that is done.
 
-    There is a bar in a terminal, and a line for everything that is done. Ctrl-C ends what has been started.
-
-    Returns:
-        Those that failed.
+    Args:
+        total: how many there are.
     """
-    terminal, processors, failed = Terminal(), asyncio.Semaphore(os.cpu_count() or 1), list[Compilation]()
-    terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
-    columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
-    bar = Progress(*columns, console=terminal.console, disable=not terminal.console.is_terminal, transient=True)
-    progress = bar.add_task("", total=sum(map(len, rounds)))
 
-    async def do(compilation: Compilation) -> None:
-        async with processors:
+    def __init__(self, total: int) -> None:
+        self.terminal, self.processors = Terminal(), asyncio.Semaphore(os.cpu_count() or 1)
+        self.failed = list[Compilation]()
+        columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
+        console = self.terminal.console
+        self.bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
+        self.task = self.bar.add_task("", total=total)
+
+    async def carry_out(self, compilation: Compilation) -> None:
+        """Carry out one as soon as there is a processor for it; its process ends with this, also by Ctrl-C."""
+        async with self.processors:
             started = time.perf_counter()
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-m", *compilation.command),
@@ -104,18 +106,27 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        bar.update(progress, advance=1, description=compilation.what)
-        terminal.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
+        self.bar.update(self.task, advance=1, description=compilation.what)
+        self.terminal.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
-            failed.append(compilation)
-            terminal.line(f"This failed:\n{output.decode(errors='replace')}")
+            self.failed.append(compilation)
+            self.terminal.line(f"This failed:\n{output.decode(errors='replace')}")
 
-    with bar:
+
+async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
+    """Carry out compilations, round after round, and those of one round at once, as many as there are processors.
+
+    Returns:
+        Those that failed.
+    """
+    carrying = CarryingOut(sum(map(len, rounds)))
+    carrying.terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
+    with carrying.bar:
         for compilations in rounds:
             async with asyncio.TaskGroup() as group:
                 for compilation in compilations:
-                    group.create_task(do(compilation))
-    return failed
+                    group.create_task(carrying.carry_out(compilation))
+    return carrying.failed
 
 
 def compile_missing(compilations: Sequence[Compilation]) -> None:

@@ -12,32 +12,47 @@ from checker.compiling import Compiler, Listener, listeners
 from checker.terminal import Terminal
 
 
+class CompilingLine:
+    """The line on standard error of what MAX compiles, once that takes longer than a moment."""
+
+    def __init__(self) -> None:
+        self.terminal = Terminal(stderr=True)
+        self.timers = list[threading.Timer]()  # of what is being compiled, the innermost last
+
+    def began(self, what: str, compiler: Compiler) -> None:
+        """Show it soon."""
+        timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [what, time.monotonic(), compiler])
+        self.timers.append(timer)
+        timer.start()
+
+    def ended(self, what: str, seconds: float, error: BaseException | None) -> None:
+        """Say how long it took, if it was shown; nothing if it has failed."""
+        self.stop_timer(self.timers.pop())
+        if error:
+            self.terminal.close()
+        else:
+            self.terminal.end_compiling(what, seconds)
+
+    def close(self) -> None:
+        """Show nothing more, also of what Ctrl-C has ended."""
+        for timer in self.timers:
+            self.stop_timer(timer)
+        self.terminal.close()
+
+    def stop_timer(self, timer: threading.Timer) -> None:
+        """Cancel a timer, and wait until it shows nothing any more."""
+        timer.cancel()
+        timer.join()
+
+
 @contextmanager
 def telling_of_compiling() -> Iterator[None]:
     """While this is open, say on standard error what takes longer than a moment to compile."""
-    terminal, timers = Terminal(stderr=True), list[threading.Timer]()
-
-    def began(what: str, compiler: Compiler) -> None:
-        timer = threading.Timer(COMPILING_IS_LONG, terminal.show_compiling, [what, time.monotonic(), compiler])
-        timers.append(timer)
-        timer.start()
-
-    def ended(what: str, seconds: float, error: BaseException | None) -> None:
-        timer = timers.pop()
-        timer.cancel()
-        timer.join()
-        if error:
-            terminal.close()
-        else:
-            terminal.end_compiling(what, seconds)
-
-    listener = Listener(began, ended)
+    line = CompilingLine()
+    listener = Listener(line.began, line.ended)
     listeners.append(listener)
     try:
         yield
     finally:
         listeners.remove(listener)
-        for timer in timers:  # of what Ctrl-C has ended
-            timer.cancel()
-            timer.join()
-        terminal.close()
+        line.close()

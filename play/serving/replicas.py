@@ -23,6 +23,8 @@ import sys
 import threading
 import time
 from _thread import interrupt_main
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +92,7 @@ class Replica:
 
     def __serve_build_asgi_app__(self) -> ASGIApp:
         """Return the application; Ray calls this once the replica is made."""
-
-        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-            """Answer a request. Ray's proxy chooses its id, and puts that into the answer."""
-
-            async def sending(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    del MutableHeaders(scope=message)[request_log.ID]
-                await send(message)
-
-            await self.front(scope, receive, sending)
-
-        return answer
+        return WithoutId(self.front)
 
     async def check_health(self) -> None:
         """Raise if the model has ended and is not started again, so that Ray replaces this replica.
@@ -115,6 +106,28 @@ class Replica:
     async def drain(self) -> None:
         """Take nothing new, and return once all that runs here has its answer or its time is over."""
         await self.service.drain(self.grace)
+
+
+class WithoutId:
+    """Leaves the request's id out of an answer: Ray's proxy chooses that, and puts it into the answer.
+
+    Args:
+        app: what answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        await self.app(scope, receive, partial(_send_without_id, send))
+
+
+async def _send_without_id(send: Send, message: Message) -> None:
+    """Send a part of an answer but for the request's id."""
+    if message["type"] == "http.response.start":
+        del MutableHeaders(scope=message)[request_log.ID]
+    await send(message)
 
 
 def _bind_to_loopback() -> None:
@@ -137,24 +150,32 @@ class Answering:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and end its answer if that is still to do."""
-        kinds, ended = list[str](), False
-
-        async def sending(message: Message) -> None:
-            nonlocal ended
-            if message["type"] == "http.response.start":
-                kinds.append(Headers(raw=message["headers"]).get("content-type", ""))
-            else:
-                ended = not message.get("more_body")
-            await send(message)
-
-        await self.app(scope, receive, sending)
-        if scope["type"] != "http" or ended:
+        sent = SentAnswer(send)
+        await self.app(scope, receive, sent.send_and_note)
+        if scope["type"] != "http" or sent.is_ended:
             return
         gone = refusal(503, MODEL_ENDED, {request_log.ID: Headers(scope=scope).get(request_log.ID, "")})
-        if not kinds:
+        if sent.kind is None:
             await gone(scope, receive, send)
-        elif kinds[0].startswith("text/event-stream"):
+        elif sent.kind.startswith("text/event-stream"):
             await send({"type": "http.response.body", "body": b"data: " + bytes(gone.body) + b"\n\n"})
+
+
+@dataclass
+class SentAnswer:
+    """What has been sent of an answer."""
+
+    send: Send
+    kind: str | None = None  # of what is in it; None if it has not begun
+    is_ended: bool = False
+
+    async def send_and_note(self, message: Message) -> None:
+        """Send a part of it."""
+        if message["type"] == "http.response.start":
+            self.kind = Headers(raw=message["headers"]).get("content-type", "")
+        else:
+            self.is_ended = not message.get("more_body")
+        await self.send(message)
 
 
 def around_the_proxy() -> list[Middleware]:
@@ -250,23 +271,14 @@ def _processes(session: int) -> dict[int, bytes]:
 def drive() -> None:
     """Have Ray serve until the server closes the pipe, or was killed; then drain, and end this process."""
     options, keys = pickle.load(sys.stdin.buffer)
-    tell, ready, asked, status = _teller(options), threading.Event(), threading.Event(), 0
-
-    def wait_for_the_server() -> None:
-        sys.stdin.buffer.read()
-        asked.set()
-        if not ready.is_set():  # then there is nothing to drain
-            if ADDRESS != "local":
-                interrupt_main()
-                time.sleep(LEAVING_SECONDS)
-            os._exit(0)
-
-    threading.Thread(target=wait_for_the_server, daemon=True).start()
+    tell, is_ready, is_to_stop = _teller(options), threading.Event(), threading.Event()
+    threading.Thread(target=_wait_for_the_server, args=[is_ready, is_to_stop], daemon=True).start()
+    status = 0
     try:
         _start(options, keys, tell)
-        ready.set()
+        is_ready.set()
         Path(os.environ["TMPDIR"], SERVING).touch()
-        asked.wait()
+        is_to_stop.wait()
         with contextlib.suppress(TimeoutError):
             asyncio.run(_drain(options.grace))
     except KeyboardInterrupt:
@@ -278,6 +290,18 @@ def drive() -> None:
         serve.shutdown()
         ray.shutdown()
     os._exit(status)
+
+
+def _wait_for_the_server(is_ready: threading.Event, is_to_stop: threading.Event) -> None:
+    """Wait until the server closes the pipe; say that this is to stop, or end it if there is nothing to drain yet."""
+    sys.stdin.buffer.read()
+    is_to_stop.set()
+    if is_ready.is_set():
+        return
+    if ADDRESS != "local":
+        interrupt_main()
+        time.sleep(LEAVING_SECONDS)
+    os._exit(0)
 
 
 def _teller(options: ServerOptions) -> Tell:

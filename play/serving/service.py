@@ -130,23 +130,28 @@ class Service:
         Raises:
             ModelEnded: it ended, and is not started again.
         """
-        quick_ends, ready_at = 0, 0.0
+        quick_ends = 0  # in a row
         while True:
+            ready_at: float | None = None
             try:
-                async with model() as self.app:
+                async with model() as app:
+                    self.app = app
                     ready_at = time.monotonic()
                     self.opened.set()
                     tell(ready)
                     await asyncio.Event().wait()  # until it ends, or is ended
             except ModelEnded as ended:
-                was_ready = self.app is not None
-                quick_ends = quick_ends + 1 if was_ready and time.monotonic() - ready_at < QUICK_SECONDS else 0
+                self.app = None
+                was_ready = ready_at is not None
+                if ready_at is not None and time.monotonic() - ready_at < QUICK_SECONDS:
+                    quick_ends += 1
+                else:
+                    quick_ends = 0
                 too_often = quick_ends > len(PAUSES)
                 again = restart and was_ready and not self.draining and not too_often
                 self.why = "the process that runs the model ended"
                 if again:
                     self.why += ", and is started again"
-                self.app = None
                 self.end_all(MODEL_ENDED)
                 if too_often:
                     tell(f"it ended {quick_ends} times in a row within {QUICK_SECONDS:g} s of being ready")
