@@ -158,6 +158,22 @@ def free(name: str, free_bytes: float, use: str) -> str:
     return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
 
 
+def system() -> str:
+    """Return which system this is, if MAX has been built for it."""
+    why = why_not_here()
+    return f"no: {why}" if why else platform.platform()
+
+
+def python() -> str:
+    """Return which Python runs this."""
+    return f"{platform.python_version()} ({sys.executable})"
+
+
+def disk() -> str:
+    """Return how much of the disk is free, or that this is too little."""
+    return free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need")
+
+
 def processor() -> str:
     """Return what the processor is."""
     import psutil  # which may be broken
@@ -178,15 +194,15 @@ def memory() -> str:
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 OF_A_MAC = ("metal",)  # what is asked nowhere else
 FACTS: dict[str, Callable[[], str]] = {
-    "system": lambda: f"no: {why}" if (why := why_not_here()) else platform.platform(),
+    "system": system,
     "processor": processor,
-    "python": lambda: f"{platform.python_version()} ({sys.executable})",
+    "python": python,
     "packages": packages,
     "max": max_version,
     "contract": contract,
     "checkout": commit,
     "memory": memory,
-    "disk": lambda: free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need"),
+    "disk": disk,
     "gpu": gpu,
     "metal": metal,
     "compiler": compiler,

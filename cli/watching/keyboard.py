@@ -10,6 +10,7 @@ import sys
 import termios
 import tty
 from collections.abc import Callable, Iterator
+from functools import partial
 
 ESC = "\x1b"
 SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow, say: none of its characters is meant as a letter
@@ -30,23 +31,24 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
         return
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-
-    def read_keys() -> str:
-        keys, seconds = "", 0.0
-        while select.select([terminal], [], [], seconds)[0]:
-            new_keys = _read_terminal(terminal)
-            keys += new_keys or GONE
-            if not (new_keys and BEGUN.search(keys)):
-                break
-            seconds = REST_SECONDS
-        return SEQUENCE.sub("", keys)
-
     tty.setcbreak(terminal)
     try:
-        yield read_keys
+        yield partial(_keys, terminal)
     finally:
         with contextlib.suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+def _keys(terminal: int) -> str:
+    """Return which keys of a terminal were pressed; wait only for the rest of one."""
+    keys, seconds = "", 0.0
+    while select.select([terminal], [], [], seconds)[0]:
+        new_keys = _read_terminal(terminal)
+        keys += new_keys or GONE
+        if not (new_keys and BEGUN.search(keys)):
+            break
+        seconds = REST_SECONDS
+    return SEQUENCE.sub("", keys)
 
 
 def _read_terminal(terminal: int) -> str:

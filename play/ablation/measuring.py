@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,10 +85,12 @@ class Measure:
 
     def bits_per_byte(self, switches: Switches) -> float:
         """Return the bits that the model needs for the text, per byte in UTF-8."""
-
-        def log_probabilities(ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
-            on = {name: tensor(array) for name, array in inputs(switches, ids.shape[-1]).items()}
-            return np.from_dlpack(self.graph(tensor(ids), on))
-
-        nats, _ = total_nats(log_probabilities, self.text.windows)
+        nats, _ = total_nats(partial(self.log_probabilities, switches), self.text.windows)
         return nats / float(np.log(2)) / self.text.bytes
+
+    def log_probabilities(
+        self, switches: Switches, ids: np.ndarray
+    ) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]
+        """Return the logarithm of the probability of every token after these."""
+        on = {name: tensor(array) for name, array in inputs(switches, ids.shape[-1]).items()}
+        return np.from_dlpack(self.graph(tensor(ids), on))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -51,22 +52,21 @@ class Attention:
 def watched(modules: list[GPT2MultiHeadAttention]):
     """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
     seen: list[Seen] = []
-
-    def watch(weigh: Weigh) -> Weigh:
-        def weigh_and_keep(query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
-            weights = weigh(query, key, mask)
-            seen.append((weights, query @ key.T / math.sqrt(int(query.shape[-1]))))
-            return weights
-
-        return weigh_and_keep
-
     for module in modules:
-        object.__setattr__(module, "_attention_weights", watch(module._attention_weights))
+        weigh_and_keep = partial(_weigh_and_keep, module._attention_weights, seen)
+        object.__setattr__(module, "_attention_weights", weigh_and_keep)
     try:
         yield seen
     finally:
         for module in modules:
             object.__delattr__(module, "_attention_weights")
+
+
+def _weigh_and_keep(weigh: Weigh, seen: list[Seen], query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+    """Return the weights, and keep them and their scores."""
+    weights = weigh(query, key, mask)
+    seen.append((weights, query @ key.T / math.sqrt(int(query.shape[-1]))))
+    return weights
 
 
 def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -80,14 +80,16 @@ def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.n
 def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: Device) -> tuple[np.ndarray, np.ndarray]:
     """Return the same of a Llama, from one forward pass with an empty cache."""
     layers: Any = model.model.layers
-
-    def run(*inputs: Any) -> Tensor:
-        with F.lazy():
-            return model(*inputs)
-
     with watched([layer.self_attn for layer in layers]) as seen:
-        run_on_arrays(run, device)(input_ids, 0, empty_cache(model.config.cache_config, 1, device))
+        run_on_arrays(partial(_run_lazily, model), device)(
+            input_ids, 0, empty_cache(model.config.cache_config, 1, device)
+        )
     return by_layer(seen, len(layers))
+
+
+def _run_lazily(model: LlamaForCausalLM, *inputs: Any) -> Tensor:
+    with F.lazy():
+        return model(*inputs)
 
 
 def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]:
@@ -103,15 +105,16 @@ def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]
             "what is shown here is the result of _attention_weights, and the model never calls it; "
             "call self._attention_weights(query, key, mask) in _attn of step 07"
         )
+    weights = _joined([weights for weights, _ in seen], layers)
+    return weights, _joined([scores for _, scores in seen], layers)
 
-    def joined(parts: Sequence[Tensor]) -> np.ndarray:
-        arrays = [part.to_numpy() for part in parts]  # [1, head, seq, seq], or [1, kv_head, group_size * seq, seq]
-        length = arrays[0].shape[-1]
-        heads = np.concatenate([array.reshape(-1, length, length) for array in arrays])
-        return heads.reshape(layers, -1, length, length)
 
-    weights, scores = zip(*seen, strict=True)
-    return joined(weights), joined(scores)
+def _joined(parts: Sequence[Tensor], layers: int) -> np.ndarray:
+    """Return parts, each [1, head, seq, seq] or [1, kv_head, group_size * seq, seq], as [layer, head, seq, seq]."""
+    arrays = [part.to_numpy() for part in parts]
+    length = arrays[0].shape[-1]
+    heads = np.concatenate([array.reshape(-1, length, length) for array in arrays])
+    return heads.reshape(layers, -1, length, length)
 
 
 def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> Attention:

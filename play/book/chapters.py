@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,12 +85,13 @@ def fences(chapter: str, text: str) -> list[Fence]:
 def python_fences(chapter: str, text: str) -> list[Fence]:
     """Return the blocks of Python that a chapter runs, which are all but those in its folded hints."""
     lines = text.splitlines()
+    return [fence for fence in fences(chapter, text) if fence.info == "python" and not _is_in_hint(fence, lines)]
 
-    def in_hint(fence: Fence) -> bool:
-        before = "\n".join(lines[: fence.first])
-        return before.rfind('<details class="hint"') > before.rfind("</details>")
 
-    return [fence for fence in fences(chapter, text) if fence.info == "python" and not in_hint(fence)]
+def _is_in_hint(fence: Fence, lines: Sequence[str]) -> bool:
+    """Return whether a block of a chapter with these lines is in a folded hint."""
+    before = "\n".join(lines[: fence.first])
+    return before.rfind('<details class="hint"') > before.rfind("</details>")
 
 
 def need_max(blocks: Iterable[Fence]) -> bool:

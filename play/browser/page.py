@@ -17,14 +17,15 @@ COLORS = ROOT / "book" / "theme" / "figures.css"
 
 def as_html(figure: str, heading: str, data: dict[str, Any]) -> str:
     """Return the page; ``figure`` is a script in ``book/src/widgets``, and ``data`` is what it draws."""
-
-    def read(*paths: Path) -> str:
-        return "\n".join(path.read_text(encoding="utf-8") for path in paths)
-
-    return Template(read(PAGE)).substitute(
+    return Template(_texts(PAGE)).substitute(
         figure=figure,
         heading=escape(heading),
-        styles=read(COLORS, WIDGETS / "widgets.css"),
-        scripts=read(WIDGETS / "widgets.js", WIDGETS / f"{figure}.js"),
+        styles=_texts(COLORS, WIDGETS / "widgets.css"),
+        scripts=_texts(WIDGETS / "widgets.js", WIDGETS / f"{figure}.js"),
         data=json.dumps(data).replace("<", "\\u003c"),  # nothing in it can end the script
     )
+
+
+def _texts(*paths: Path) -> str:
+    """Return the texts of files, one below the other."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)

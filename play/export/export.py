@@ -87,17 +87,18 @@ def modules_of(steps: Collection[Step], own: Collection[Step]) -> list[Module]:
         steps: the steps of the program.
         own: those of which the learner's file is taken.
     """
-    found: dict[str, Module] = {}
-
-    def add(name: str, file: Path) -> None:
-        for module in BEFORE.get(name, []) + IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
-            if module not in found:
-                add(module, SOLUTIONS / f"{module}.py")
-        names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
-        found[name] = Module(relative_path(file), names, read_text(file), SECTIONS.get(name, ""), UNUSED.get(name, ()))
-
+    modules: dict[str, Module] = {}
     for step in sorted(steps):
-        add(step.solution_file.stem, step.learner_file if step in own else step.solution_file)
+        add_module(modules, step.solution_file.stem, step.learner_file if step in own else step.solution_file)
     for name, file in PROGRAM.items():
-        found[name] = Module(relative_path(file), (name,), read_text(file), SECTIONS.get(name, ""))
-    return [*found.values()]
+        modules[name] = Module(relative_path(file), (name,), read_text(file), SECTIONS.get(name, ""))
+    return [*modules.values()]
+
+
+def add_module(modules: dict[str, Module], name: str, file: Path) -> None:
+    """Add a module of the solutions to others, behind those that it needs; its text is that of ``file``."""
+    for needed in BEFORE.get(name, []) + IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
+        if needed not in modules:
+            add_module(modules, needed, SOLUTIONS / f"{needed}.py")
+    names = (f"{SOLUTIONS.name}.{name}", f"{STEPS.name}.{name.replace('solution', 'step')}")
+    modules[name] = Module(relative_path(file), names, read_text(file), SECTIONS.get(name, ""), UNUSED.get(name, ()))

@@ -157,15 +157,18 @@ def compiled(model: KernelGPT2 | KernelLlama, cached: GPT2Config, device: Device
 
 def as_step_14(graph: CompiledCallable[..., Tensor], device: Device) -> CachedFunction:
     """Make a compiled ``KernelGPT2`` or ``KernelLlama`` a function of what step 14's ``CachedModel`` gives."""
+    return partial(run_graph, graph, device)
 
-    def run(input_ids: np.ndarray, past: int, cache: KVCache) -> np.ndarray:
-        starts = (input_ids == PADDING).sum(axis=-1, dtype=np.int32)  # padding stands in front
-        positions = np.maximum(np.arange(input_ids.shape[-1]) - starts[:, None], 0)
-        new = np.maximum(input_ids, 0)[:, past:], positions[:, past:]  # padding is looked up too
-        arrays = map(np.ascontiguousarray, (*new, starts, np.array([past], np.int32)))
-        inputs = (Buffer.from_dlpack(array).to(device) for array in arrays)
-        # Called as a function, MAX would check every tensor of the cache for each token, which takes a millisecond.
-        (logits,) = graph.execute_raw(*inputs, *(half.driver_tensor for block in cache for half in block))
-        return np.from_dlpack(logits.to(CPU()))
 
-    return run
+def run_graph(
+    graph: CompiledCallable[..., Tensor], device: Device, input_ids: np.ndarray, past: int, cache: KVCache
+) -> np.ndarray:  # [batch, seq] -> [batch, wanted, vocab]
+    """Return the logits of a compiled graph for tokens, of which the first ``past`` are in the cache."""
+    starts = (input_ids == PADDING).sum(axis=-1, dtype=np.int32)  # padding stands in front
+    positions = np.maximum(np.arange(input_ids.shape[-1]) - starts[:, None], 0)
+    new = np.maximum(input_ids, 0)[:, past:], positions[:, past:]  # padding is looked up too
+    arrays = map(np.ascontiguousarray, (*new, starts, np.array([past], np.int32)))
+    inputs = (Buffer.from_dlpack(array).to(device) for array in arrays)
+    # Called as a function, MAX would check every tensor of the cache for each token, which takes a millisecond.
+    (logits,) = graph.execute_raw(*inputs, *(half.driver_tensor for block in cache for half in block))
+    return np.from_dlpack(logits.to(CPU()))

@@ -28,7 +28,7 @@ from solutions.solution_01 import GPT2Config
 
 
 @dataclass
-class TrainingState:
+class SavedTraining:
     """What a training is resumed from."""
 
     plan: Plan
@@ -48,7 +48,7 @@ class Folder:
     def __init__(self, path: Path, unfinished: Path | None = None) -> None:
         self.path, self.unfinished = path, unfinished or places.unfinished(path)
 
-    def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: TrainingState) -> None:
+    def begin(self, config: GPT2Config, tokenizer: Tokenizer, saved: SavedTraining) -> None:
         """Make the folder with everything that belongs in it.
 
         Raises:
@@ -73,7 +73,7 @@ class Folder:
                 "give another --out, and start again"
             ) from error
 
-    def save(self, saved: TrainingState, *, best: bool) -> None:
+    def save(self, saved: SavedTraining, *, best: bool) -> None:
         """Write the state of a training; ``best`` says that its weights are the best so far.
 
         Raises:
@@ -100,7 +100,7 @@ class Folder:
             if not (self.path / BEST / name).exists():
                 write(self.path / BEST / name, (self.path / name).read_bytes())
 
-    def load(self) -> tuple[TrainingState, Tokenizer]:
+    def load(self) -> tuple[SavedTraining, Tokenizer]:
         """Return what the training is resumed from, and its tokenizer.
 
         Raises:
@@ -115,7 +115,7 @@ class Folder:
                     group, _, rest = name.partition("/")
                     groups.setdefault(group, {})[rest] = opened.get_tensor(name)
             history = History(**{field.name: figures[field.name] for field in fields(History)})
-            saved = TrainingState(Plan(**figures["plan"]), history, figures["step"], groups)
+            saved = SavedTraining(Plan(**figures["plan"]), history, figures["step"], groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
             raise ValueError(
                 f"{file} is damaged, or is not a training file ({error}); begin again with another --out"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -133,8 +134,11 @@ def compile_trainer(config: GPT2Config) -> Trainer:
     with compiling("step 20's Accumulate, 3 of 3, which takes longest"):
         accumulate = Accumulate(config).compile(ids, ids, each, each)
     wholes = TrainingState(*(tensors(group.wholes) for group in groups.values()))
+    return Trainer(config, groups, accumulate, partial(_update_wholes, update, wholes), logits)
 
-    def update_wholes(step: Tensor, lr: Tensor, count: Tensor, _: TrainingState) -> Any:
-        return update(step, lr, count, wholes)
 
-    return Trainer(config, groups, accumulate, update_wholes, logits)
+def _update_wholes(
+    update: Callable[..., Any], wholes: TrainingState, step: Tensor, lr: Tensor, count: Tensor, _: TrainingState
+) -> Any:
+    """Run step 20's ``Update`` on the wholes in place of the state whose arrays are parts of them."""
+    return update(step, lr, count, wholes)

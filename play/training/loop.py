@@ -16,7 +16,7 @@ from checker.max_adapter.runtime import tensor
 from play.generation.engine import Settings, continue_text
 from play.signals import put_off
 from play.tokens import encode
-from play.training.folder import Folder, TrainingState
+from play.training.folder import Folder, SavedTraining
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, HEADER, SAMPLES, History, Plan, duration
 from play.training.windows import Material, count_bytes
@@ -195,9 +195,9 @@ class Training:
             ) from error
         self.saved_step, self.saved_at = step, time.monotonic()
 
-    def saved(self) -> TrainingState:
+    def saved(self) -> SavedTraining:
         """Return what the training can be resumed from, as it is now."""
-        return TrainingState(self.plan, self.history, self.trainer.step, self.trainer.kept())
+        return SavedTraining(self.plan, self.history, self.trainer.step, self.trainer.kept())
 
     def stopped(self) -> str:
         """Return what a signal leaves: the last step, or if that took too long, the last save before it."""

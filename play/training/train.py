@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,32 +49,52 @@ def train(
     numbers = {name: number for name, number in numbers.items() if number is not None}
     require_consistent(numbers, resume, minutes, text=text, also=also, out=out)
     path = resume or out or OUT
+    with resumed(path) if resume else new(path) as (place, is_new):
+        stop = Stop(tell, place if is_new else None)
+        with ending_soon(stop.say):
+            with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
+                from play.training.folder import Folder
+
+                folder = Folder(path, place)
+                if resume:
+                    training = stop.training = go_on(folder, tell, mine=mine)
+                else:
+                    plan = Plan(**numbers, texts=absolute(text), also=absolute(also))
+                    training = begin(folder, plan, tell, minutes=minutes, mine=mine)
+                    with put_off():
+                        folder.begin(training.trainer.config, training.tokenizer, training.saved())
+                        stop.training = training
+            training.run()
+    say_done(training, tell)
+
+
+@dataclass
+class Stop:
+    """What a signal stops: a training, once there is one that can be resumed, and before, what only gets ready."""
+
+    tell: Tell
+    new_folder: Path | None  # in which a new training is made
     training: Training | None = None
 
-    def stopped(by: str) -> None:
-        if is_new:
+    def say(self, by: str) -> None:
+        """Say what is left, and leave no empty folder."""
+        if self.new_folder:
             with suppress(OSError):
-                place.rmdir()  # which is empty while MAX compiles
-        tell_stopped(tell, training.stopped() if training else f"stopped by {by}")
+                self.new_folder.rmdir()  # which is empty while MAX compiles
+        tell_stopped(self.tell, self.training.stopped() if self.training else f"stopped by {by}")
 
-    with resumed(path) if resume else new(path) as (place, is_new), ending_soon(stopped):
-        with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
-            from play.training.folder import Folder
 
-            folder = Folder(path, place)
-            if resume:
-                training = go_on(folder, tell, mine=mine)
-            else:
-                texts, others = (tuple(str(file.absolute()) for file in files) for files in (text, also))
-                plan = Plan(**numbers, texts=texts, also=others)
-                begun = begin(folder, plan, tell, minutes=minutes, mine=mine)
-                with put_off():
-                    folder.begin(begun.trainer.config, begun.tokenizer, begun.saved())
-                    training = begun
-        training.run()
-    plan, best = training.plan, training.history.best
+def absolute(files: Iterable[Path]) -> tuple[str, ...]:
+    """Return the absolute paths of files."""
+    return tuple(str(file.absolute()) for file in files)
+
+
+def say_done(training: Training, tell: Tell) -> None:
+    """Say how a training has ended, and what to do with the model."""
+    plan, history, folder = training.plan, training.history, training.folder
+    best = history.best
     tell(
-        f"{plan.steps:,} steps took {duration(training.history.seconds)}; the validation loss is lowest after step "
+        f"{plan.steps:,} steps took {duration(history.seconds)}; the validation loss is lowest after step "
         f"{best['step']:,}: {best['loss']:.3f}, {best['bits_per_byte']:.3f} bits per byte"
     )
     tell(f"{folder.path / CURVE} shows the loss in a browser. {advice(folder, plan)}")

@@ -13,7 +13,7 @@ import pytest
 from safetensors.numpy import load_file, save
 
 from checker import files
-from play.training.folder import Folder, TrainingState
+from play.training.folder import Folder, SavedTraining
 from play.training.places import BEST, MADE, STATE
 from play.training.plan import History
 from solutions.training import initial_weights
@@ -48,7 +48,7 @@ def test_hugging_face_and_this_course_load_it_and_compute_the_same(begin, half):
 
 def test_best_weights_are_a_whole_checkpoint_again_after_their_folder_was_deleted(tmp_path, tokenizer):
     folder, groups = Folder(tmp_path / "training"), {"weights": initial_weights(CONFIG, 3)}
-    saved = TrainingState(PLAN, History(facts={"vocab": 270}), 0, groups)
+    saved = SavedTraining(PLAN, History(facts={"vocab": 270}), 0, groups)
     folder.begin(CONFIG, tokenizer, saved)
     files = sorted(path.name for path in (folder.path / BEST).iterdir())
     shutil.rmtree(folder.path / BEST)
@@ -68,7 +68,7 @@ def test_whenever_a_save_ends_the_folder_can_be_loaded(tmp_path, tokenizer, monk
     def saved(step):
         arrays = {name: step + array for name, array in weights.items()}
         groups = dict.fromkeys(("weights", "means", "squares"), arrays)
-        return TrainingState(PLAN, History([5.0] * step, facts={"vocab": 270}), step, groups)
+        return SavedTraining(PLAN, History([5.0] * step, facts={"vocab": 270}), step, groups)
 
     def moment(function):
         def fail_or_call(*arguments):

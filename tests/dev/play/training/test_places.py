@@ -4,7 +4,7 @@ import pytest
 
 from checker.files import ROOT, UNFINISHED
 from play.training import places
-from play.training.folder import Folder, TrainingState
+from play.training.folder import Folder, SavedTraining
 from play.training.places import STATE
 from play.training.plan import History
 from solutions.training import initial_weights
@@ -13,7 +13,7 @@ from tests.dev.play.training.conftest import CONFIG, PLAN
 
 def test_a_folder_has_one_training_and_is_whole_or_not_there(tokenizer, tmp_path):
     path = tmp_path / "in" / "training"
-    saved = TrainingState(PLAN, History(), 0, {"weights": initial_weights(CONFIG, 3)})
+    saved = SavedTraining(PLAN, History(), 0, {"weights": initial_weights(CONFIG, 3)})
     with places.new(path) as (place, _):
         with pytest.raises(ValueError, match=r"another training is beginning in .*; give"), places.new(path):
             pass
