@@ -19,13 +19,13 @@ from checker.errors import UserError
 from checker.terminal import Terminal
 from cli.shared.command_line import confirm
 
-TIER = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
+HINT = re.compile(r'<details class="hint">\s*<summary>(?P<title>.*?)</summary>(?P<body>.*?)</details>', re.DOTALL)
 CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 PLAIN = Theme({"markdown.code": "bold"})
 
 
 @dataclass(frozen=True)
-class Tier:
+class Hint:
     """A hint among those of its step: ``number`` of ``count``, from 1; what it is about, and its Markdown."""
 
     number: int
@@ -40,7 +40,7 @@ class Tier:
         return words if self.number == self.count else ""
 
 
-def hints_of(step: Step) -> list[Tier]:
+def hints_of(step: Step) -> list[Hint]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
@@ -50,21 +50,21 @@ def hints_of(step: Step) -> list[Tier]:
         text = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise UserError(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
-    tiers = list(TIER.finditer(text))
+    found = list(HINT.finditer(text))
     return [
-        Tier(number, len(tiers), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(tier["title"].split())), tier["body"])
-        for number, tier in enumerate(tiers, start=1)
+        Hint(number, len(found), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(each["title"].split())), each["body"])
+        for number, each in enumerate(found, start=1)
     ]
 
 
-def next_tier(step: Step) -> Tier | None:
+def next_hint(step: Step) -> Hint | None:
     """Return the hint that follows those that were seen; None if all were.
 
     Raises:
         UserError: as ``hints_of``.
     """
-    count = progress_file.read_saved().hints.get(step.name, 0)
-    return next((tier for tier in hints_of(step) if tier.number > count), None)
+    last_seen = progress_file.read_saved().hints.get(step.name, 0)
+    return next((hint for hint in hints_of(step) if hint.number > last_seen), None)
 
 
 def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
@@ -73,25 +73,25 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
     Raises:
         UserError: there is no chapter, or nobody to ask.
     """
-    terminal, unseen_tier = Terminal(), next_tier(step)
-    next_one = [unseen_tier] if unseen_tier else []
-    tiers = hints_of(step) if every else next_one
-    if not tiers:
+    terminal, following = Terminal(), next_hint(step)
+    only_next = [following] if following else []
+    hints = hints_of(step) if every else only_next
+    if not hints:
         terminal.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
         terminal.line(f"`./run compare {step.task} --anyway` shows the solution.")
-    for tier in tiers:
-        if unseen_tier and tier.warning and not sure:
-            answer = confirm(f"{tier.warning} Show it?")
+    for hint in hints:
+        if following and hint.warning and not sure:  # else all were seen before
+            answer = confirm(f"{hint.warning} Show it?")
             if answer is None:
-                raise UserError(f"{tier.warning} Add --yes to see it.")
+                raise UserError(f"{hint.warning} Add --yes to see it.")
             if not answer:
                 return
-        terminal.line(f"Hint {tier.number} of {tier.count}: {tier.title}")
+        terminal.line(f"Hint {hint.number} of {hint.count}: {hint.title}")
         with terminal.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
-            terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", tier.body), code_theme="ansi_dark"))
+            terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", hint.body), code_theme="ansi_dark"))
         terminal.line()
         try:
-            note_hints(step, tier.number)
+            note_hints(step, hint.number)
         except OSError as error:
             file = relative_path(progress_file.FILE)
             terminal.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

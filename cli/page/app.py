@@ -179,7 +179,8 @@ class Book:
         async with self.turn:
             if self.newest_check:
                 self.newest_check.cancel()
-            background = self.newest_check = await run_in_threadpool(answer.begin, step, options)
+            background = await run_in_threadpool(answer.begin, step, options)
+            self.newest_check = background
         return StreamingResponse(answer.lines(background), media_type="application/x-ndjson")
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
@@ -277,12 +278,13 @@ def save(step: Step, body: Json) -> Json:
 
 def next_hint(step: Step, body: Json) -> Json:
     """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
-    tier = hint.next_tier(step)
-    if tier and tier.warning and not body.get("sure"):
-        return {"ask": tier.warning}
-    if tier:
-        note_hints(step, tier.number)
-    return {"number": tier.number if tier else len(hint.hints_of(step)), "is_all": not tier}
+    following = hint.next_hint(step)
+    if not following:
+        return {"number": len(hint.hints_of(step)), "is_all": True}
+    if following.warning and not body.get("sure"):
+        return {"ask": following.warning}
+    note_hints(step, following.number)
+    return {"number": following.number, "is_all": False}
 
 
 def differences(step: Step, body: Json) -> Json:

@@ -153,9 +153,9 @@ def installer(lock: int) -> Command:
     if shutil.which("uv"):
         return ["uv", "pip", "install", "--python", PYTHON]
     if not any(VENV.glob("lib/python*/site-packages/pip")):
-        made = run_quietly([PYTHON, "-m", "ensurepip", "--default-pip"])
-        if made.returncode:
-            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_printed_line(made)}. {ON_DEBIAN}")
+        run = run_quietly([PYTHON, "-m", "ensurepip", "--default-pip"])
+        if run.returncode:
+            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_printed_line(run)}. {ON_DEBIAN}")
         succeeds([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
     return [PYTHON, "-m", "pip", "install", "--no-input"]
 

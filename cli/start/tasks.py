@@ -24,7 +24,7 @@ OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every enviro
 Task = dict[str, str]
 
 
-def tasks() -> dict[str, Task]:
+def read_tasks() -> dict[str, Task]:
     """Return the tasks of ``pixi.toml`` by name."""
     with (ROOT / "pixi.toml").open("rb") as file:
         return tomllib.load(file)["tasks"]
@@ -89,7 +89,7 @@ def main() -> int:
     """Run the task named by the arguments; without one, list them all."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a caller may ignore Ctrl-C, which `sh` cannot undo
     name, *arguments = sys.argv[1:] or ["--help"]
-    known_tasks = tasks()
+    known_tasks = read_tasks()
     if name in ("-h", "--help"):
         print(f"./run TASK [ARGUMENT …]\n\n{listing(known_tasks)}")
         return 0

@@ -138,10 +138,10 @@ class Watch:
             if steps := self.saves.look():
                 self.inputs.put(FilesSaved(steps))
 
-    def handle(self, what: Input) -> None:
+    def handle(self, received: Input) -> None:
         """Do what an input asks for, or say why that cannot be done."""
         try:
-            match self.mode, what:
+            match self.mode, received:
                 case _, FilesSaved(steps):
                     self.follow_saves(steps)
                 case _, Reported(background, report):
@@ -343,8 +343,8 @@ class Watch:
     def hint(self) -> None:
         """Give the next hint; offer the last one first."""
         self.terminal.line()
-        tier = hint.next_tier(self.step)
-        warning = tier.warning if tier else ""
+        following = hint.next_hint(self.step)
+        warning = following.warning if following else ""
         self.do_or_offer(warning, partial(hint.show_hint, self.step, sure=True))
 
 

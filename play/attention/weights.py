@@ -29,7 +29,7 @@ from solutions.solution_11 import MaxGPT2LMHeadModel
 from solutions.solution_13 import load_pretrained
 
 Weigh = Callable[[Tensor, Tensor, Tensor], Tensor]  # query, key and mask -> weights
-Seen = tuple[Tensor, Tensor]  # weights and scores, of one text
+WeightsAndScores = tuple[Tensor, Tensor]  # weights and scores, of one text
 
 LONGEST = 512  # tokens that a Llama reads: in SmolLM2's 270 heads, they make a page of 300 MB
 
@@ -51,40 +51,39 @@ class Attention:
 @contextmanager
 def watched(modules: list[GPT2MultiHeadAttention]):
     """While this is open, have each forward pass put weights and scores of each module into a list; yield the list."""
-    seen: list[Seen] = []
+    kept: list[WeightsAndScores] = []
     for module in modules:
-        weigh_and_keep = partial(_weigh_and_keep, module._attention_weights, seen)
+        weigh_and_keep = partial(_weigh_and_keep, module._attention_weights, kept)
         object.__setattr__(module, "_attention_weights", weigh_and_keep)
     try:
-        yield seen
+        yield kept
     finally:
         for module in modules:
             object.__delattr__(module, "_attention_weights")
 
 
-def _weigh_and_keep(weigh: Weigh, seen: list[Seen], query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
+def _weigh_and_keep(weigh: Weigh, kept: list[WeightsAndScores], query: Tensor, key: Tensor, mask: Tensor) -> Tensor:
     """Return the weights, and keep them and their scores."""
     weights = weigh(query, key, mask)
-    seen.append((weights, query @ key.T / math.sqrt(int(query.shape[-1]))))
+    kept.append((weights, query @ key.T / math.sqrt(int(query.shape[-1]))))
     return weights
 
 
 def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and scores of all heads from one forward pass, ``[1, seq] -> 2 x [layer, head, seq, seq]``."""
     blocks: Any = model.transformer.h
-    with watched([block.attn for block in blocks]) as seen, F.lazy():
+    with watched([block.attn for block in blocks]) as kept, F.lazy():
         model(tensor(input_ids).to(model.lm_head.weight.device))
-    return by_layer(seen, len(blocks))
+    return by_layer(kept, len(blocks))
 
 
 def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: Device) -> tuple[np.ndarray, np.ndarray]:
     """Return the same of a Llama, from one forward pass with an empty cache."""
     layers: Any = model.model.layers
-    with watched([layer.self_attn for layer in layers]) as seen:
-        run_on_arrays(partial(_run_lazily, model), device)(
-            input_ids, 0, empty_cache(model.config.cache_config, 1, device)
-        )
-    return by_layer(seen, len(layers))
+    run = run_on_arrays(partial(_run_lazily, model), device)
+    with watched([layer.self_attn for layer in layers]) as kept:
+        run(input_ids, 0, empty_cache(model.config.cache_config, 1, device))
+    return by_layer(kept, len(layers))
 
 
 def _run_lazily(model: LlamaForCausalLM, *inputs: Any) -> Tensor:
@@ -92,21 +91,21 @@ def _run_lazily(model: LlamaForCausalLM, *inputs: Any) -> Tensor:
         return model(*inputs)
 
 
-def by_layer(seen: Sequence[Seen], layers: int) -> tuple[np.ndarray, np.ndarray]:
+def by_layer(kept: Sequence[WeightsAndScores], layers: int) -> tuple[np.ndarray, np.ndarray]:
     """Return weights and scores as ``2 x [layer, head, seq, seq]``.
 
     A Llama's heads may lie behind each other in the rows of one, or come in several parts of a layer.
 
     Raises:
-        ValueError: a layer was not seen, since the learner's ``_attn`` computes its weights itself.
+        ValueError: a layer was not kept, since the learner's ``_attn`` computes its weights itself.
     """
-    if len(seen) < layers:
+    if len(kept) < layers:
         raise ValueError(
             "what is shown here is the result of _attention_weights, and the model never calls it; "
             "call self._attention_weights(query, key, mask) in _attn of step 07"
         )
-    weights = _joined([weights for weights, _ in seen], layers)
-    return weights, _joined([scores for _, scores in seen], layers)
+    weights = _joined([weights for weights, _ in kept], layers)
+    return weights, _joined([scores for _, scores in kept], layers)
 
 
 def _joined(parts: Sequence[Tensor], layers: int) -> np.ndarray:

@@ -68,18 +68,18 @@ def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> st
             things in two modules; the message says what to change.
     """
     imports, parts = set[Imported](), list[str]()
-    known: dict[str, Collection[str]] = {}  # the names that each module has for others
+    names_of: dict[str, Collection[str]] = {}  # each module: those that it has for others
     meanings = dict.fromkeys(dir(builtins), ("built in", "Python"))  # what each name stands for, and where
     for module in modules:
         tree = ast.parse(module.text)
-        taken = {*taken_from_elsewhere(tree, known, module.file)}
-        meant = defined_in(tree, module) | {each.bound: each.meaning for each in taken}
-        for name, meaning in meant.items():
+        imported = {*imported_from_elsewhere(tree, names_of, module.file)}
+        meaning_of = defined_in(tree, module) | {name.bound: name.meaning for name in imported}
+        for name, meaning in meaning_of.items():
             other, place = meanings.setdefault(name, (meaning, module.file))
             if other != meaning and not are_same(other, meaning):
                 raise ValueError(f"{name} is one thing in {module.file} and another in {place}: rename it in one file")
-        known |= dict.fromkeys(module.names, meant)
-        imports |= {each for each in taken if meanings[each.bound][0] == each.meaning}
+        names_of |= dict.fromkeys(module.names, meaning_of)
+        imports |= {name for name in imported if meanings[name.bound][0] == name.meaning}
         parts.append(part_of(tree, module, is_program=module is modules[-1]))
     about = ast.get_docstring(tree) or ""
     end = '\n"""' if "\n" in about else '"""'
@@ -89,24 +89,25 @@ def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> st
 
 def defined_in(tree: ast.Module, module: Module) -> dict[str, str]:
     """Return the names that a module defines at its top level, each with its meaning: the file, or a type's text."""
-    types = [each for each in tree.body if isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript)]
-    made_of = {ast.unparse(each.targets[0]): ast.unparse(each.value) for each in types}
+    assignments = [node for node in tree.body if isinstance(node, ast.Assign)]
+    types = [node for node in assignments if isinstance(node.value, ast.Subscript)]
+    text_of_type = {ast.unparse(node.targets[0]): ast.unparse(node.value) for node in types}
     symbols = symtable.symtable(module.text, module.file, "exec").get_symbols()
     names = [symbol.get_name() for symbol in symbols if symbol.is_assigned()]
-    return {name: made_of.get(name, module.file) for name in names}
+    return {name: text_of_type.get(name, module.file) for name in names}
 
 
-def taken_from_elsewhere(tree: ast.Module, known: Mapping[str, Collection[str]], file: str) -> Iterator[Imported]:
+def imported_from_elsewhere(tree: ast.Module, names_of: Mapping[str, Collection[str]], file: str) -> Iterator[Imported]:
     """Yield what the file has to import for a module.
 
     Raises:
         ValueError: the module imports one of ours, and not at its top the names that an earlier one has.
     """
-    for node, each in imports_of(tree):
-        if each.package not in OURS:
+    for node, imported in imports_of(tree):
+        if imported.package not in OURS:
             if node in tree.body:
-                yield each
-        elif node not in tree.body or each.renamed or each.name not in known.get(each.module, ()):
+                yield imported
+        elif node not in tree.body or imported.renamed or imported.name not in names_of.get(imported.module, ()):
             raise ValueError(
                 f"{file}, line {node.lineno}: `{ast.unparse(node)}` does not fit into one file; at the top, import "
                 "from earlier steps what they define, as in `from solutions.solution_09 import GPT2Block`"
@@ -118,24 +119,26 @@ def imports_of(tree: ast.Module) -> Iterator[tuple[ast.stmt, Imported]]:
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                yield from ((node, Imported(each.name, "", each.asname or each.name.split(".")[0])) for each in names)
+                for alias in names:
+                    yield node, Imported(alias.name, "", alias.asname or alias.name.split(".")[0])
             case ast.ImportFrom(module=module, names=names, level=level) if module != "__future__":
                 module = "." * level + (module or "")
-                yield from ((node, Imported(module, each.name, each.asname or each.name)) for each in names)
+                for alias in names:
+                    yield node, Imported(module, alias.name, alias.asname or alias.name)
 
 
 def part_of(tree: ast.Module, module: Module, *, is_program: bool) -> str:
     """Return what the file has of a module."""
     lines = {number: line for number, line in enumerate(module.text.split("\n"), 1) if not COMMENT.match(line)}
-    behind = [each for each in tree.body if stays_behind(each, tree, is_program=is_program)]
+    behind = [node for node in tree.body if stays_behind(node, tree, is_program=is_program)]
     behind += definitions_of(tree, module.unused)
     for statement in behind:
-        first = min(each.lineno for each in [statement, *getattr(statement, "decorator_list", ())])
+        first = min(node.lineno for node in [statement, *getattr(statement, "decorator_list", ())])
         while lines.get(first - 1, "").startswith("#:"):  # what is said of it
             first -= 1
         for number in range(first, (statement.end_lineno or 0) + 1):
             lines.pop(number, None)
-    if beside := [each.lineno for each in tree.body if each not in behind and each.lineno not in lines]:
+    if beside := [node.lineno for node in tree.body if node not in behind and node.lineno not in lines]:
         raise ValueError(f"{module.file}, line {beside[0]}: put each statement on a line of its own")
     text = "\n".join(lines.values()).strip("\n")
     if not module.heading:
@@ -146,9 +149,9 @@ def part_of(tree: ast.Module, module: Module, *, is_program: bool) -> str:
 
 def definitions_of(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
     """Return the constants and methods of these names."""
-    classes = [each for each in tree.body if isinstance(each, ast.ClassDef)]
-    methods = [part for each in classes for part in each.body if getattr(part, "name", "") in names]
-    constants = [each for each in tree.body if isinstance(each, ast.Assign) and ast.unparse(each.targets[0]) in names]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    methods = [method for node in classes for method in node.body if getattr(method, "name", "") in names]
+    constants = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names]
     return methods + constants
 
 
@@ -166,27 +169,33 @@ def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> 
 
 def import_block(imports: Collection[Imported]) -> str:
     """Return the imports of a file in the order of ruff and isort: Python's own, then the others."""
-    own = {each for each in imports if each.package in sys.stdlib_module_names}
+    own = {name for name in imports if name.package in sys.stdlib_module_names}
     return "\n\n".join("\n".join(import_statements(group)) for group in (own, {*imports} - own) if group)
 
 
 def import_statements(imports: Iterable[Imported]) -> Iterator[str]:
     """Yield the statements of one group: whole modules first, then by module, and each new name on a line."""
-    taken: dict[str, list[Imported]] = {}
-    for each in sorted(imports, key=lambda each: (each.module, kind(each.name), each.name.lower())):
-        if each.name:
-            taken.setdefault(each.module, []).append(each)
+    from_module: dict[str, list[Imported]] = {}
+    for imported in sorted(imports, key=import_order):
+        if imported.name:
+            from_module.setdefault(imported.module, []).append(imported)
         else:
-            yield f"import {each.module}{each.renamed}"
-    for module, names in taken.items():
-        if plain := [each.name for each in names if not each.renamed]:
+            yield f"import {imported.module}{imported.renamed}"
+    for module, names in from_module.items():
+        if plain := [imported.name for imported in names if not imported.renamed]:
             line = f"from {module} import {', '.join(plain)}"
             long = "\n".join([f"from {module} import (", *(f"    {name}," for name in plain), ")"])
             yield line if len(line) <= LONGEST_LINE else long
-        yield from (f"from {module} import {each.name}{each.renamed}" for each in names if each.renamed)
+        yield from (f"from {module} import {name.name}{name.renamed}" for name in names if name.renamed)
 
 
-def kind(name: str) -> int:
-    """Return what names from one module are sorted by first: constants, then classes, then the others."""
-    is_constant = name.isupper() and len(name) > 1
-    return 0 if is_constant else 1 if name[:1].isupper() else 2
+def import_order(imported: Imported) -> tuple[str, int, str]:
+    """Return what imports are sorted by: the module, then constants, then classes, then other names."""
+    name = imported.name
+    if name.isupper() and len(name) > 1:
+        kind = 0
+    elif name[:1].isupper():
+        kind = 1
+    else:
+        kind = 2
+    return imported.module, kind, name.lower()

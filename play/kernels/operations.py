@@ -54,11 +54,11 @@ def package() -> Path:
             unfinished = Path(scratch) / file.name
             try:
                 with compiling("the kernels of play/kernels, 1 of 2"), ended_by_exceptions():
-                    made = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
+                    run = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
             except (OSError, RuntimeError) as error:
                 raise ValueError(f"Mojo's compiler cannot be started ({error})") from error
-            if made.returncode:
-                errors = made.stderr.decode().strip()[-LONGEST:]
+            if run.returncode:
+                errors = run.stderr.decode().strip()[-LONGEST:]
                 raise ValueError(f"Mojo's compiler refuses them: {errors}")
             unfinished.replace(file)
     return file

@@ -53,7 +53,7 @@ class Front:
         self.service, self.limits = service, limits
         self.validating = asyncio.Lock()  # one request after another: JSON lets nothing else run while it is parsed
         RUNNING.set_function(lambda: service.running)
-        WAITING.set_function(lambda: service.taken - service.running)
+        WAITING.set_function(lambda: service.places_taken - service.running)
 
     def app(self, keys: Keys | None) -> Starlette:
         """Return what answers requests; each needs one of the keys, if there are any."""

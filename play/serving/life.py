@@ -35,7 +35,7 @@ async def live(
     service: Service,
     keeping: Coroutine[Any, Any, None],
     app: ASGIApp,
-    taken: socket.socket,
+    listening: socket.socket,
     grace: float,
     tell: Tell,
 ) -> int:
@@ -45,7 +45,7 @@ async def live(
         service: answers requests.
         keeping: runs its model until it is canceled (:meth:`Service.keep`).
         app: what clients see.
-        taken: the socket at which connections come.
+        listening: the socket at which connections come.
         grace: seconds that running requests have after a first signal.
         tell: says how far along the server is.
     """
@@ -55,17 +55,17 @@ async def live(
     server = uvicorn.Server(uvicorn.Config(app, **quiet, **sizes, **times))
     server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
     signals = received_signals()
-    listening, model = asyncio.create_task(server.serve([taken])), asyncio.create_task(keeping)
-    asked = asyncio.create_task(signals.get())
-    await asyncio.wait({listening, model, asked}, return_when=asyncio.FIRST_COMPLETED)
+    serving, model = asyncio.create_task(server.serve([listening])), asyncio.create_task(keeping)
+    signaled = asyncio.create_task(signals.get())
+    await asyncio.wait({serving, model, signaled}, return_when=asyncio.FIRST_COMPLETED)
     status = GIVEN_UP
-    if asked.done():
+    if signaled.done():
         status = await finish(service.drain(grace), signals, grace, tell)
         if status:
             await service.drain(0)
             server.force_exit = True
     server.should_exit = True
-    await listening
+    await serving
     model.cancel()
     with contextlib.suppress(asyncio.CancelledError, ModelEnded):
         await model

@@ -230,8 +230,8 @@ async def _live(options: ServerOptions, keys: Keys | None, tell: Tell) -> int:
         pipe: Any = driver.stdin
         try:
             pipe.write(pickle.dumps((options, keys)))
-            ended, asked = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
-            await asyncio.wait({ended, asked}, return_when=asyncio.FIRST_COMPLETED)
+            ended, signaled = asyncio.create_task(driver.wait()), asyncio.create_task(signals.get())
+            await asyncio.wait({ended, signaled}, return_when=asyncio.FIRST_COMPLETED)
             if not ended.done():
                 if ADDRESS == "local" and not Path(folder, SERVING).exists():
                     return 0  # it may not even hear of it for seconds, while it imports Ray

@@ -61,13 +61,13 @@ class Service:
         self.why = STARTING  # as long as there is no application
         self.opened = asyncio.Event()  # the model was ready once
         self.draining = False
-        self.taken = 0  # places
+        self.places_taken = 0
         self.runs: dict[asyncio.Timeout, str] = {}  # the clock of each request that runs: why it is ended early, if so
 
     @property
     def running(self) -> int:
         """How many texts are in the batch, or about to be; the other places are taken by those that wait."""
-        return min(self.taken, self.batch)
+        return min(self.places_taken, self.batch)
 
     def obstacle(self) -> str:
         """Return why no request can be taken now, or nothing if it can."""
@@ -88,10 +88,10 @@ class Service:
         if record.texts > places:
             many = f"this request asks for {record.texts} texts, and this server takes {places} at once"
             raise HTTPException(400, f"{many}; split the request")
-        if self.taken + record.texts > places:
-            full = f"{self.running} texts run and {self.taken - self.running} wait, and no more are taken; ask again"
-            raise HTTPException(429, full)
-        self.taken += record.texts
+        if self.places_taken + record.texts > places:
+            waiting = self.places_taken - self.running
+            raise HTTPException(429, f"{self.running} texts run and {waiting} wait, and no more are taken; ask again")
+        self.places_taken += record.texts
         try:
             async with clock:
                 self.runs[clock] = ""
@@ -100,7 +100,7 @@ class Service:
             if not clock.expired():
                 raise
         finally:
-            self.taken -= record.texts
+            self.places_taken -= record.texts
             ended = self.runs.pop(clock, "")
         if clock.expired() and not record.complete:
             too_long = f"the request took longer than {self.seconds:g} s; ask for fewer tokens, or when less is asked"

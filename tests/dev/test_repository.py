@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from checker.files import ROOT
-from cli.start.tasks import tasks
+from cli.start.tasks import read_tasks
 
 GITHUB = ROOT / ".github"
 CLASSROOM = GITHUB / "classroom" / "grade.yml"  # for repositories of others
@@ -27,8 +27,8 @@ def assert_is_task(line):
     """Refuse a line that is not of a task, or has arguments that its command does not take."""
     run, name, *arguments = shlex.split(line, comments=True)
     assert run == "./run", line
-    assert name in tasks(), line
-    package = tasks()[name]["cmd"].split()[2]
+    assert name in read_tasks(), line
+    package = read_tasks()[name]["cmd"].split()[2]
     if package in ("cli", "tools"):
         group = importlib.import_module(f"{package}.main").main
         group.get_command(click.Context(group), name).make_context(name, arguments)
@@ -72,7 +72,7 @@ def test_tasks_of_the_container_and_of_the_editor_are_the_courses():
 
 @pytest.mark.parametrize("path", [*ROOT.glob("*.md"), *GITHUB.glob("*.md")], ids=lambda path: path.name)
 def test_commands_and_places_that_a_page_names_exist(path):
-    assert {*re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", path.read_text())} <= tasks().keys()
+    assert {*re.findall(r"(?:\./run|pixi run) ([a-z][\w-]*)", path.read_text())} <= read_tasks().keys()
     for line in re.findall(r"^\./run .*", path.read_text(), re.MULTILINE):
         assert_is_task(line)
     links = re.findall(r"\]\((?!https?:|\.\./\.\./(?:security|issues|codespaces)/|#)([^)#]+)", path.read_text())

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from cli.start.tasks import tasks
+from cli.start.tasks import read_tasks
 from play.processor import instruction_sets, processor_name
 
 Result = dict[str, Any]
@@ -67,7 +67,7 @@ def say(line: str) -> None:
 
 def task_arguments(name: str) -> list[str]:
     """Return what follows ``python`` in the line of a task of ``pixi.toml``."""
-    return shlex.split(tasks()[name]["cmd"])[1:]
+    return shlex.split(read_tasks()[name]["cmd"])[1:]
 
 
 # ---------------------------------------------------------------- times

@@ -150,8 +150,8 @@ class Served:
         )
         PIPELINE_REGISTRY._import_custom_architectures(architectures)
         config = PipelineConfig.from_args(arguments)
-        made = PIPELINE_REGISTRY.retrieve_factory(config, task=PipelineTask.TEXT_GENERATION)
-        return ServingTokenGeneratorSettings(made.factory, config, made.tokenizer, memory_plan=made.memory_plan)
+        model = PIPELINE_REGISTRY.retrieve_factory(config, task=PipelineTask.TEXT_GENERATION)
+        return ServingTokenGeneratorSettings(model.factory, config, model.tokenizer, memory_plan=model.memory_plan)
 
     @asynccontextmanager
     async def model(self) -> AsyncIterator[ASGIApp]:
@@ -213,17 +213,17 @@ def serve(options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None, tel
     """
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     try:
-        taken = socket.create_server((options.host, options.port), family=family)
+        listening = socket.create_server((options.host, options.port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
         why = f"{options.host}:{options.port} cannot be served at ({error})"
         raise UserError(f"{why}; choose another --port or --host") from error
-    with taken:
+    with listening:
         served = Served(options, checkpoint, keys)
-        host, port = options.host if family == socket.AF_INET else f"[{options.host}]", taken.getsockname()[1]
+        host, port = options.host if family == socket.AF_INET else f"[{options.host}]", listening.getsockname()[1]
         tell(f"MAX gets {checkpoint.name} ready; if it has not compiled this model before, that takes a few minutes")
         ready = f"ready at http://{host}:{port}/v1, where the model is called {checkpoint.name}; Ctrl-C ends it"
         keeping = served.service.keep(served.model, options.restart, tell, ready)
-        status = uvloop.run(live(served.service, keeping, served.front, taken, options.grace, tell))
+        status = uvloop.run(live(served.service, keeping, served.front, listening, options.grace, tell))
     if status == GIVEN_UP:
         tell("the process that runs the model ended; if it could say why, that is above")
         check_of_model = f"`./run {checkpoint.task}` checks the model itself"

@@ -221,7 +221,7 @@ async def test_what_is_not_served_is_refused_in_words(request_, status, sentence
     if status in HEADERS:
         name, value = HEADERS[status]
         assert value in answer.headers[name]
-    assert (server.asked, server.service.taken) == ([], 0)
+    assert (server.asked, server.service.places_taken) == ([], 0)
 
 
 NULL = dict.fromkeys(["stop", "top_p", "user", "stream_options", "seed", "logprobs"])
@@ -279,7 +279,7 @@ async def test_a_conversation_that_cannot_be_answered_as_asked_is_refused_in_wor
     answer = await server.talk(**fields)
     assert answer.status_code == (404 if "model" in fields else 400)
     assert sentence in message(answer)
-    assert (server.asked, server.service.taken) == ([], 0)
+    assert (server.asked, server.service.places_taken) == ([], 0)
 
 
 ECHOED = {"role": "assistant", "content": "I.", "refusal": None, "tool_calls": [], "annotations": []}
@@ -475,7 +475,7 @@ async def test_so_many_texts_run_so_many_wait_and_the_next_request_is_told_to_co
 
     server.service.app = broken
     assert (await server.ask()).status_code == 500
-    assert (records()[-1].error, server.service.taken, server.service.runs) == (500, 0, {})
+    assert (records()[-1].error, server.service.places_taken, server.service.runs) == (500, 0, {})
 
 
 @pytest.mark.parametrize("why", [None, MODEL_ENDED])
@@ -498,7 +498,7 @@ async def test_a_request_that_is_ended_is_told_by_a_status_or_in_its_stream(why,
     assert REGISTRY.get_sample_value("gpt2_requests_total", labels) == before + 2, (
         "the stream counts as what it ended by"
     )
-    assert (server.service.taken, server.service.runs) == (0, {})
+    assert (server.service.places_taken, server.service.runs) == (0, {})
 
 
 @pytest.mark.parametrize("stream", [True, False])
