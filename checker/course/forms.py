@@ -63,21 +63,28 @@ def changed_since(step: Step, source: Source) -> str:
 
 
 def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
-    """Return whether one function can be called wherever the other is."""
-    own_names, other_names = (
-        [parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args)] for node in (function, other)
-    )
-    own_keywords, other_keywords = ([parameter.arg for parameter in node.args.kwonlyargs] for node in (function, other))
-    needed = {*own_names[: len(own_names) - len(function.args.defaults)]} - {*other_keywords}
-    defaults = zip(own_keywords, function.args.kw_defaults, strict=True)
+    """Return whether one function can be called wherever the other is: with what the other takes, and no more."""
+    own, given = _by_position(function), _by_position(other)
+    own_by_name, given_by_name = _by_name(function), _by_name(other)
+    needed = {*own[: len(own) - len(function.args.defaults)]} - {*given_by_name}
+    always_given = len(given) - len(other.args.defaults)
+    defaults = zip(own_by_name, function.args.kw_defaults, strict=True)
     needed_by_name = {name for name, default in defaults if default is None}
-    return (
-        len(needed) <= len(other_names) - len(other.args.defaults)
-        and (len(own_names) >= len(other_names) or function.args.vararg is not None)
-        and ({*other_keywords} <= {*own_names, *own_keywords} or function.args.kwarg is not None)
-        and needed_by_name <= {*other_keywords}
-        and [name for name in own_names if name in other_names] == [name for name in other_names if name in own_names]
-    )
+    gets_all = len(needed) <= always_given and needed_by_name <= {*given_by_name}
+    takes_all_by_position = len(own) >= len(given) or function.args.vararg is not None
+    takes_all_by_name = {*given_by_name} <= {*own, *own_by_name} or function.args.kwarg is not None
+    has_same_order = [name for name in own if name in given] == [name for name in given if name in own]
+    return gets_all and takes_all_by_position and takes_all_by_name and has_same_order
+
+
+def _by_position(function: FunctionNode) -> list[str]:
+    """Return the parameters of a function that a call may give by their position."""
+    return [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
+
+
+def _by_name(function: FunctionNode) -> list[str]:
+    """Return the parameters of a function that a call can give by name alone."""
+    return [parameter.arg for parameter in function.args.kwonlyargs]
 
 
 def _names_in(source: Source) -> set[str]:

@@ -43,12 +43,14 @@ class Hunt:
             OSError: a file cannot be written.
         """
         saved, path = self.read(), self.copy.learner_file
-        new_mistakes = [name for name in copies if name not in saved.seen]
-        mistake = random.Random(seed).choice([*copies] if seed is not None else new_mistakes or [*copies])
+        unseen = [name for name in copies if name not in saved.seen]
+        drawn_from = [*copies] if seed is not None or not unseen else unseen
+        mistake = random.Random(seed).choice(drawn_from)
         is_edited = path.is_file() and digest(path.read_bytes()) != saved.left_as
         copy = back_up(path) if is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
-        seen_mistakes = [*(name for name in saved.seen if new_mistakes and name != mistake), mistake]
+        before = [name for name in saved.seen if name != mistake] if unseen else []
+        seen_mistakes = [*before, mistake]
         as_drawn = digest(copies[mistake])
         hunts = replace(saved, guesses=0, is_named=False)
         self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))

@@ -11,7 +11,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 
 from checker.course.reading import Location, Unreadable
 from checker.course.source import FunctionNode, Source
@@ -105,9 +104,14 @@ class Python:
         """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
         functions, stop = {}, ast.dump(ast.parse(self.stop).body[0])
         for name, node in source.function_nodes.items():
-            first = min(part.lineno for part in (node, *node.decorator_list))
-            last = node.end_lineno or node.lineno
-            functions[name] = Function(first, node.lineno, last, len(node.body), _stop_of(node, stop), ast.dump(node))
+            functions[name] = Function(
+                first=min(part.lineno for part in (node, *node.decorator_list)),
+                defined=node.lineno,
+                last=node.end_lineno or node.lineno,
+                size=len(node.body),
+                stop=_stop_of(node, stop),
+                means=ast.dump(node),
+            )
         return functions
 
     def docstring(self, source: Source) -> str:
@@ -192,14 +196,14 @@ class Mojo:
             while first > 1 and code[first - 2].startswith(f"{match['indent']}@"):
                 first -= 1
             head = next((at for at in range(number, len(code)) if code[at - 1].rstrip().endswith(":")), len(code))
-            within = [*takewhile(lambda line: not line.strip() or _indent(line) > indent, code[head:])]  # noqa: B023
-            last = max((at for at, text in enumerate(within, head + 1) if text.strip()), default=head)
+            last = _end_of_block(code, head, indent)
             owner = next((name for outer, end, name in reversed(around) if outer < indent and end >= number), "")
             name = f"{owner}.{match['name']}" if owner else match["name"]
             around.append((indent, last, name))
             if match["kind"] in ("def", "fn"):
+                size, stop = _size_and_stop(code[head:last], head + 1)
                 means = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
-                functions[name] = Function(first, number, last, *_size_and_stop(code[head:last], head + 1), means)
+                functions[name] = Function(first=first, defined=number, last=last, size=size, stop=stop, means=means)
         return functions
 
     def docstring(self, source: Source) -> str:
@@ -217,6 +221,18 @@ class Mojo:
         code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source.text)
         lines = [(_indent(line), TOKEN.findall(line)) for line in code.split("\n")]
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
+
+
+def _end_of_block(code: list[str], head: int, indent: int) -> int:
+    """Return the number, from 1, of the last line of the block that follows line ``head``: it is indented further."""
+    last = head
+    for number, line in enumerate(code[head:], head + 1):
+        if not line.strip():
+            continue
+        if _indent(line) <= indent:
+            break
+        last = number
+    return last
 
 
 def _size_and_stop(body: list[str], first: int) -> tuple[int, int | None]:

@@ -60,15 +60,16 @@ class Source:
 def function_nodes(tree: ast.Module) -> dict[str, FunctionNode]:
     """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
     nodes: dict[str, FunctionNode] = {}
-
-    def visit(node: ast.AST, prefix: str) -> None:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, FunctionNode):
-                nodes[prefix + child.name] = child
-            if isinstance(child, FunctionNode | ast.ClassDef):
-                visit(child, f"{prefix}{child.name}.")
-            elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
-                visit(child, prefix)
-
-    visit(tree, "")
+    _add_functions(nodes, tree, "")
     return nodes
+
+
+def _add_functions(nodes: dict[str, FunctionNode], node: ast.AST, prefix: str) -> None:
+    """Add the functions inside of a node to others, under names that begin with a prefix."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, FunctionNode):
+            nodes[prefix + child.name] = child
+        if isinstance(child, FunctionNode | ast.ClassDef):
+            _add_functions(nodes, child, f"{prefix}{child.name}.")
+        elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            _add_functions(nodes, child, prefix)

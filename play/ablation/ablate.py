@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from checker.course.steps import MODEL
 from checker.files import require_writable, write
 from play.startup import ready_to_run
+
+if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
+    from play.ablation.switches import Switches
 
 DIGITS = 6  # of the figures in the file
 
@@ -30,12 +34,7 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
     on, config, bits_per_byte = measure.all_on, measure.config, measure.bits_per_byte
     nothing = bits_per_byte(on)
     print(f"{nothing:.3f} bits per byte of {measure.text.bytes:,} bytes that the model was not trained on\n")
-    print(f"{'left out':32} bits per byte    more")
-    parts = {}
-    for name, switches in left_out(on, config).items():
-        bits = bits_per_byte(switches)
-        print(f"{name:32} {bits:13.3f} {more(bits, nothing):+7.3f}", flush=True)
-        parts[name] = round(bits, DIGITS)
+    parts = print_parts(left_out(on, config), bits_per_byte, nothing)
     print("\nmore bits per byte without a layer, or a part of it")
     sublayers = {"all of it": (ATTENTION, FEED_FORWARD), "attention": (ATTENTION,), "feed-forward": (FEED_FORWARD,)}
     without_layers = (
@@ -54,6 +53,19 @@ def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model:
         measured = {"nothing": round(nothing, DIGITS), "parts": parts, "layers": layers, "heads": heads}
         write(out, json.dumps(text | measured, indent=2).encode() + b"\n")
         tell(f"{out.absolute()} written")
+
+
+def print_parts(
+    parts: Mapping[str, Switches], bits_per_byte: Callable[[Switches], float], nothing: float
+) -> dict[str, float]:
+    """Print a row for each part, measured with switches that lack it; return the bits per byte of each."""
+    print(f"{'left out':32} bits per byte    more")
+    measured = {}
+    for name, switches in parts.items():
+        bits = bits_per_byte(switches)
+        print(f"{name:32} {bits:13.3f} {more(bits, nothing):+7.3f}", flush=True)
+        measured[name] = round(bits, DIGITS)
+    return measured
 
 
 def print_rows(rows: Iterable[list[float]], columns: Sequence[object], nothing: float) -> list[list[float]]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from checker.course.steps import LLAMA, MODEL
 from checker.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
 from play.startup import ready_to_run
+
+if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
+    from play.attention.weights import Attention
 
 
 def show_attention(
@@ -32,30 +36,42 @@ def show_attention(
     """
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
-    llama = is_llama(model)
-    with ready_to_run(tell, LLAMA if llama else [MODEL], **own_steps):
+    with ready_to_run(tell, LLAMA if is_llama(model) else [MODEL], **own_steps):
         from play.attention.pictures import attention_on, in_terminal
-        from play.attention.weights import read_attention, read_attention_of_llama
         from play.browser.page import as_html
-        from play.checkpoints import usable_checkpoint, usable_llama
-        from solutions.checkpoint import read_config
 
-        if llama:
-            file = llama_file(model, tell)
-            sizes, _ = usable_llama(file)
-            require_head(layer, head, sizes.num_hidden_layers, sizes.num_attention_heads)
-            attention = read_attention_of_llama(text_to_read, file, device)
+        if is_llama(model):
+            attention = heads_of_llama(text_to_read, llama_file(model, tell), layer, head, device)
         else:
-            folder = usable_checkpoint(model)
-            config = read_config(folder)
-            require_head(layer, head, config.n_layer, config.n_head)
-            attention = read_attention(text_to_read, folder, device)
+            attention = heads_of_gpt2(text_to_read, model, layer, head, device)
     if text:
         in_terminal(attention, layer, head)
     if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
         write(out, as_html("attention", "What the heads look at", data).encode())
         tell(f"{out.absolute()} written; open it in a browser")
+
+
+def heads_of_llama(text: str, file: Path, layer: int, head: int, device: str) -> Attention:
+    """Return what the heads of a Llama look at, if it has this one."""
+    from play.attention.weights import read_attention_of_llama
+    from play.checkpoints import usable_llama
+
+    config, _ = usable_llama(file)
+    require_head(layer, head, config.num_hidden_layers, config.num_attention_heads)
+    return read_attention_of_llama(text, file, device)
+
+
+def heads_of_gpt2(text: str, model: str | Path, layer: int, head: int, device: str) -> Attention:
+    """Return what the heads of a GPT-2 look at, if it has this one."""
+    from play.attention.weights import read_attention
+    from play.checkpoints import usable_checkpoint
+    from solutions.checkpoint import read_config
+
+    folder = usable_checkpoint(model)
+    config = read_config(folder)
+    require_head(layer, head, config.n_layer, config.n_head)
+    return read_attention(text, folder, device)
 
 
 def require_head(layer: int, head: int, layers: int, heads: int) -> None:

@@ -77,21 +77,10 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         ValueError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
     """
     steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
-    for step in steps:
-        if not fill_in and (why := why_unreadable(step)):
-            file = relative_path(step.learner_file)
-            raise ValueError(
-                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
-            )
     missing = [step for step in steps if not is_complete(step)]
-    if missing and not fill_in:
-        names = ", ".join(step.task for step in missing)
-        raise ValueError(
-            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the solutions stand in"
-        )
     others = {step: forms for step in steps if step not in missing and (forms := forms_of(step))}
-    if others and not fill_in:
-        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
+    if not fill_in:
+        require_complete(steps, missing, others)
     missing = sorted([*missing, *others])
     standings = [standing_of(step) for step in steps if step not in missing]
     failed = [standing.step.task for standing in standings if standing.failed]
@@ -105,6 +94,27 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         sentences.append(f"with {', '.join(failed)} in spite of a failed check, so expect wrong results")
     sentences += unchecked([standing for standing in standings if not standing.is_done and not standing.failed])
     return Chosen(tuple(standing.step for standing in standings), tuple(sentences))
+
+
+def require_complete(steps: Sequence[Step], missing: Sequence[Step], others: Mapping[Step, Mapping[str, str]]) -> None:
+    """Refuse to run steps of which some cannot be read, are ``missing``, or have ``others`` forms than later ones call.
+
+    Raises:
+        ValueError: there are such steps.
+    """
+    for step in steps:
+        if why := why_unreadable(step):
+            file = relative_path(step.learner_file)
+            raise ValueError(
+                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
+            )
+    if missing:
+        names = ", ".join(step.task for step in missing)
+        raise ValueError(
+            f"these steps are not written yet: {names}. Write them, or add --fill-in to let the solutions stand in"
+        )
+    if others:
+        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
 
 
 def is_complete(step: Step) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, generate_latest
@@ -130,11 +131,11 @@ class Rewritten:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer it."""
+        await self.app(scope, partial(self.receive_body_first, receive), send)
 
-        async def receive_body_first() -> Message:
-            return {"type": "http.request", "body": self.unread.pop()} if self.unread else await receive()
-
-        await self.app(scope, receive_body_first, send)
+    async def receive_body_first(self, receive: Receive) -> Message:
+        """Return the body, and after that what comes."""
+        return {"type": "http.request", "body": self.unread.pop()} if self.unread else await receive()
 
 
 async def read_body(request: Request) -> bytes:

@@ -8,6 +8,7 @@ import time
 import uuid
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from prometheus_client import Counter, disable_created_metrics
@@ -82,31 +83,34 @@ class Recording:
             wanted if VALID_ID.fullmatch(wanted) else uuid.uuid4().hex, scope["method"], scope["path"]
         )
         CURRENT.set(record)  # for this task alone: each request has its own
-
-        async def receiving() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and not record.complete:
-                record.error = CLIENT_LEFT
-            return message
-
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                record.status = message["status"]
-                record.stream = headers.get("content-type", "").startswith("text/event-stream")
-                headers[ID] = record.id
-            else:  # before it is sent: the client may hang up at once
-                last = message.get("body", b"").rstrip().endswith(LAST_EVENT) or not message.get("more_body", False)
-                record.complete |= last and record.error != CLIENT_LEFT  # MAX ends an answer that nobody reads, too
-            await send(message)
-
         try:
-            await self.app(scope, receiving, sending)
+            await self.app(scope, partial(_receive_and_note, record, receive), partial(_note_and_send, record, send))
         except Exception:
             record.error = 0 if record.complete else 500  # so the server answers, or cuts off what has begun
             raise
         finally:
             record.end()
+
+
+async def _receive_and_note(record: RequestRecord, receive: Receive) -> Message:
+    """Return what comes of a request, and note in its record if the client has gone."""
+    message = await receive()
+    if message["type"] == "http.disconnect" and not record.complete:
+        record.error = CLIENT_LEFT
+    return message
+
+
+async def _note_and_send(record: RequestRecord, send: Send, message: Message) -> None:
+    """Send a part of an answer under the request's id, and note in its record first: the client may hang up at once."""
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(scope=message)
+        record.status = message["status"]
+        record.stream = headers.get("content-type", "").startswith("text/event-stream")
+        headers[ID] = record.id
+    else:
+        last = message.get("body", b"").rstrip().endswith(LAST_EVENT) or not message.get("more_body", False)
+        record.complete |= last and record.error != CLIENT_LEFT  # MAX ends an answer that nobody reads, too
+    await send(message)
 
 
 def log_as_json() -> None:

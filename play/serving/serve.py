@@ -37,10 +37,8 @@ def serve(tell: Tell, **chosen: Any) -> int:
     """
     check_version()
     options = ServerOptions(**chosen)
-    if options.quantize and options.device != "cpu":
-        raise UserError("--quantize runs on the CPU; leave --device gpu away")
-    if options.quantize and is_llama(options.model):
-        raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
+    if options.quantize:
+        require_quantizable(options)
     if options.log_json:
         from play.serving import request_log
 
@@ -71,6 +69,18 @@ def serve(tell: Tell, **chosen: Any) -> int:
         return server.serve(options, checkpoint, keys, tell)
     finally:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
+
+
+def require_quantizable(options: ServerOptions) -> None:
+    """Refuse to round the weights of a Llama, or on a GPU.
+
+    Raises:
+        UserError: they are.
+    """
+    if options.device != "cpu":
+        raise UserError("--quantize runs on the CPU; leave --device gpu away")
+    if is_llama(options.model):
+        raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
 
 
 def pass_on(options: ServerOptions, *, kernels: bool) -> None:
