@@ -19,10 +19,10 @@ from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.shared.command_line import DEVICE, SEED, all_of, refusing, teller
 from play.mine import stand_ins
-from play.serving.options import ServerOptions, Tell
+from play.serving.options import ServerOptions
 from play.signals import ending_soon
 from play.smollm2 import CONTEXT
-from play.startup import in_utf8, tell_stopped
+from play.startup import Tell, in_utf8, tell_stopped
 from play.training.plan import Plan
 
 

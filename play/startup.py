@@ -10,6 +10,8 @@ from checker.compiling import Compiler, Listener, listeners
 from play.mine import choice
 from play.processor import instruction_sets
 
+Tell = Callable[[str], None]  # tells a user something that is no result
+
 CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has hidden
 
 #: What MAX compiles at this moment.
@@ -27,7 +29,7 @@ def note_end(what: str, seconds: float, error: BaseException | None) -> None:
         compiled_now.remove(what)
 
 
-def tell_stopped(tell: Callable[[str], None], sentence: str) -> None:
+def tell_stopped(tell: Tell, sentence: str) -> None:
     """Tell that a signal has stopped a command, and what MAX was compiling, on a line of its own in a terminal."""
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__  # rich would show the moving line below the sentence
     if sys.stderr and sys.stderr.isatty():
@@ -52,7 +54,7 @@ def in_utf8(text: str) -> str:
 
 @contextmanager
 def ready_to_run(
-    tell: Callable[[str], None],
+    tell: Tell,
     needed: Sequence[str] = (),
     /,
     *,
@@ -87,7 +89,7 @@ def ready_to_run(
         tell(notice)
 
 
-def usable_kernels(wanted: bool | None, tell: Callable[[str], None], *, mine: bool, plain: bool) -> bool:
+def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, plain: bool) -> bool:
     """Return whether the kernels of ``play.kernels`` run: if that was not said, they do unless the steps are one's own.
 
     Where Mojo cannot compile them, ``tell`` why, and run without them.

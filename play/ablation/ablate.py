@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from checker.course.steps import MODEL
 from checker.files import require_writable, write
-from play.startup import ready_to_run
+from play.startup import Tell, ready_to_run
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
     from play.ablation.switches import Switches
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules it import
 DIGITS = 6  # of the figures in the file
 
 
-def ablate(tell: Callable[[str], None], *, stride: int, out: Path | None, model: str | Path, **own_steps: bool) -> None:
+def ablate(tell: Tell, *, stride: int, out: Path | None, model: str | Path, **own_steps: bool) -> None:
     """Print three tables, each row as soon as it is measured; write the figures as JSON if a path is given.
 
     Raises:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import LLAMA, MODEL
 from checker.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
-from play.startup import ready_to_run
+from play.startup import Tell, ready_to_run
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
     from play.attention.weights import Attention
 
 
 def show_attention(
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     text_to_read: str,
     out: Path | None,

@@ -7,12 +7,11 @@ import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Callable
 from functools import cache
 
 from checker.files import ROOT
 from play.mine import choice
-from play.startup import ready_to_run
+from play.startup import Tell, ready_to_run
 
 NAMES = """\
 import numpy as np
@@ -26,7 +25,7 @@ from max.experimental.tensor import Tensor
 _until_the_kernel_ends = contextlib.ExitStack()
 
 
-def open_prompt(tell: Callable[[str], None], command: str = "") -> None:
+def open_prompt(tell: Tell, command: str = "") -> None:
     """Open a prompt in the folder of the course, with the names that the steps import; ``tell`` any notice.
 
     With a ``command``, run that instead.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 
 from rich.syntax import Syntax
@@ -16,10 +16,10 @@ from checker.files import ROOT
 from checker.terminal import Terminal
 from play.book.chapters import SRC, Fence, find_chapter, need_max, python_fences
 from play.mine import choice
-from play.startup import ready_to_run
+from play.startup import Tell, ready_to_run
 
 
-def try_chapter(name: str, tell: Callable[[str], None], *, solution: bool) -> int:
+def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
     """Run the blocks of a chapter, showing each before what it prints; return the exit status.
 
     Args:

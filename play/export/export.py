@@ -5,7 +5,7 @@ from __future__ import annotations
 import pydoc
 import shlex
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 from checker.course.reading import read_text
@@ -15,6 +15,7 @@ from checker.files import require_writable, write
 from checker.packages import needed_version
 from play.export.merging import Module, merge
 from play.mine.choice import IMPORTED, Chosen, mine
+from play.startup import Tell
 
 #: What the file has behind the steps, by the names under which they are imported.
 PROGRAM = {
@@ -39,7 +40,7 @@ UNUSED = {"solution_01": ("PUBLISHED", "published")}
 BEFORE = {"solution_02": ["arrays"]}
 
 
-def export(file: Path, tell: Callable[[str], None], *, solution: bool, fill_in: bool, anyway: bool) -> None:
+def export(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: bool) -> None:
     """Write one file of the learner's steps; what was there before is kept beside it.
 
     Args:

@@ -9,7 +9,6 @@ import secrets
 import shlex
 import sys
 import time
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from checker.course.steps import CHAT, LLAMA
 from play.mine.stand_ins import is_refusal
 from play.signals import stopping
 from play.smollm2 import SMOLLM2, is_llama, llama_file
-from play.startup import in_utf8, ready_to_run, usable_kernels
+from play.startup import Tell, in_utf8, ready_to_run, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the talker imports
     from numpy.random import Generator
@@ -30,7 +29,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules the talke
 
 def chat(
     question: str | None,
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     model: str,
     system: str | None,
@@ -74,7 +73,7 @@ def chat(
         conversation.ask(question, tell)
 
 
-def model_file(model: str, tell: Callable[[str], None]) -> Path:
+def model_file(model: str, tell: Tell) -> Path:
     """Return the GGUF file of a model, see :func:`llama_file`.
 
     Raises:
@@ -100,7 +99,7 @@ class Conversation:
     def __post_init__(self) -> None:
         self.messages: list[Message] = []
 
-    def ask(self, question: str, tell: Callable[[str], None], *, stoppable: bool = False) -> None:
+    def ask(self, question: str, tell: Tell, *, stoppable: bool = False) -> None:
         """Print the answer to a question, and remember both; ``tell`` what is forgotten, and whether the answer is cut.
 
         Args:
@@ -129,7 +128,7 @@ class Conversation:
         self.messages = [*kept, ("assistant", said)]
 
 
-def converse(conversation: Conversation, tell: Callable[[str], None]) -> None:
+def converse(conversation: Conversation, tell: Tell) -> None:
     """Answer one question after another until there is no more input; ``tell`` why one cannot be answered."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)

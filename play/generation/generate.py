@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION,
 from play.mine.choice import is_complete
 from play.mine.stand_ins import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
-from play.startup import in_utf8, ready_to_run, usable_kernels
+from play.startup import Tell, in_utf8, ready_to_run, usable_kernels
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
     from play.generation.engine import Settings, Writer
@@ -25,7 +24,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules the engin
 
 def generate(
     prompt: str | None,
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     model: str | Path,
     max_new_tokens: int,
@@ -67,7 +66,7 @@ def generate(
 
 def gpt2_writer(
     model: str | Path,
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     device: str,
     no_cache: bool,
@@ -103,7 +102,7 @@ def gpt2_writer(
 
 def llama_writer(
     model: str | Path,
-    tell: Callable[[str], None],
+    tell: Tell,
     *,
     device: str,
     no_cache: bool,
@@ -143,7 +142,7 @@ def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None
     print(flush=True)
 
 
-def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Callable[[str], None]) -> None:
+def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Tell) -> None:
     """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued."""
     while True:
         print("> ", end="", file=sys.stderr, flush=True)

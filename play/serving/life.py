@@ -21,9 +21,10 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from play.serving.connections import Connection
-from play.serving.options import LARGEST_HEAD, Tell
+from play.serving.options import LARGEST_HEAD
 from play.serving.service import ModelEnded, Service
 from play.signals import not_ignored
+from play.startup import Tell
 
 LONGEST_ADDRESS = 107  # characters of a socket's path
 LAST_SECONDS = 3  # in which the last answers reach clients, once all requests have ended

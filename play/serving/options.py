@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import math
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,9 +24,6 @@ LARGEST_HEAD = 1 << 14  # bytes of a request's line and headers
 HEAD_SECONDS = 10.0  # in which all of them must have come
 LARGEST_BODY = 1 << 20  # bytes; a full context of tokens has a few thousand
 BODY_SECONDS = 30.0  # in which all of it must have come
-
-
-Tell = Callable[[str], None]  # says how far along the server is
 
 
 @dataclass(frozen=True)

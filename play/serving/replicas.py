@@ -42,8 +42,9 @@ from play.mine.choice import HANDED_ON, handed_on
 from play.serving import request_log
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, finish, received_signals, temporary_folder
-from play.serving.options import OF_THE_MODEL, ServerOptions, Tell
+from play.serving.options import OF_THE_MODEL, ServerOptions
 from play.serving.service import MODEL_ENDED, refusal
+from play.startup import Tell
 
 NAME = "gpt2"  # of the application, and of its deployment
 AT_ONCE = 10_000  # requests that Ray gives a replica, which says itself when its queue is full

@@ -11,9 +11,9 @@ import os
 from typing import Any
 
 from checker.errors import UserError
-from play.serving.options import OF_THE_MODEL, ServerOptions, Tell, check_version, choose_steps
+from play.serving.options import OF_THE_MODEL, ServerOptions, check_version, choose_steps
 from play.smollm2 import is_llama
-from play.startup import check_bfloat16, usable_kernels
+from play.startup import Tell, check_bfloat16, usable_kernels
 
 RAY = {  # the environment of its processes, and of its package, which reads it when it is imported
     "RAY_DEDUP_LOGS": "0",  # a line of one replica's log is not left out because another said the same

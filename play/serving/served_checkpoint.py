@@ -13,8 +13,9 @@ from tokenizers import Tokenizer
 from checker.files import replacing
 from checker.max_adapter.runtime import cache_key
 from play.checkpoints import usable_checkpoint, usable_llama
-from play.serving.options import ServerOptions, Tell
+from play.serving.options import ServerOptions
 from play.smollm2 import SMOLLM2, cache_folder, is_llama, llama_file
+from play.startup import Tell
 from play.tokens import ForThreads, load_tokenizer
 from solutions.checkpoint import checkpoint_files, read_config
 from solutions.gguf_tokenizer import tokenizer_of

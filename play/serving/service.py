@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from play.serving.options import Tell
 from play.serving.request_log import CURRENT
+from play.startup import Tell
 
 RETRY_AFTER = {429: "1", 503: "5"}  # seconds after which to ask again: for a place, and for a server that gets ready
 LOOK_SECONDS = 0.05  # between two looks at whether all requests have ended

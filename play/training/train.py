@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 from checker.course.steps import SAMPLING, TRAINING
 from play.processor import processor_name
 from play.signals import ending_soon, put_off
-from play.startup import ready_to_run, tell_stopped
+from play.startup import Tell, ready_to_run, tell_stopped
 from play.training.places import BEST, new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, duration
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules these import
     from play.training.folder import Folder
     from play.training.loop import Training
-
-Tell = Callable[[str], None]
 
 
 def train(
@@ -139,27 +137,32 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
         plan = replace(plan, steps=max(2, int(60 * minutes / per_step)))
         training = Training(plan, trainer, read_material(plan, material.tokenizer), folder, History())
         tell(f"a step takes {per_step:.2f} s, so {minutes:g} minutes are enough for {plan.steps:,} steps")
-    sizes, tokens = material.bytes, material.tokens
-    parameters = sum(array.size for array in trainer.kept()["weights"].values())
     training.history.facts = {
-        "parameters": parameters,
+        "parameters": sum(array.size for array in trainer.kept()["weights"].values()),
         "vocab": config.vocab_size,
-        "bytes": sizes,
-        "tokens": tokens,
+        "bytes": material.bytes,
+        "tokens": material.tokens,
         "text": material.digest,
         "processor": processor_name(),
         "code": "steps" if mine else "solutions",
     }
+    say_sizes(training, tell)
+    return training
+
+
+def say_sizes(training: Training, tell: Tell) -> None:
+    """Say how large the model is and its texts are, and how often the steps read these."""
+    plan, facts = training.plan, training.history.facts
+    sizes, tokens = facts["bytes"], facts["tokens"]
     read = plan.steps * training.tokens_per_step
     times = (plan.share if plan.also else 1) * read / tokens["train"]
     tell(
-        f"{parameters:,} weights; {sizes['train']:,} bytes to learn are {tokens['train']:,} tokens; "
+        f"{facts['parameters']:,} weights; {sizes['train']:,} bytes to learn are {tokens['train']:,} tokens; "
         f"{plan.steps:,} steps are {times:.1f} times the text"
     )
     if plan.also:
         times = (1 - plan.share) * read / tokens["also"]
         tell(f"and {times:.1f} times the other texts: {sizes['also']:,} bytes, {tokens['also']:,} tokens")
-    return training
 
 
 def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:

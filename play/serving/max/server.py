@@ -37,11 +37,12 @@ from play.serving.front import Front
 from play.serving.keys import Keys
 from play.serving.life import GIVEN_UP, live, temporary_folder
 from play.serving.max.process import ModelProcess
-from play.serving.options import ServerOptions, Tell
+from play.serving.options import ServerOptions
 from play.serving.request_log import write_as_json
 from play.serving.served_checkpoint import Checkpoint
 from play.serving.service import ModelEnded, Service
 from play.serving.validation import MOST_CHOICES, ModelLimits
+from play.startup import Tell
 
 SOCKET = 43  # characters that MAX wants for the name of a socket
 ENVIRONMENT = {  # of this process and of those that MAX starts
