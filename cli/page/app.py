@@ -16,7 +16,6 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -24,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -32,17 +31,16 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from checker.check.check import Check
 from checker.check.records import Record, verdict_record
-from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
-from checker.course.progress import all_standings, next_to_do, note_hints, standing_of
 from checker.course.reading import Unreadable
-from checker.course.steps import Step, all_steps, relative_path
+from checker.course.steps import Step
 from checker.errors import UserError
 from checker.job import Options
-from cli import compare, hint, hunt, reset
-from cli.page import versions
-from cli.page.buttons import ANEW, PageRecords
+from cli import compare, hunt
+from cli.page import answers, versions
 from cli.page.model import PageModel
+from cli.page.offers import ANEW, PageRecords
+from cli.page.requests import Json, body_of, field_of, step_of
 from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
 COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
@@ -55,7 +53,6 @@ POLICY = (
 )
 #: What a question of a figure may say.
 QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
-Json = dict[str, Any]
 
 
 class Page(Response):
@@ -121,13 +118,13 @@ class Book:
             Route("/standings", self.standings),
             Route("/model/{what}", self.ask, methods=["POST"]),
             Route("/steps/{step}", self.file),
-            Route("/steps/{step}", partial(self.answer, save), methods=["PUT"]),
+            Route("/steps/{step}", partial(self.answer, answers.save), methods=["PUT"]),
             Route("/steps/{step}/check", self.check, methods=["POST"]),
             Route("/steps/{step}/stop", self.stop, methods=["POST"]),
-            Route("/steps/{step}/hint", partial(self.answer, next_hint), methods=["POST"]),
-            Route("/steps/{step}/compare", partial(self.answer, differences), methods=["POST"]),
-            Route("/steps/{step}/reset", partial(self.answer, replace_file), methods=["POST"]),
-            Route("/steps/{step}/hunt", partial(self.answer, begin_hunt), methods=["POST"]),
+            Route("/steps/{step}/hint", partial(self.answer, answers.next_hint), methods=["POST"]),
+            Route("/steps/{step}/compare", partial(self.answer, answers.differences), methods=["POST"]),
+            Route("/steps/{step}/reset", partial(self.answer, answers.replace_file), methods=["POST"]),
+            Route("/steps/{step}/hunt", partial(self.answer, answers.begin_hunt), methods=["POST"]),
         ]
         reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)
         return Starlette(
@@ -153,26 +150,26 @@ class Book:
 
     async def standings(self, request: Request) -> Response:
         """Answer how far each step is, and which to go on with."""
-        return JSONResponse(await run_in_threadpool(_all_standings))
+        return JSONResponse(await run_in_threadpool(answers.standings))
 
     async def ask(self, request: Request) -> Response:
         """Answer what an interactive figure asks the model."""
-        question = await _body(request)
+        question = await body_of(request)
         for name, kind in QUESTION.items():
-            _field(question, name, kind)
+            field_of(question, name, kind)
         return JSONResponse(await self.model.ask(request.path_params["what"], question))
 
     async def file(self, request: Request) -> Response:
         """Answer with the learner's file and how far it is; without its text if the page knows this version."""
-        step, known_version = await _step(request), request.query_params.get("known")
+        step, known_version = await step_of(request), request.query_params.get("known")
         if known_version is None:  # the page was opened, and will ask for a check
             await run_in_threadpool(self.ready.start_spare, step)
-        return JSONResponse(await run_in_threadpool(_file, step, known_version))
+        return JSONResponse(await run_in_threadpool(answers.file, step, known_version))
 
     async def check(self, request: Request) -> Response:
         """Check the file on disk, and answer with records; leaving ends it."""
-        step, body = await _step(request), await _body(request)
-        options = Options(show=_field(body, "show", str, ""), seed=_field(body, "seed", int | None))
+        step, body = await step_of(request), await body_of(request)
+        options = Options(show=field_of(body, "show", str, ""), seed=field_of(body, "seed", int | None))
         if options.seed is not None and options.seed < 0:
             raise HTTPException(400, "a seed is not negative")
         answer = CheckAnswer(self)
@@ -185,13 +182,13 @@ class Book:
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
         """Answer with what a function returns for a step and the body of a request."""
-        step, body = await _step(request), await _body(request)
+        step, body = await step_of(request), await body_of(request)
         async with self.turn:
             return JSONResponse(await run_in_threadpool(do, step, body))
 
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest_check and self.newest_check.check.step == await _step(request):
+        if self.newest_check and self.newest_check.check.step == await step_of(request):
             self.stopped_check = self.newest_check
             self.newest_check.cancel()
         return JSONResponse({})
@@ -246,102 +243,6 @@ class CheckAnswer:
         finally:
             if not background.goes_on:  # else it goes on for the pass that compiling completes
                 background.cancel()
-
-
-# ---------------------------------------------------------------- what threads read and write
-
-
-def _all_standings() -> Json:
-    """Return how far each step is, and which to go on with."""
-    standings = all_standings()
-    next_step = next_to_do(standings)
-    return {
-        "steps": [
-            {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in standings
-        ],
-        "done": sum(standing.is_done for standing in standings),
-        "next": {"name": next_step.name, "title": next_step.read_title()} if next_step else None,
-    }
-
-
-def _file(step: Step, known_version: str | None) -> Json:
-    """Return the learner's file, and how far it is; without its text if that is the ``known_version``."""
-    file = versions.read(step)
-    now = {"file": relative_path(step.learner_file), "version": file.version, "words": standing_of(step).words}
-    return now if file.version == known_version else {**now, "text": file.text}
-
-
-def save(step: Step, body: Json) -> Json:
-    """Save a text in place of the version that the page began from; return its own version."""
-    return {"version": versions.save(step, _field(body, "text", str), _field(body, "replaces", str))}
-
-
-def next_hint(step: Step, body: Json) -> Json:
-    """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
-    following = hint.next_hint(step)
-    if not following:
-        return {"number": len(hint.hints_of(step)), "is_all": True}
-    if following.warning and not body.get("sure"):
-        return {"ask": following.warning}
-    note_hints(step, following.number)
-    return {"number": following.number, "is_all": False}
-
-
-def differences(step: Step, body: Json) -> Json:
-    """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
-    warning = compare.warning_before(step)
-    if warning and not body.get("sure"):
-        return {"ask": warning}
-    return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
-
-
-def replace_file(step: Step, body: Json) -> Json:
-    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
-    copy = hunt.begin(Hunt(step.name)) if step.hunted else reset.write_skeleton(step)
-    return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
-
-
-def begin_hunt(step: Step, body: Json) -> Json:
-    """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
-    new_hunt = Hunt(step.name)
-    if not new_hunt.read().mistake:
-        hunt.begin(new_hunt)
-    file = new_hunt.copy.learner_file
-    return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}
-
-
-# ---------------------------------------------------------------- requests
-
-
-async def _step(request: Request) -> Step:
-    """Return the step that a request is about."""
-    if step := await run_in_threadpool(_step_of_file, request.path_params["step"]):
-        return step
-    raise HTTPException(404, "there is no such step")
-
-
-def _step_of_file(name: str) -> Step | None:
-    """Return the step, or its copy to hunt in, whose file has a name."""
-    steps_and_hunts = (candidate for step in all_steps() for candidate in (step, Step(step.name, hunted=True)))
-    return next((candidate for candidate in steps_and_hunts if candidate.learner_file.stem == name), None)
-
-
-async def _body(request: Request) -> Json:
-    """Return the object that a request brings."""
-    body = None
-    with contextlib.suppress(ValueError, RecursionError, ClientDisconnect):
-        body = await request.json()
-    if not isinstance(body, dict):
-        raise HTTPException(400, "the body must be a JSON object")
-    return body
-
-
-def _field(body: Json, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
-    """Return a field of a body, which is of a kind."""
-    value = body.get(name, otherwise)
-    if not isinstance(value, kind) or isinstance(value, bool):  # no field is a bool, which Python counts as an int
-        raise HTTPException(400, f"the body has no fitting {name}")
-    return value
 
 
 async def _rejected(request: Request, error: Exception) -> Response:

@@ -12,7 +12,7 @@ from checker.course.reading import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.files import digest, replacing
-from cli.page.buttons import ANEW
+from cli.page.offers import ANEW
 
 NONE = ""  # the version of a file that does not exist
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from checker.check.check import Check
-from checker.check.offers import Offers
 from checker.check.printer import Printer
 from checker.check.state import PASSED
 from checker.course.blanks import blanks_of
@@ -31,34 +30,12 @@ from cli.status import list_all
 from cli.watching import keyboard
 from cli.watching.editor import open_in_editor
 from cli.watching.keyboard import ESC, keys_of_terminal
+from cli.watching.offers import OffersAtSave, OffersByKeys
 from cli.watching.saves import Saves
 
 LOOK_SECONDS = 0.05  # between looks at the files
 KEYS = "h hint, s numbers, c compare, x reset, n next, p previous, l list, e edit, r again, q quit"
 NONE_LEFT = "No other step is left to do."
-
-
-class OffersAtSave(Offers):
-    """What a learner can do next while ``watch`` looks at the file, without a terminal."""
-
-    again = "save"
-    going_on = "You may go on: the pass is kept."
-
-
-class OffersByKeys(OffersAtSave):
-    """What a learner can do next at a terminal, where the keys are."""
-
-    anew = "x"
-
-    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
-        """Return what draws the same numbers again; the key does so only if there are wrong numbers to show."""
-        if has_wrong_numbers:
-            return "s draws these again."
-        return super().draws_again(task, seed, has_wrong_numbers=has_wrong_numbers)
-
-    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
-        """Return what shows the numbers of a function."""
-        return f"Press s for the numbers of {about} side by side."
 
 
 @dataclass(frozen=True)

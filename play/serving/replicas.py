@@ -87,8 +87,8 @@ class Replica:
         served = Served(options, checkpoint_of(options, tell), keys)
         self.service, self.front, self.grace = served.service, served.front, options.grace
         self.model = asyncio.create_task(self.service.keep(served.model, options.restart, tell, "a replica is ready"))
-        opened = asyncio.create_task(self.service.opened.wait())
-        await asyncio.wait({self.model, opened}, return_when=asyncio.FIRST_COMPLETED)
+        first_ready = asyncio.create_task(self.service.first_ready.wait())
+        await asyncio.wait({self.model, first_ready}, return_when=asyncio.FIRST_COMPLETED)
         await self.check_health()
 
     def __serve_build_asgi_app__(self) -> ASGIApp:

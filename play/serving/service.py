@@ -59,7 +59,7 @@ class Service:
         self.batch, self.queue, self.seconds = batch, queue, seconds
         self.app: ASGIApp | None = None
         self.why = STARTING  # as long as there is no application
-        self.opened = asyncio.Event()  # the model was ready once
+        self.first_ready = asyncio.Event()  # set once the model can be asked, and from then on
         self.draining = False
         self.places_taken = 0
         self.runs: dict[asyncio.Timeout, str] = {}  # the clock of each request that runs: why it is ended early, if so
@@ -137,7 +137,7 @@ class Service:
                 async with model() as app:
                     self.app = app
                     ready_at = time.monotonic()
-                    self.opened.set()
+                    self.first_ready.set()
                     tell(ready)
                     await asyncio.Event().wait()  # until it ends, or is ended
             except ModelEnded as ended:

@@ -11,7 +11,7 @@ from checker.check.state import State
 from checker.check.view import View
 from checker.course.steps import find_step
 from checker.events import Claimed, Interrupted, Mark
-from cli.page.buttons import PageRecords
+from cli.page.offers import PageRecords
 from tests.dev.checker.check.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
 HOLDING = [Row(Mark.PASS, "one", f"Claim {number}.") for number in range(1, 7)]

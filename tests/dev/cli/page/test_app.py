@@ -22,7 +22,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark
 from cli.page.app import Book
-from cli.page.buttons import OffersOnPage
+from cli.page.offers import OffersOnPage
 from tests.dev.checker.check.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
 from tests.dev.checker.check.test_records import SCHEMA
 from tests.dev.checker.check.test_verdict import LIMITS

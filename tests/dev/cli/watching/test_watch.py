@@ -11,7 +11,8 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from cli.shared.background import ReadyChild, Report
-from cli.watching.watch import KEYS, Key, OffersAtSave, OffersByKeys, Reported, Watch
+from cli.watching.offers import OffersAtSave, OffersByKeys
+from cli.watching.watch import KEYS, Key, Reported, Watch
 from tests.dev.terminal import Terminal
 
 pytestmark = pytest.mark.slow

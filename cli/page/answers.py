@@ -1,0 +1,75 @@
+"""What the server answers the panel: functions that read or write a step's files, and return an object for JSON.
+
+They run in threads. A ``body`` is what the request brings, as an object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from checker.course.blanks import blanks_of
+from checker.course.hunts import Hunt
+from checker.course.progress import all_standings, next_to_do, note_hints, standing_of
+from checker.course.steps import Step, relative_path
+from cli import compare, hint, hunt, reset
+from cli.page import versions
+from cli.page.requests import Json, field_of
+
+
+def standings() -> Json:
+    """Return how far each step is, and which to go on with."""
+    all_of_them = all_standings()
+    next_step = next_to_do(all_of_them)
+    return {
+        "steps": [
+            {"name": standing.step.name, "state": standing.state, "failed": standing.failed} for standing in all_of_them
+        ],
+        "done": sum(standing.is_done for standing in all_of_them),
+        "next": {"name": next_step.name, "title": next_step.read_title()} if next_step else None,
+    }
+
+
+def file(step: Step, known_version: str | None) -> Json:
+    """Return the learner's file, and how far it is; without its text if that is the ``known_version``."""
+    now = versions.read(step)
+    answer = {"file": relative_path(step.learner_file), "version": now.version, "words": standing_of(step).words}
+    return answer if now.version == known_version else {**answer, "text": now.text}
+
+
+def save(step: Step, body: Json) -> Json:
+    """Save a text in place of the version that the page began from; return its own version."""
+    return {"version": versions.save(step, field_of(body, "text", str), field_of(body, "replaces", str))}
+
+
+def next_hint(step: Step, body: Json) -> Json:
+    """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
+    following = hint.next_hint(step)
+    if not following:
+        return {"number": len(hint.hints_of(step)), "is_all": True}
+    if following.warning and not body.get("sure"):
+        return {"ask": following.warning}
+    note_hints(step, following.number)
+    return {"number": following.number, "is_all": False}
+
+
+def differences(step: Step, body: Json) -> Json:
+    """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
+    warning = compare.warning_before(step)
+    if warning and not body.get("sure"):
+        return {"ask": warning}
+    return {"differences": list(map(asdict, compare.differences(step))), "count": len(blanks_of(step))}
+
+
+def replace_file(step: Step, body: Json) -> Json:
+    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
+    copy = hunt.begin(Hunt(step.name)) if step.hunted else reset.write_skeleton(step)
+    return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
+
+
+def begin_hunt(step: Step, body: Json) -> Json:
+    """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
+    new_hunt = Hunt(step.name)
+    if not new_hunt.read().mistake:
+        hunt.begin(new_hunt)
+    file = new_hunt.copy.learner_file
+    return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}
