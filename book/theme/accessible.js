@@ -1,4 +1,4 @@
-// What axe-core (tests/dev/axe.py) finds wrong with mdBook's pages, put right.
+// What axe-core (tests/dev/helpers/axe.py) finds wrong with mdBook's pages, put right.
 {
     document.getElementById('mdbook-menu-bar').setAttribute('role', 'banner');
 

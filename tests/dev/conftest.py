@@ -23,7 +23,7 @@ NEED_BROWSER = "COURSE_TESTS_NEED_BROWSER"  # not empty: a test of a page fails 
 @pytest.fixture(scope="module")  # not "session": where Playwright's event loop runs, MAX cannot run its own
 def browser(request: pytest.FixtureRequest) -> Iterator[object]:
     """The one browser of a module, Chromium unless its tests name another; without it, they are skipped."""
-    from tests.dev.browsers import NoBrowser, chromium
+    from tests.dev.helpers.browsers import NoBrowser, chromium
 
     start = getattr(request, "param", chromium)
     try:

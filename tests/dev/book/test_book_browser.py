@@ -10,9 +10,9 @@ import pytest
 
 from checker.files import ROOT
 from play.book.chapters import chapters
-from tests.dev.axe import COLORS, EVERYTHING, THEMES, WIDTHS, complaints, open_page, open_window
 from tests.dev.conftest import REPOSITORY
-from tests.dev.terminal import started
+from tests.dev.helpers.axe import COLORS, EVERYTHING, THEMES, WIDTHS, complaints, open_page, open_window
+from tests.dev.helpers.terminal import started
 from tools.book_maker.drawing.svg import LEAST_LETTER
 
 pytestmark = pytest.mark.slow

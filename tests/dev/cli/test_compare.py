@@ -5,7 +5,7 @@ import pytest
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
 from cli.compare import rows_of, rows_of_texts
-from tests.dev.commands import run
+from tests.dev.helpers.commands import run
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from checker.course.steps import all_steps, find_step
 from checker.files import ROOT
 from cli import grade
 from cli.grade import why_not
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow

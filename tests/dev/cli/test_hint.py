@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.dev.commands import run
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.commands import run
+from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import find_step
-from tests.dev.commands import run, states
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.commands import run, states
+from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from checker.course.steps import all_steps, find_step
 from checker.terminal import Terminal
 from cli import status
 from cli.status import list_all
-from tests.dev.commands import run, states
+from tests.dev.helpers.commands import run, states
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from checker.errors import UserError
 from cli import warm
 from cli.warm import Compilation
 from play.smollm2 import cached_file
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

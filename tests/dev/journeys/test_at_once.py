@@ -13,7 +13,7 @@ from play import startup
 from play.attention.show import show_attention
 from play.generation import generate
 from play.serving import serve
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
 from tools.course_copy import python
 
 REST = ["model", "max_new_tokens", "temperature", "top_k", "seed", "device", "no_cache", "kernels", "quantize", "dtype"]

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from tests.dev.checker.check.test_records import SCHEMA
-from tests.dev.commands import states
+from tests.dev.helpers.commands import states
 
 ANSWER = "Your file imports solutions.warmup_01, the answer to this step."
 TIMED_OUT = "No verdict: timed out after 2 s during this claim: "

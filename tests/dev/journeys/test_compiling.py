@@ -8,7 +8,7 @@ import signal
 import psutil
 import pytest
 
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

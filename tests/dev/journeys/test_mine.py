@@ -6,7 +6,7 @@ import pytest
 
 from checker.course.steps import SERVER, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
-from tests.dev.commands import run_model
+from tests.dev.helpers.commands import run_model
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import pytest
 import checker
 from checker.files import ROOT
 from tests.dev.cli.page.serving import serve
-from tests.dev.connections import is_silent, traced
+from tests.dev.helpers.connections import is_silent, traced
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import time
 import psutil
 import pytest
 
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
 
 MOST_LOADED, MOST_RUN, LONGEST = 75, 50, 350
 TO_EXPLAIN = 7  # files more that may run to explain a failure

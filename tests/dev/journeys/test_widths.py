@@ -8,7 +8,7 @@ from checker import terminal
 from checker.course.steps import find_step
 from checker.events import Mark
 from cli.grade import Grade, print_grade
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.terminal import Terminal
 
 SENTENCE = "Every query is scored against every key, in each sequence of a batch, and with more keys than queries."
 ABOUT = "attention_backward_of_all"

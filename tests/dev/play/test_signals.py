@@ -12,7 +12,7 @@ from checker.errors import INTERRUPTED
 from checker.files import ROOT
 from checker.max_adapter.kernel_store import kernel_groups
 from play.signals import ENDINGS
-from tests.dev.terminal import Terminal, started
+from tests.dev.helpers.terminal import Terminal, started
 
 SOON = 30  # seconds, on a busy machine
 KERNELS = f"{len(kernel_groups()['model'])} kernels"  # of the steps that build the model

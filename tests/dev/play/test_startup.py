@@ -4,7 +4,7 @@ import pytest
 
 from checker.files import ROOT
 from play.startup import usable_kernels
-from tests.dev.commands import run_model
+from tests.dev.helpers.commands import run_model
 
 pytestmark = pytest.mark.slow
 

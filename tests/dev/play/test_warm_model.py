@@ -10,7 +10,7 @@ import pytest
 from checker.files import ROOT
 from cli.warm import KERNELS, WRITING
 from play import warm_model
-from tests.dev.commands import run_model
+from tests.dev.helpers.commands import run_model
 from tools.course_copy import python
 
 

@@ -10,7 +10,7 @@ from checker.course.progress_file import read_saved
 from checker.course.skeletons import expected
 from checker.course.steps import Step, find_step
 from checker.diagnosis.mistakes import load_attempts
-from tests.dev.commands import run, states
+from tests.dev.helpers.commands import run, states
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def firefox():
     """
     from playwright.sync_api import sync_playwright
 
-    from tests.dev.browsers import NoBrowser
+    from tests.dev.helpers.browsers import NoBrowser
 
     program = shutil.which("firefox-esr") or shutil.which("firefox")
     if not program:

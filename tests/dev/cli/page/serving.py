@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from subprocess import Popen
 
 from checker.course.steps import find_step
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
 from tools.course_copy import Course
 
 

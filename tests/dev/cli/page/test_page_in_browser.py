@@ -10,9 +10,9 @@ from checker.course.steps import find_step
 pytest.importorskip("playwright")
 from playwright.sync_api import expect
 
-from tests.dev.axe import THEMES, WIDTHS, complaints, open_page, open_window
-from tests.dev.browsers import chromium
 from tests.dev.cli.page.firefox import firefox
+from tests.dev.helpers.axe import THEMES, WIDTHS, complaints, open_page, open_window
+from tests.dev.helpers.browsers import chromium
 
 BROWSERS = (chromium, pytest.param(firefox, marks=pytest.mark.nightly))
 pytestmark = [

@@ -15,7 +15,7 @@ from play.whale import read as read_whale
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
 from solutions.solution_12 import Sampling
 from solutions.warmup_01 import softmax
-from tests.dev.axe import WIDTHS, complaints, open_window
+from tests.dev.helpers.axe import WIDTHS, complaints, open_window
 from tools.book_maker import recording
 from tools.book_maker.recording import RECORDED, file_of, read
 from tools.book_maker.values import training

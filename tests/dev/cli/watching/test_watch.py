@@ -13,7 +13,7 @@ from checker.course.steps import all_steps, find_step
 from cli.shared.background import ReadyChild, Report
 from cli.watching.offers import OffersAtSave, OffersByKeys
 from cli.watching.watch import KEYS, Key, Reported, Watch
-from tests.dev.terminal import Terminal
+from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 
 from checker.course.steps import CHAT, SERVER, steps_up_to
 from tests.attempts.step_25 import ALTERNATIVES
-from tests.dev.axe import complaints
+from tests.dev.helpers.axe import complaints
 from tests.dev.play.attention.conftest import TEXT
 
 pytestmark = pytest.mark.slow

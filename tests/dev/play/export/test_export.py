@@ -16,7 +16,7 @@ from checker.files import ROOT
 from checker.packages import needed_version
 from play.export.export import SECTIONS, UNUSED
 from play.export.merging import definitions_of, imports_of
-from tests.dev.connections import is_silent, traced
+from tests.dev.helpers.connections import is_silent, traced
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 
 from checker.course.steps import SMALL_MODEL
 from play.generation import generate
-from tests.dev.commands import run_model
+from tests.dev.helpers.commands import run_model
 
 
 def test_every_prompt_has_a_seed_of_its_own_so_that_the_same_one_goes_on_otherwise(monkeypatch, capsys):

@@ -21,8 +21,8 @@ from checker.files import ROOT
 from cli.shared.command_line import UNUSABLE
 from play.serving.options import ServerOptions
 from play.serving.service import MODEL_ENDED
-from tests.dev.play.serving.test_serve import Server, openai
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
+from tests.dev.play.serving.real_server import Server, openai
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama_files import read_llama
 from solutions.solution_27 import END, START, chat_ids
 from tests.dev.play.serving import tiny_llama
-from tests.dev.play.serving.test_serve import KEY, WITH_KEY, Server, openai
+from tests.dev.play.serving.real_server import KEY, WITH_KEY, Server, openai
 from tools.hugging_face import hugging_face_llama, load
 
 pytestmark = pytest.mark.slow

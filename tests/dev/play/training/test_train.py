@@ -23,8 +23,8 @@ from play.training.folder import Folder
 from play.training.places import STATE
 from play.training.plan import History
 from play.training.train import train
+from tests.dev.helpers.terminal import started
 from tests.dev.play.training.conftest import PLAN, spoil
-from tests.dev.terminal import started
 from tools.course_copy import python
 
 TINY = ["--layers=1", "--heads=2", "--width=16", "--positions=16", "--vocab=289", "--batch=4"]

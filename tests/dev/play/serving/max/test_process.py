@@ -14,7 +14,7 @@ from checker.files import ROOT
 from play.serving.life import LONGEST_ADDRESS, temporary_folder
 from play.serving.max.process import ModelProcess
 from play.signals import ENDINGS
-from tests.dev.terminal import started
+from tests.dev.helpers.terminal import started
 
 pytestmark = pytest.mark.slow
 
