@@ -12,8 +12,8 @@ from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import parameters
 
 FIGURES = ROOT / "tools" / "benchmarks" / "figures"
-NAMES = ("training", "train", "writing")
-RECORDED, STEPS, WRITING = (json.loads((FIGURES / f"{name}.json").read_text()) for name in NAMES)
+NAMES = ("training", "train", "writing", "bytes")
+RECORDED, STEPS, WRITING, BYTES = (json.loads((FIGURES / f"{name}.json").read_text()) for name in NAMES)
 
 plan = Plan(**RECORDED["plan"])
 facts: dict[str, Any] = RECORDED["facts"]
@@ -35,6 +35,10 @@ bytes_per_token = facts["bytes"]["validation"] / facts["tokens"]["validation"]
 tokens_per_step = plan.accumulate * plan.batch * (plan.positions - 1)
 tokens_per_second = plan.steps * tokens_per_step / history.seconds
 took = duration(history.seconds)
+
+#: The same training with a vocabulary of bytes: what it came to, and how often it read the text.
+bytes_came_to = BYTES["evaluations"][-1]
+bytes_readings = plan.steps * tokens_per_step / BYTES["facts"]["tokens"]["train"]
 
 #: A step beside PyTorch's, on the one processor where it was measured: of the small model, and of GPT-2 small.
 ((processor, measured),) = STEPS.items()
