@@ -37,10 +37,10 @@ def write(file: Path, data: bytes) -> None:
         OSError: the disk is full, say; the old file is as it was.
     """
     try:
-        with replacing(file) as unfinished, unfinished.open("wb") as opened:
-            opened.write(data)
-            opened.flush()
-            os.fsync(opened.fileno())
+        with replacing(file) as unfinished, unfinished.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
     except OSError as error:
         error.filename = str(file)  # not that of the unfinished one
         raise
@@ -87,8 +87,8 @@ def remove_unused(folder: Path, names: str) -> None:
 
 def digest(*parts: str | bytes) -> str:
     """Return a short name for contents: equal contents have equal names."""
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        made.update(len(data).to_bytes(8, "big") + data)
-    return made.hexdigest()[:32]
+        hasher.update(len(data).to_bytes(8, "big") + data)
+    return hasher.hexdigest()[:32]

@@ -86,6 +86,6 @@ def why_mojo_cannot_link() -> str:
 
     with tempfile.TemporaryDirectory() as folder:
         line = [program, "-shared", "-lm", "-o", f"{folder}/made.so"]
-        tried = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
-    said = (tried.stderr.strip().splitlines() or ["it says nothing"])[0]
-    return f"Mojo links by {program}, which fails: {said}. {INSTALL_CC}" if tried.returncode else ""
+        link = subprocess.run(line, capture_output=True, text=True, errors="replace", check=False)
+    message = (link.stderr.strip().splitlines() or ["it says nothing"])[0]
+    return f"Mojo links by {program}, which fails: {message}. {INSTALL_CC}" if link.returncode else ""

@@ -63,7 +63,7 @@ def next_hint(step: Step) -> Hint | None:
     Raises:
         UserError: as ``hints_of``.
     """
-    last_seen = progress_file.read_saved().hints.get(step.name, 0)
+    last_seen = progress_file.read_progress().hints.get(step.name, 0)
     return next((hint for hint in hints_of(step) if hint.number > last_seen), None)
 
 

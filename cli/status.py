@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.course.progress import NOT_COMPILED, Standing, StepState, all_standings, next_to_do
-from checker.course.progress_file import read_saved
+from checker.course.progress_file import read_progress
 from checker.course.steps import FAST_PATH, Step, relative_path
 from checker.terminal import Terminal
 
@@ -21,9 +21,9 @@ def list_all(terminal: Terminal, current: Step | None = None) -> None:
     done = [standing.step.task for standing in standings if standing.is_done]
     fast = sum(task in FAST_PATH for task in done)
     terminal.line(f"\n{len(done)} of {len(standings)} done; fast path: {fast} of {len(FAST_PATH)}.")
-    if hunts := read_saved().hunts.values():
-        found, named = sum(saved.found for saved in hunts), sum(saved.named for saved in hunts)
-        given_up = sum(saved.given_up for saved in hunts)
+    if hunts := read_progress().hunts.values():
+        found, named = sum(hunt.found for hunt in hunts), sum(hunt.named for hunt in hunts)
+        given_up = sum(hunt.given_up for hunt in hunts)
         terminal.line(f"Mistakes found in hunts: {found}; named: {named}; given up: {given_up}.")
     if any(standing.uncompiled for standing in standings):
         terminal.line(f"`{NOT_COMPILED}` counts as done.")

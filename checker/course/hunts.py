@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from checker.course.progress_file import SavedHunts, changing, read_saved
+from checker.course.progress_file import HuntProgress, changing_progress, read_progress
 from checker.course.skeletons import back_up
 from checker.course.steps import Step
 from checker.files import digest
@@ -22,17 +22,17 @@ class Hunt:
     def __init__(self, name: str) -> None:
         self.step, self.copy = Step(name), Step(name, hunted=True)
 
-    def read(self) -> SavedHunts:
+    def progress(self) -> HuntProgress:
         """Return what is saved; no hunt is on where the copy is gone."""
-        saved = self._saved()
-        return saved if self.copy.learner_file.exists() else replace(saved, mistake="")
+        progress = self._saved_progress()
+        return progress if self.copy.learner_file.exists() else replace(progress, mistake="")
 
     def is_gone(self) -> bool:
         """Return whether the copy in which a mistake was hunted for is gone."""
-        return bool(self._saved().mistake) and not self.copy.learner_file.exists()
+        return bool(self._saved_progress().mistake) and not self.copy.learner_file.exists()
 
-    def _saved(self) -> SavedHunts:
-        return read_saved().hunts.get(self.step.name, SavedHunts())
+    def _saved_progress(self) -> HuntProgress:
+        return read_progress().hunts.get(self.step.name, HuntProgress())
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake; return where the copy of a learner's last one is.
@@ -42,17 +42,17 @@ class Hunt:
         Raises:
             OSError: a file cannot be written.
         """
-        saved, path = self.read(), self.copy.learner_file
-        unseen = [name for name in copies if name not in saved.seen]
+        progress, path = self.progress(), self.copy.learner_file
+        unseen = [name for name in copies if name not in progress.seen]
         drawn_from = [*copies] if seed is not None or not unseen else unseen
         mistake = random.Random(seed).choice(drawn_from)
-        is_edited = path.is_file() and digest(path.read_bytes()) != saved.left_as
+        is_edited = path.is_file() and digest(path.read_bytes()) != progress.left_as
         copy = back_up(path) if is_edited else None
         path.write_text(copies[mistake], encoding="utf-8")
-        before = [name for name in saved.seen if name != mistake] if unseen else []
+        before = [name for name in progress.seen if name != mistake] if unseen else []
         seen_mistakes = [*before, mistake]
         as_drawn = digest(copies[mistake])
-        hunts = replace(saved, guesses=0, is_named=False)
+        hunts = replace(progress, guesses=0, is_named=False)
         self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))
         return copy
 
@@ -62,15 +62,15 @@ class Hunt:
         Raises:
             OSError: a file cannot be written.
         """
-        saved = self.read()
-        new = 0 if saved.is_named else 1  # one that was named is counted already
+        progress = self.progress()
+        new = 0 if progress.is_named else 1  # one that was named is counted already
         if passed is None:
-            ending, hunts = "Given up", replace(saved, given_up=saved.given_up + new)
+            ending, hunts = "Given up", replace(progress, given_up=progress.given_up + new)
         else:
-            ending = "Repaired" if saved.is_named else "Found"
-            hunts = replace(saved, found=saved.found + new, left_as=digest(passed))
+            ending = "Repaired" if progress.is_named else "Found"
+            hunts = replace(progress, found=progress.found + new, left_as=digest(passed))
         self.save(replace(hunts, mistake=""))
-        return f"{ending} {saved.after()}: {saved.mistake}"
+        return f"{ending} {progress.after()}: {progress.mistake}"
 
     def guess(self, mistake: str) -> str:
         """Guess the name of the mistake that is hunted for; return how that went, unless it was named before.
@@ -78,17 +78,17 @@ class Hunt:
         Raises:
             OSError: a file cannot be written.
         """
-        saved = self.read()
-        if not saved.is_named:
-            saved = replace(saved, guesses=saved.guesses + 1)
-            if mistake == saved.mistake:
-                saved = replace(saved, is_named=True, named=saved.named + 1)
-            self.save(saved)
-        if saved.is_named:
-            return f"Named at guess {saved.guesses}, {saved.after()}: {saved.mistake}"
-        return f"It is another one; that was guess {saved.guesses}."
+        progress = self.progress()
+        if not progress.is_named:
+            progress = replace(progress, guesses=progress.guesses + 1)
+            if mistake == progress.mistake:
+                progress = replace(progress, is_named=True, named=progress.named + 1)
+            self.save(progress)
+        if progress.is_named:
+            return f"Named at guess {progress.guesses}, {progress.after()}: {progress.mistake}"
+        return f"It is another one; that was guess {progress.guesses}."
 
-    def save(self, hunts: SavedHunts) -> None:
+    def save(self, hunts: HuntProgress) -> None:
         """Save how the hunts are now; it raises OSError if that is impossible."""
-        with changing() as saved:
-            saved.hunts[self.step.name] = hunts
+        with changing_progress() as progress:
+            progress.hunts[self.step.name] = hunts

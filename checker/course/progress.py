@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from checker.course.blanks import skeleton
 from checker.course.opening import OpenedFile, open_file
-from checker.course.progress_file import LastPass, Saved, changing, read_saved
+from checker.course.progress_file import LastPass, Progress, changing_progress, read_progress
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps
@@ -43,14 +43,14 @@ def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
 
     If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
     """
-    with changing() as saved:
+    with changing_progress() as progress:
         code, check = digest_of_code(step, source), digest_of_check(step)
-        before = saved.passes.get(step.name)
+        before = progress.passes.get(step.name)
         earlier = before if before and (before.code, before.check) == (code, check) else None
         counts = earlier is not None or digest_of_code(step, _text_of(step)) == code
         if counts:
-            saved.passes[step.name] = LastPass(code, check, compiled or (earlier is not None and earlier.compiled))
-            saved.failures.pop(step.name, None)
+            progress.passes[step.name] = LastPass(code, check, compiled or (earlier is not None and earlier.compiled))
+            progress.failures.pop(step.name, None)
     return counts
 
 
@@ -63,26 +63,26 @@ def _text_of(step: Step) -> str:
 
 def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
     """Save that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
-    with changing() as saved:
+    with changing_progress() as progress:
         code = digest_of_code(step, source)
-        last = saved.passes.get(step.name)
+        last = progress.passes.get(step.name)
         if last and last.code == code:
             if not takes_back:
                 return
-            del saved.passes[step.name]  # it has since been compiled, or its check has changed
-        saved.failures[step.name] = code
+            del progress.passes[step.name]  # it has since been compiled, or its check has changed
+        progress.failures[step.name] = code
 
 
 def note_hints(step: Step, count: int) -> None:
     """Save how many hints of a step were shown, at least."""
-    with changing() as saved:
-        saved.hints[step.name] = max(count, saved.hints.get(step.name, 0))
+    with changing_progress() as progress:
+        progress.hints[step.name] = max(count, progress.hints.get(step.name, 0))
 
 
 def forget(step: Step) -> None:
     """Start a step over: no hint seen, no verdict; a mistake that was hunted for stays known."""
-    with changing() as saved:
-        for part in (saved.hints, saved.passes, saved.failures):
+    with changing_progress() as progress:
+        for part in (progress.hints, progress.passes, progress.failures):
             part.pop(step.name, None)
 
 
@@ -123,18 +123,18 @@ class Standing:
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
-    return _standing(step, read_saved())
+    return _standing(step, read_progress())
 
 
 def all_standings() -> list[Standing]:
     """Return where every step stands now."""
-    saved = read_saved()
-    return [_standing(step, saved) for step in all_steps()]
+    progress = read_progress()
+    return [_standing(step, progress) for step in all_steps()]
 
 
-def _standing(step: Step, saved: Saved) -> Standing:
-    """Return where a step stands, by its file and by what is ``saved``."""
-    last_pass, last_failure = saved.passes.get(step.name), saved.failures.get(step.name)
+def _standing(step: Step, progress: Progress) -> Standing:
+    """Return where a step stands, by its file and by the ``progress`` that is saved."""
+    last_pass, last_failure = progress.passes.get(step.name), progress.failures.get(step.name)
     state = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
     try:
         file = open_file(step, step.learner_file)

@@ -28,7 +28,7 @@ class LastPass:
 
 
 @dataclass(frozen=True)
-class SavedHunts:
+class HuntProgress:
     """What is saved of the hunts of a step."""
 
     mistake: str = ""  # that is hunted for; nothing if none is
@@ -48,16 +48,16 @@ class SavedHunts:
 
 
 @dataclass(frozen=True)
-class Saved:
+class Progress:
     """Everything that is saved, by the names of steps."""
 
     hints: dict[str, int]  # how many were seen
     passes: dict[str, LastPass]
     failures: dict[str, str]  # the digest of the code that failed last
-    hunts: dict[str, SavedHunts]
+    hunts: dict[str, HuntProgress]
 
 
-def read_saved() -> Saved:
+def read_progress() -> Progress:
     """Return everything that is saved.
 
     A file that is missing or cannot be understood counts as an empty one, and of one that can, what is damaged is left
@@ -67,11 +67,11 @@ def read_saved() -> Saved:
         file = json.loads(FILE.read_text())
     except (OSError, ValueError):
         file = {}
-    return Saved(
+    return Progress(
         hints={step: seen for step, seen in _by_step(file, "hints") if isinstance(seen, int)},
         passes={step: last for step, saved in _by_step(file, "pass") if (last := _last_pass(saved))},
         failures={step: code for step, code in _by_step(file, "fail") if isinstance(code, str)},
-        hunts={step: hunts for step, saved in _by_step(file, "hunts") if (hunts := _saved_hunts(saved))},
+        hunts={step: hunts for step, saved in _by_step(file, "hunts") if (hunts := _hunt_progress(saved))},
     )
 
 
@@ -88,7 +88,7 @@ def _last_pass(saved: Any) -> LastPass | None:
     return None
 
 
-def _saved_hunts(saved: Any) -> SavedHunts | None:
+def _hunt_progress(saved: Any) -> HuntProgress | None:
     """Return what is saved of the hunts of a step; None if it is damaged, or another version has saved it."""
     match saved:
         case {
@@ -103,12 +103,12 @@ def _saved_hunts(saved: Any) -> SavedHunts | None:
             "given_up": int(),
             **others,
         } if not others and all(isinstance(mistake, str) for mistake in seen):
-            return SavedHunts(**saved)
+            return HuntProgress(**saved)
     return None
 
 
 @contextlib.contextmanager
-def changing() -> Iterator[Saved]:
+def changing_progress() -> Iterator[Progress]:
     """Change what is saved. Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half.
 
     Raises:
@@ -117,13 +117,13 @@ def changing() -> Iterator[Saved]:
     FILE.parent.mkdir(exist_ok=True)
     with (FILE.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        saved = read_saved()
-        yield saved
+        progress = read_progress()
+        yield progress
         file = {
-            "hints": saved.hints,
-            "pass": {step: asdict(last) for step, last in saved.passes.items()},
-            "fail": saved.failures,
-            "hunts": {step: asdict(hunts) for step, hunts in saved.hunts.items()},
+            "hints": progress.hints,
+            "pass": {step: asdict(last) for step, last in progress.passes.items()},
+            "fail": progress.failures,
+            "hunts": {step: asdict(hunts) for step, hunts in progress.hunts.items()},
         }
         with replacing(FILE) as new:
             new.write_text(json.dumps(file, indent=1, sort_keys=True) + "\n")

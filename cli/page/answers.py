@@ -69,7 +69,7 @@ def replace_file(step: Step, body: Json) -> Json:
 def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
     new_hunt = Hunt(step.name)
-    if not new_hunt.read().mistake:
+    if not new_hunt.progress().mistake:
         hunt.begin(new_hunt)
     file = new_hunt.copy.learner_file
     return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}

@@ -7,7 +7,7 @@ import pytest
 from checker.course import progress_file, steps
 from checker.course.hunts import Hunt
 from checker.course.progress import forget
-from checker.course.progress_file import SavedHunts
+from checker.course.progress_file import HuntProgress
 
 COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
 
@@ -31,27 +31,27 @@ def test_no_mistake_comes_twice_until_all_have(hunt):
         drawn = []
         for _ in COPIES:
             assert hunt.begin(COPIES) is None, "nobody has edited a copy"
-            drawn.append(hunt.read().mistake)
+            drawn.append(hunt.progress().mistake)
             assert hunt.copy.learner_file.read_text() == COPIES[drawn[-1]]
         assert {*drawn} == COPIES.keys()
     hunt.begin({**COPIES, "A new one.": "new = 1\n"})
-    assert hunt.read().mistake == "A new one."
+    assert hunt.progress().mistake == "A new one."
 
 
 def test_a_seed_draws_the_same_for_everybody(hunt):
     drawn = set()
-    for before in (SavedHunts(), SavedHunts(), None):
+    for before in (HuntProgress(), HuntProgress(), None):
         if before:
             hunt.save(before)
         hunt.begin(COPIES, seed=5)
-        drawn.add(hunt.read().mistake)
+        drawn.add(hunt.progress().mistake)
     assert len(drawn) == 1, "also where it has come before"
-    assert [*hunt.read().seen] == [*drawn]
+    assert [*hunt.progress().seen] == [*drawn]
 
 
 def test_what_a_learner_wrote_is_kept(hunt):
     hunt.begin(COPIES)
-    another = next(copy for name, copy in COPIES.items() if name != hunt.read().mistake)
+    another = next(copy for name, copy in COPIES.items() if name != hunt.progress().mistake)
     for written in (another.encode(), b"mine = 1\n", b"\xff"):
         hunt.copy.learner_file.write_bytes(written)
         assert hunt.begin(COPIES).read_bytes() == written
@@ -59,7 +59,7 @@ def test_what_a_learner_wrote_is_kept(hunt):
     hunt.end("repaired = 1\n")
     assert hunt.begin(COPIES) is None, "it has passed as it is"
     hunt.copy.learner_file.unlink()
-    assert hunt.read().mistake == "", "a copy that is gone ends the hunt"
+    assert hunt.progress().mistake == "", "a copy that is gone ends the hunt"
     assert hunt.begin(COPIES) is None
 
 
@@ -68,27 +68,27 @@ def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunt, monkeypatch
     monkeypatch.setattr(progress_file.time, "time", lambda: now)
     for passed, words in (("scale = 2\n", "Found"), (None, "Given up"), ("scale = 2\n", "Found")):
         hunt.begin(COPIES)
-        mistake, now = hunt.read().mistake, now + 192.4
+        mistake, now = hunt.progress().mistake, now + 192.4
         assert hunt.end(passed) == f"{words} after 3 min 12 s: {mistake}"
-    assert (hunt.read().mistake, hunt.read().found, hunt.read().given_up) == ("", 2, 1)
+    assert (hunt.progress().mistake, hunt.progress().found, hunt.progress().given_up) == ("", 2, 1)
     forget(hunt.step)
-    assert hunt.read().found == 2, "a step that begins anew need not draw what came before"
+    assert hunt.progress().found == 2, "a step that begins anew need not draw what came before"
 
 
 def test_a_name_is_guessed_and_the_hunt_goes_on(hunt):
     hunt.begin(COPIES, seed=1)
-    mistake = hunt.read().mistake
+    mistake = hunt.progress().mistake
     wrong = [name for name in COPIES if name != mistake]
     assert [hunt.guess(name) for name in wrong] == [f"It is another one; that was guess {at}." for at in (1, 2)]
     for guess in (mistake, wrong[0]):
         assert hunt.guess(guess) == f"Named at guess 3, after 0 s: {mistake}", "it is known from then on"
     assert hunt.end("repaired = 1\n") == f"Repaired after 0 s: {mistake}"
-    assert (hunt.read().found, hunt.read().named, hunt.read().given_up) == (0, 1, 0), "it counts once"
+    assert (hunt.progress().found, hunt.progress().named, hunt.progress().given_up) == (0, 1, 0), "it counts once"
     hunt.begin(COPIES)
-    assert (hunt.read().guesses, hunt.read().is_named) == (0, False)
+    assert (hunt.progress().guesses, hunt.progress().is_named) == (0, False)
 
 
 def test_what_another_version_kept_counts_as_nothing(hunt):
     hunt.begin(COPIES)
     progress_file.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
-    assert hunt.read() == SavedHunts()
+    assert hunt.progress() == HuntProgress()

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from checker.course import progress, progress_file
-from checker.course.progress_file import read_saved
+from checker.course.progress_file import read_progress
 from checker.course.skeletons import expected
 from checker.course.steps import Step, find_step
 from checker.diagnosis.mistakes import load_attempts
@@ -79,7 +79,7 @@ def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path,
         if "reset" in name:
             progress.forget(W01)
         is_kept = progress.note_pass(W01, RIGHT, compiled=compiled)
-    last = read_saved().passes.get(W01.name)
+    last = read_progress().passes.get(W01.name)
     assert (last and last.compiled) is is_compiled
     assert is_kept is (is_compiled is not None)
 
@@ -99,7 +99,7 @@ def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, sour
     W01.learner_file.write_text(RIGHT)
     progress.note_pass(W01, RIGHT, compiled=True)
     progress.note_failure(W01, source, takes_back=takes_back)
-    assert (W01.name in read_saved().passes, W01.name in read_saved().failures) == counts
+    assert (W01.name in read_progress().passes, W01.name in read_progress().failures) == counts
 
 
 def test_a_file_that_is_removed_at_this_moment_may_be_the_next(monkeypatch, tmp_path):
