@@ -40,7 +40,7 @@ class Stage(StrEnum):
         return {Stage.NUMBERS: Kind.NUMBERS, Stage.DRAWN: Kind.DRAWN}.get(self, Kind.COMPILED)
 
 
-class Doing(StrEnum):
+class Activity(StrEnum):
     """What a child is doing."""
 
     STARTING = "starting"
@@ -69,7 +69,7 @@ class ClaimBegan:
 
 
 @dataclass(frozen=True)
-class Claimed:
+class ClaimEnded:
     """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
 
     It is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the same for
@@ -123,7 +123,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Shown:
+class NumbersCompared:
     """The numbers of a function beside the expected ones, as lines; none if there is nothing to compare."""
 
     about: str
@@ -173,7 +173,7 @@ class Busy:
 
 
 @dataclass(frozen=True)
-class Missing:
+class FunctionsMissing:
     """The learner's file has run, and does not have these functions with a blank, by their qualified names.
 
     With each comes the name of a function of the file that may be meant, or nothing.
@@ -186,14 +186,14 @@ class Missing:
 
 
 @dataclass(frozen=True)
-class Opened:
+class FileOpened:
     """The file was read, and not run yet."""
 
     file: OpenedFile
 
 
 @dataclass(frozen=True)
-class Refused:
+class FileRefused:
     """The file cannot be read, or is none of its language: ``claim`` is the one that does not hold, if there is one.
 
     ``source`` is its text, if that could be read.
@@ -237,7 +237,7 @@ class Died:
     The ``signal`` that has ended it is nothing if it exited.
     """
 
-    doing: Doing = Doing.COMPUTING
+    activity: Activity = Activity.COMPUTING
     signal: str = ""
 
 
@@ -263,17 +263,17 @@ class HuntEnded:
 
 FromChild = (
     ClaimBegan
-    | Claimed
+    | ClaimEnded
     | StageEnded
     | Finding
-    | Shown
+    | NumbersCompared
     | Unloadable
     | CheckFailed
-    | Missing
+    | FunctionsMissing
     | Ended
     | CompilingBegan
     | CompilingEnded
     | Busy
 )
-FromParent = Opened | Refused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
+FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent

@@ -10,13 +10,13 @@ saves nothing.
 ======================  =============================================  =================  ==============================
 in the phase            comes the event                                leads to           and saves
 ======================  =============================================  =================  ==============================
-UNREAD                  Opened: something can be tried                 TRYING
-UNREAD                  Opened: nothing can                            OVER
-UNREAD                  Refused                                        OVER               a failure, if it could be read
+UNREAD                  FileOpened: something can be tried             TRYING
+UNREAD                  FileOpened: nothing can                        OVER
+UNREAD                  FileRefused                                    OVER               a failure, if it could be read
 TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
 TRYING                  StageEnded: there is nothing left to compile   AFTER_VERDICT      what the verdict says
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
-… and GOING_ON          Claimed: once compiled, a claim does not hold  TAKEN_BACK         a failure
+… and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure
                         and no other MAX is to blame
 … and TAKEN_BACK        StageEnded: all is compiled                    AFTER_VERDICT      what the verdict says
 AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
@@ -38,7 +38,7 @@ from checker.check.verdict import decide, no_verdict
 from checker.compiling import Compiler
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.course.steps import Kind
-from checker.events import Claimed, Event, Mark, Stage
+from checker.events import ClaimEnded, Event, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 
@@ -55,44 +55,44 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
     """
     state = replace(state, seconds=seconds)
     match event:
-        case events.Opened():
-            return _opened(state, event)
+        case events.FileOpened():
+            return _file_opened(state, event)
         case events.ClaimBegan():
             phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
-            return replace(state, running=event.sentence, phase=phase), []
-        case Claimed():
-            return _claimed(state, event)
+            return replace(state, current_claim=event.sentence, phase=phase), []
+        case ClaimEnded():
+            return _claim_ended(state, event)
         case events.Finding():
             return replace(state, findings=(*state.findings, event)), []
         case events.StageEnded():
             return _stage_ended(state, event.stage)
-        case events.Missing():
-            return _missing(state, event)
+        case events.FunctionsMissing():
+            return _functions_missing(state, event)
         case events.Printed():
             return _printed(state, event.text)
-        case events.Shown():
-            return replace(state, shown=event), []
+        case events.NumbersCompared():
+            return replace(state, numbers=event), []
         case events.NotSaved():
             return _not_saved(state, event)
         case events.HuntEnded():
             return state, [Words(event.sentence)]
         case events.CompilingBegan():
-            begun = Compilation(event.what, seconds, event.compiler)
-            return replace(state, compilations=(*state.compilations, begun)), []
+            compilation = Compilation(event.what, seconds, event.compiler)
+            return replace(state, compilations=(*state.compilations, compilation)), []
         case events.CompilingEnded():
             return _compiling_ended(state, event)
         case events.Tick():
             return _ticked(state)
         case events.Unloadable():
             return _unloadable(state, event)
-        case events.Refused():
-            return _refused(state, event)
+        case events.FileRefused():
+            return _file_refused(state, event)
         case events.Ended() | events.CheckFailed() | events.Late() | events.Died() | events.Interrupted():
             return _end(state, event)
     return state, []  # it was Busy
 
 
-def _opened(state: State, event: events.Opened) -> StateAndEffects:
+def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
     file, stop = event.file, state.context.language.stop
     rows = []
@@ -107,7 +107,7 @@ def _opened(state: State, event: events.Opened) -> StateAndEffects:
     return state, [*rows, *effects]
 
 
-def _refused(state: State, event: events.Refused) -> StateAndEffects:
+def _file_refused(state: State, event: events.FileRefused) -> StateAndEffects:
     """Show the claim about the file that does not hold, if there is one; that is all."""
     rows = [Row(Mark.FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
     state, effects = _end(replace(state, source=event.source), event)
@@ -121,11 +121,11 @@ def _unloadable(state: State, event: events.Unloadable) -> StateAndEffects:
     return state, [row, *effects]
 
 
-def _missing(state: State, event: events.Missing) -> StateAndEffects:
+def _functions_missing(state: State, event: events.FunctionsMissing) -> StateAndEffects:
     """Show the functions that the file does not have, now that it has run."""
     rows = [
-        Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, meant))
-        for function, meant in event.functions.items()
+        Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, likely_name))
+        for function, likely_name in event.functions.items()
     ]
     labels = [row.about for row in rows]
     return replace(state, to_write=(*state.to_write, *labels)), rows
@@ -139,19 +139,19 @@ def _printed(state: State, text: str) -> StateAndEffects:
     return state, [Words(text, WordsKind.PRINTED)]
 
 
-def _claimed(state: State, claim: Claimed) -> StateAndEffects:
+def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Note what was said of a claim, and show it or, from the first failure on, hold it."""
-    state = replace(state, claims={**state.claims, claim.name: claim}, running="")
+    state = replace(state, claims={**state.claims, claim.name: claim}, current_claim="")
     if claim.mark == Mark.TRACED:
         return state, []
     if state.phase is Phase.ON_GPU:
-        return _claimed_on_gpu(state, claim)
+        return _claim_ended_on_gpu(state, claim)
     if state.has_failed:
         return _hold(state, claim)
     return _rows(state, [claim])
 
 
-def _claimed_on_gpu(state: State, claim: Claimed) -> StateAndEffects:
+def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Show a claim on a GPU, which changes no verdict."""
     state, rows = _rows(state, [claim])
     if claim.mark != Mark.FAIL:
@@ -160,39 +160,39 @@ def _claimed_on_gpu(state: State, claim: Claimed) -> StateAndEffects:
     return state, [*rows, Words(caveat)]
 
 
-def _hold(state: State, claim: Claimed) -> StateAndEffects:
+def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Hold a claim, whose explanation may say that it waits for another; a failure takes back a pass."""
-    state = replace(state, held=(*state.held, claim.name))
+    state = replace(state, held_claims=(*state.held_claims, claim.name))
     takes_back = state.is_passed_uncompiled and claim.mark == Mark.FAIL and not state.is_of_another_max(claim)
     if takes_back:
         return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
     return state, []
 
 
-def _rows(state: State, claims: Iterable[Claimed]) -> StateAndEffects:
+def _rows(state: State, claims: Iterable[ClaimEnded]) -> StateAndEffects:
     """Return the rows of some claims, as a learner is to see them."""
     rows = []
-    for claimed in claims:
-        claim = state.with_finding(claimed)
+    for original in claims:
+        claim = state.with_finding(original)
         if _has_no_row(state, claim):
             continue
         rows.append(_row_of(state, claim))
         if claim.mark == Mark.WAITS:
-            state = replace(state, waiting=state.waiting | {claim.about})
+            state = replace(state, waiting_labels=state.waiting_labels | {claim.about})
     return state, rows
 
 
-def _has_no_row(state: State, claim: Claimed) -> bool:
+def _has_no_row(state: State, claim: ClaimEnded) -> bool:
     """Return whether a learner knows already what is said of a claim, or need not know."""
     if claim.about in state.to_write:
         return True  # its blank has a row
     if claim.mark == Mark.WAITS:
-        return claim.about in state.waiting  # a row says so already
+        return claim.about in state.waiting_labels  # a row says so already
     is_drawn = state.context.kinds.get(claim.test) == Kind.DRAWN
     return is_drawn and claim.mark == Mark.PASS  # it is of interest only if it does not hold
 
 
-def _row_of(state: State, claim: Claimed) -> Row:
+def _row_of(state: State, claim: ClaimEnded) -> Row:
     """Return the row of a claim; of one that waits, it says for what."""
     if claim.mark == Mark.WAITS:
         return Row(Mark.WAITS, claim.about, claim.reason, state.line_of(claim.about, None))
@@ -201,17 +201,17 @@ def _row_of(state: State, claim: Claimed) -> Row:
     return Row(claim.mark, claim.about, claim.sentence, line, group)
 
 
-def _group_of(state: State, failed: Claimed) -> str:
+def _group_of(state: State, failure: ClaimEnded) -> str:
     """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
     for finding in state.findings:
-        if finding.claim == failed.name and finding.mistake:
+        if finding.claim == failure.name and finding.mistake:
             return finding.mistake
-    return failed.reason
+    return failure.reason
 
 
 def _rows_of_held(state: State) -> StateAndEffects:
     """Return the rows of the claims that were held."""
-    return _rows(replace(state, held=()), [state.claims[claim] for claim in state.held])
+    return _rows(replace(state, held_claims=()), [state.claims[claim] for claim in state.held_claims])
 
 
 def _stage_ended(state: State, stage: Stage) -> StateAndEffects:

@@ -101,9 +101,9 @@ class Check:
             opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
             sentence = error.sentence_with(self.state.context.offers.anew)
-            self.handle(events.Refused(sentence, error.location, error.refuted, error.source))
+            self.handle(events.FileRefused(sentence, error.location, error.refuted, error.source))
         else:
-            self.handle(events.Opened(opened_file))
+            self.handle(events.FileOpened(opened_file))
         return self.job
 
     def run(self, child: Child) -> Verdict:
@@ -128,8 +128,8 @@ class Check:
         """Take in an event, and carry out its effects, one after the other; saving may lead to another event."""
         pending = deque([event])
         while pending:
-            self.state, following = advance(self.state, pending.popleft(), self.seconds())
-            for effect in following:
+            self.state, effects_of_event = advance(self.state, pending.popleft(), self.seconds())
+            for effect in effects_of_event:
                 if isinstance(effect, SaveProgress):
                     if answer := self._save(effect):
                         pending.append(answer)

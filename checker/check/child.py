@@ -20,17 +20,17 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
-from checker.check.limits import Limits, Spent, limits_of, reached
+from checker.check.limits import Limits, Silence, limits_of, reached
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.event_codec import decode
 from checker.events import (
+    Activity,
     CheckFailed,
     CompilingBegan,
     CompilingEnded,
     Died,
-    Doing,
     Ended,
     Event,
     Interrupted,
@@ -126,7 +126,7 @@ class Child:
                     yield late
                     return
                 yield Tick()
-        yield Died(watchdog.doing, self.process.ended_by(END_SECONDS))
+        yield Died(watchdog.activity, self.process.ended_by(END_SECONDS))
 
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.
@@ -166,7 +166,7 @@ class _Watchdog:
 
     def __init__(self, pid: int, limits: Limits) -> None:
         self.pid, self.limits = pid, limits
-        self.doing = Doing.STARTING
+        self.activity = Activity.STARTING
         self.being_compiled = 0  # how many things are being compiled, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
@@ -180,7 +180,7 @@ class _Watchdog:
                 self.being_compiled += 1
             case CompilingEnded():
                 self.being_compiled -= 1
-        self.doing = Doing.COMPILING if self.being_compiled else Doing.COMPUTING
+        self.activity = Activity.COMPILING if self.being_compiled else Activity.COMPUTING
         self.quiet_since = time.monotonic()
         self.computed_before = None
 
@@ -188,18 +188,18 @@ class _Watchdog:
         """Return that it has reached a limit, if it has been quiet for a while."""
         if time.monotonic() - self.quiet_since < LOOK_SECONDS:
             return None
-        over = reached(self.limits, self.doing, self._spent())
+        over = reached(self.limits, self.activity, self._silence())
         if over is None:
             return None
         limit, seconds = over
         return Late(limit, seconds, crowd=crowd())
 
-    def _spent(self) -> Spent:
+    def _silence(self) -> Silence:
         """Return what the child has spent since the last event; of processor time, what was used since a first look."""
         computed = thread_seconds(self.pid)
         if self.computed_before is None:
             self.computed_before = computed
-        return Spent(time.monotonic() - self.quiet_since, computed - self.computed_before, load_per_core())
+        return Silence(time.monotonic() - self.quiet_since, computed - self.computed_before, load_per_core())
 
 
 def thread_seconds(pid: int) -> float:

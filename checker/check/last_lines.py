@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from checker.check.effects import Item, Words, WordsKind
 from checker.check.state import FAILED, PASSED, Phase, State, Verdict
-from checker.events import Shown
+from checker.events import NumbersCompared
 
 
 def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
@@ -50,17 +50,17 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
         again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
         words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
-        words += _numbers(state.shown, options.show)
+        words += _numbers(state.numbers, options.show)
     elif with_numbers:
         words.append(Words(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
     return words
 
 
-def _numbers(shown: Shown | None, asked_for: str) -> list[Words]:
+def _numbers(compared: NumbersCompared | None, label: str) -> list[Words]:
     """Return the numbers of the function that ``--show`` has asked for, or that there are none."""
-    if shown and shown.about == asked_for and shown.lines:
-        return [Words(line, WordsKind.SHOWN) for line in shown.lines]
-    return [Words(f"{asked_for} has no wrong numbers to show.", WordsKind.SHOWN)]
+    if compared and compared.about == label and compared.lines:
+        return [Words(line, WordsKind.SHOWN) for line in compared.lines]
+    return [Words(f"{label} has no wrong numbers to show.", WordsKind.SHOWN)]
 
 
 def _explanations_last_first(verdict: Verdict) -> Sequence[Item]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from checker.events import Doing, Limit
+from checker.events import Activity, Limit
 
 COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
 WAIT_SECONDS = 60.0  # without an event, while that thread computes less
@@ -36,17 +36,17 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Spent:
-    """What has passed since the last event.
+class Silence:
+    """The time since the last event.
 
     Attributes:
         seconds: by the clock.
-        computed: seconds of processor time of the thread that runs the file.
+        compute_seconds: processor time of the thread that runs the file.
         load: how many programs want the processor, for each core.
     """
 
     seconds: float
-    computed: float
+    compute_seconds: float
     load: float
 
 
@@ -74,23 +74,23 @@ def limits_of(*, solution: bool = False, compile_seconds: float | None = None) -
     )
 
 
-def reached(limits: Limits, doing: Doing, spent: Spent) -> tuple[Limit, float] | None:
+def reached(limits: Limits, activity: Activity, silence: Silence) -> tuple[Limit, float] | None:
     """Return the limit that a child has reached and its seconds, or None.
 
     Args:
         limits: the limits.
-        doing: what the child is doing.
-        spent: what has passed since the child was last heard.
+        activity: what the child is doing.
+        silence: since the child was last heard.
     """
-    if doing is Doing.COMPILING:
-        if limits.compile_seconds is None or spent.seconds <= limits.compile_seconds:
+    if activity is Activity.COMPILING:
+        if limits.compile_seconds is None or silence.seconds <= limits.compile_seconds:
             return None
         return Limit.COMPILING, limits.compile_seconds
-    is_starting = doing is Doing.STARTING
+    is_starting = activity is Activity.STARTING
     compute_seconds = limits.start_seconds if is_starting else limits.compute_seconds
-    if min(spent.computed, spent.seconds) > compute_seconds:
+    if min(silence.compute_seconds, silence.seconds) > compute_seconds:
         return (Limit.STARTING if is_starting else Limit.COMPUTING), compute_seconds
-    wait_seconds = max(limits.wait_seconds, compute_seconds) * max(1.0, spent.load)
-    if spent.seconds > wait_seconds:
+    wait_seconds = max(limits.wait_seconds, compute_seconds) * max(1.0, silence.load)
+    if silence.seconds > wait_seconds:
         return (Limit.STARTING if is_starting else Limit.WAITING), wait_seconds
     return None

@@ -13,7 +13,7 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
-from checker.events import Claimed, Ended, Event, Finding, Mark, Shown, Stage, Unloadable
+from checker.events import ClaimEnded, Ended, Event, Finding, Mark, NumbersCompared, Stage, Unloadable
 from checker.job import Options
 
 PASSED = 0  # exit statuses
@@ -123,13 +123,13 @@ class State:
         findings: what the child said of why claims fail.
         stages: those that have ended.
         not_saved: why a pass could not be saved, if it could not.
-        running: the claim that is being tried, in words; nothing between two.
+        current_claim: the one that is being tried, in words; nothing between two.
         compilations: what MAX or Mojo compiles now, each thing within the one before.
         has_compiled: whether MAX has compiled something, which is kept.
-        held: the claims since the first failure, which get a row only once it is known why they fail.
-        waiting: the functions whose row says that they wait.
+        held_claims: those since the first failure, which get a row only once it is known why they fail.
+        waiting_labels: of the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
-        shown: what ``--show`` is to show.
+        numbers: what ``--show`` is to show.
         end_event: the one after which nothing more is tried.
         verdict: what was decided.
     """
@@ -139,17 +139,17 @@ class State:
     seconds: float = 0.0
     source: str = ""
     to_write: tuple[str, ...] = ()
-    claims: Mapping[str, Claimed] = field(default_factory=dict)
+    claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
-    running: str = ""
+    current_claim: str = ""
     compilations: tuple[Compilation, ...] = ()
     has_compiled: bool = False
-    held: tuple[str, ...] = ()
-    waiting: frozenset[str] = frozenset()
+    held_claims: tuple[str, ...] = ()
+    waiting_labels: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
-    shown: Shown | None = None
+    numbers: NumbersCompared | None = None
     end_event: Event | None = None
     verdict: Verdict | None = None
 
@@ -228,11 +228,11 @@ class State:
         failed = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
         return self.context.options.seed if Kind.DRAWN in failed else None
 
-    def is_of_another_max(self, failure: Claimed | Finding | Unloadable) -> bool:
+    def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
         return bool(self.context.another_max) and failure.of_max
 
-    def with_finding(self, claim: Claimed) -> Claimed:
+    def with_finding(self, claim: ClaimEnded) -> ClaimEnded:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
         for finding in self.findings:
             if finding.claim == claim.name:

@@ -12,7 +12,7 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.errors import INTERRUPTED
-from checker.events import Died, Doing, Finding, Late, Limit, Mark
+from checker.events import Activity, Died, Finding, Late, Limit, Mark
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
@@ -32,9 +32,9 @@ def decide(state: State) -> Verdict:
 def _verdict_without_lines(state: State) -> Verdict:
     """Return the verdict at the end that a check has come to; its explanations have no line yet."""
     match state.end_event:
-        case events.Opened():
+        case events.FileOpened():
             return _not_begun(state, state.end_event)
-        case events.Refused():
+        case events.FileRefused():
             return _on_refusal(state.end_event)
         case events.Unloadable():
             return _on_unloadable(state, state.end_event)
@@ -46,10 +46,10 @@ def _verdict_without_lines(state: State) -> Verdict:
             return _on_late(state, state.end_event)
         case events.Interrupted():
             return _on_interrupt(state)
-    return _tried(state)
+    return _all_tried(state)
 
 
-def _tried(state: State) -> Verdict:
+def _all_tried(state: State) -> Verdict:
     """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
     if state.has_failed:
         return _failed(state)
@@ -67,7 +67,7 @@ def _tried(state: State) -> Verdict:
 # ---------------------------------------------------------------- before a claim is tried
 
 
-def _not_begun(state: State, opened: events.Opened) -> Verdict:
+def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
     """Return the verdict on a file in which nothing can be tried: what is left to do."""
     file, stop, again = opened.file, state.context.language.stop, state.context.offers.again
     if any(unwritten.started for unwritten in file.to_write):
@@ -80,7 +80,7 @@ def _not_begun(state: State, opened: events.Opened) -> Verdict:
     return Verdict(FAILED, words=(words,))
 
 
-def _on_refusal(refused: events.Refused) -> Verdict:
+def _on_refusal(refused: events.FileRefused) -> Verdict:
     """Return the verdict on a file that was not run; one that could not even be read has not failed."""
     progress = FAILURE if refused.source else None
     if refused.claim:
@@ -145,8 +145,8 @@ def _on_interrupt(state: State) -> Verdict:
     during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
     if state.has_passed:
         return Verdict(PASSED, words=(f"Interrupted{during}. {state.saved_in_words}",))
-    kept = "; what MAX has compiled is kept" if state.has_compiled else ""
-    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {_known_so_far(state)}. Run it again{kept}.",))
+    what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
+    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}.",))
 
 
 def _known_so_far(state: State) -> str:
@@ -167,8 +167,8 @@ def _on_death(state: State, died: Died) -> Verdict:
     system, when memory is short, or somebody.
     """
     happened = _how_it_ended(state, died)
-    when = f"while {state.compiler} was compiling." if died.doing is Doing.COMPILING else _during(state)
-    if died.doing is Doing.STARTING:
+    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _during(state)
+    if died.activity is Activity.STARTING:
         why = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
         line, _ = state.crash
@@ -176,7 +176,7 @@ def _on_death(state: State, died: Died) -> Verdict:
     else:
         advice = _advice_on_solution(state) or _look_for(state.context.language, died)
         why = Explanation(_sentences(f"{happened} {when}", advice))
-    is_of_file = died.doing is Doing.COMPUTING and died.signal not in SENT_BY_OTHERS
+    is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
     progress = NO_END if is_of_file else None
     return _ended_early(state, CutShort(why, after_failure=_words_after_failure(happened), progress=progress))
 
@@ -184,8 +184,8 @@ def _on_death(state: State, died: Died) -> Verdict:
 def _how_it_ended(state: State, died: Died) -> str:
     """Return how the process has ended, as the beginning of a sentence."""
     if state.crash:
-        _, said = state.crash
-        return f"{state.context.language.name} stopped ({said})"
+        _, reason = state.crash
+        return f"{state.context.language.name} stopped ({reason})"
     return f"the process was ended by {died.signal}" if died.signal else "the process ended"
 
 
@@ -195,7 +195,7 @@ def _look_for(language: Language, died: Died) -> str:
         return "Look for a kill, or for more than fits into memory."
     if died.signal in SENT_BY_OTHERS:
         return "Look for a kill, in the file or from outside."
-    if died.doing is Doing.COMPILING:
+    if died.activity is Activity.COMPILING:
         return RUN_AGAIN
     return language.look_for_crash if died.signal else language.look_for_exit
 
@@ -240,8 +240,8 @@ def _why_late(state: State, late: Late, happened: str) -> Explanation:
 
 def _during(state: State) -> str:
     """Return when a check was cut short, as the end of a sentence."""
-    if state.running:
-        return f"during this claim: {state.running}"
+    if state.current_claim:
+        return f"during this claim: {state.current_claim}"
     return "between two claims." if state.claims else "while the file was loaded."
 
 

@@ -119,7 +119,7 @@ class Grader:
         label = self.job.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
         comparisons = [outcome.compared for blame in blames for outcome in blame.outcomes.values() if outcome.compared]
-        self.send(events.Shown(label, shown(comparisons[0]) if comparisons else ()))
+        self.send(events.NumbersCompared(label, shown(comparisons[0]) if comparisons else ()))
 
 
 def diagnostician_of(

@@ -73,7 +73,7 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
 
     missing = missing_from(module, source, blanks)
     if missing:
-        send(events.Missing(missing))
+        send(events.FunctionsMissing(missing))
     return [function.rpartition(".")[2] for function in missing]
 
 

@@ -212,7 +212,7 @@ class Recorder:
         self.outcomes[name][claim] = outcome
         if self.abandoned is not None:
             self.graphs.append(self.abandoned)
-        claimed = events.Claimed(
+        claimed = events.ClaimEnded(
             claim,
             outcome.about,
             sentence_of(item),

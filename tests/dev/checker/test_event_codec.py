@@ -6,10 +6,10 @@ import pytest
 
 from checker.course.reading import Location
 from checker.event_codec import decode, encode
-from checker.events import Claimed, Mark
+from checker.events import ClaimEnded, Mark
 
-CLAIMED = Claimed("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
-NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "Claimed"}']
+CLAIMED = ClaimEnded("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
+NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "ClaimEnded"}']
 
 
 def test_an_event_is_read_as_it_was_written():

@@ -15,24 +15,24 @@ from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.steps import Kind, find_step
 from checker.events import (
+    Activity,
     CheckFailed,
     ClaimBegan,
-    Claimed,
+    ClaimEnded,
     CompilingBegan,
     CompilingEnded,
     Died,
-    Doing,
     Ended,
+    FileOpened,
+    FileRefused,
     Finding,
+    FunctionsMissing,
     Interrupted,
     Late,
     Limit,
     Mark,
-    Missing,
     NotSaved,
-    Opened,
     Printed,
-    Refused,
     Stage,
     StageEnded,
     Tick,
@@ -51,19 +51,19 @@ S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hu
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
-OPENED = Opened(OpenedFile(SOURCE, 2, ()))
-OPENED_WITH_BLANK = Opened(OpenedFile(SOURCE, 2, (TO_WRITE,)))
-ONE = Claimed("test_one", "one", "One is right.", Mark.PASS)
-OTHER = Claimed("test_other", "other", "So is it.", Mark.PASS)
+OPENED = FileOpened(OpenedFile(SOURCE, 2, ()))
+OPENED_WITH_BLANK = FileOpened(OpenedFile(SOURCE, 2, (TO_WRITE,)))
+ONE = ClaimEnded("test_one", "one", "One is right.", Mark.PASS)
+OTHER = ClaimEnded("test_other", "other", "So is it.", Mark.PASS)
 DRAWN_TOO, TRACED_TOO = (
-    Claimed("test_drawn[5]", "one", "Drawn.", Mark.PASS),
-    Claimed("test_compiled[cpu]", "g", "G.", Mark.TRACED),
+    ClaimEnded("test_drawn[5]", "one", "Drawn.", Mark.PASS),
+    ClaimEnded("test_compiled[cpu]", "g", "G.", Mark.TRACED),
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, StageEnded(Stage.DRAWN)]
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
-OTHER_COMPILED_TOO = Claimed("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
+OTHER_COMPILED_TOO = ClaimEnded("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
 LONG = Tick()  # three seconds later than what came before
@@ -159,7 +159,7 @@ CHECKS = {
     "the GPU disagrees, and does not end": (
         [
             *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU.")],
-            Claimed("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, reason="It is off."),
+            ClaimEnded("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, reason="It is off."),
             Died(),
         ],
         [
@@ -273,21 +273,21 @@ CHECKS = {
         ["saved: fail", "fail one: One is right.", "waits other: It waits.", "one: Off."],
     ),
     "a function is not there": (
-        [OPENED, Missing({"A.other": "othr"}), ONE, Ended()],
+        [OPENED, FunctionsMissing({"A.other": "othr"}), ONE, Ended()],
         [
             "todo other: there is no A.other in the file any more; it has othr: call it other",
             *[ROWS[0], "Right so far. Still to write: other."],
         ],
     ),
     "nothing is written": (
-        [Opened(OpenedFile(SOURCE, 1, (TO_WRITE,)))],
+        [FileOpened(OpenedFile(SOURCE, 1, (TO_WRITE,)))],
         [
             "todo other: line 6: Return it. (1 line)",
             "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
         ],
     ),
     "only the line at which a blank stops is left": (
-        [Opened(OpenedFile(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
+        [FileOpened(OpenedFile(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
         [
             "todo other: line 6: Return it. (1 line)",
             "todo other: line 6 still says raise NotImplementedError: delete that line",
@@ -295,12 +295,12 @@ CHECKS = {
             "code, and run this again.",
         ],
     ),
-    "no file": ([Refused("The file is missing.")], ["The file is missing."]),
+    "no file": ([FileRefused("The file is missing.")], ["The file is missing."]),
     "no Python": (
-        [Refused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
+        [FileRefused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
         ["fail : The file is Python.", "saved: fail", "A bracket is open. (line 3)"],
     ),
-    "no text of Python": ([Refused("Null bytes.", source="\0")], ["saved: fail", "Null bytes."]),
+    "no text of Python": ([FileRefused("Null bytes.", source="\0")], ["saved: fail", "Null bytes."]),
     "it cannot be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
@@ -358,7 +358,7 @@ CHECKS = {
         ],
     ),
     "it dies while it imports MAX": (
-        [OPENED, Died(Doing.STARTING)],
+        [OPENED, Died(Activity.STARTING)],
         ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
@@ -366,11 +366,11 @@ CHECKS = {
         ["saved: fail", "fail one: One is right.", "No verdict: the check failed.", "one: It is off."],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(Doing.COMPILING)],
+        [*TO_COMPILE, Died(Activity.COMPILING)],
         [*ROWS, MATCHES, SAVED, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
     ),
     "it is killed while MAX compiles": (
-        [*TO_COMPILE, LONG, Died(Doing.COMPILING, "SIGKILL")],
+        [*TO_COMPILE, LONG, Died(Activity.COMPILING, "SIGKILL")],
         [
             *[*ROWS, MATCHES, SAVED, *GO_ON],
             "Not compiled: the process was ended by SIGKILL while MAX was compiling. "
@@ -392,7 +392,7 @@ CHECKS = {
         [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, ClaimBegan("One is right."), CompilingBegan("an operation"), Died(Doing.COMPILING, "SIGSEGV")],
+        [OPENED, ClaimBegan("One is right."), CompilingBegan("an operation"), Died(Activity.COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -500,7 +500,7 @@ WITH_MAX = {
         ],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(Doing.COMPILING)],
+        [*TO_COMPILE, Died(Activity.COMPILING)],
         [*ROWS, MATCHES, SAVED, f"Not compiled: {ANOTHER}", STAYS],
     ),
     "it takes too long": (
@@ -523,7 +523,7 @@ def test_another_max_is_to_blame_for_its_errors_and_a_process_that_ends_and_for_
     assert folded(events, replace(S07, another_max=ANOTHER))[1] == lines
 
 
-@pytest.mark.parametrize("end", [Died(Doing.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
+@pytest.mark.parametrize("end", [Died(Activity.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
 def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
     state, _ = folded(TO_COMPILE)
     assert advance(state, end)[1][0] == CloseView()
@@ -532,8 +532,8 @@ def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
 #: What happens once a pass is saved, and nothing has compiled yet: all of these leave it.
 CUT_SHORT_BY = [
     Interrupted(),
-    Died(Doing.COMPILING),
-    Died(Doing.COMPUTING),
+    Died(Activity.COMPILING),
+    Died(Activity.COMPUTING),
     Late(Limit.COMPILING, 900),
     CheckFailed("so."),
     Ended(),
@@ -577,8 +577,8 @@ def test_which_event_leads_from_which_phase_to_which():
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
         ("TRYING", "StageEnded", "AFTER_VERDICT"),
         ("PASSED_UNCOMPILED", "Tick", "GOING_ON"),
-        ("PASSED_UNCOMPILED", "Claimed", "TAKEN_BACK"),
-        ("GOING_ON", "Claimed", "TAKEN_BACK"),
+        ("PASSED_UNCOMPILED", "ClaimEnded", "TAKEN_BACK"),
+        ("GOING_ON", "ClaimEnded", "TAKEN_BACK"),
         ("PASSED_UNCOMPILED", "StageEnded", "AFTER_VERDICT"),
         ("GOING_ON", "StageEnded", "AFTER_VERDICT"),
         ("TAKEN_BACK", "StageEnded", "AFTER_VERDICT"),
@@ -612,5 +612,5 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     """In steps 20 and 23, another class has a function of that name above it."""
     source = "class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n"
     context = replace(S07, functions={"one": "B.one"})
-    state, _ = folded([Opened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
+    state, _ = folded([FileOpened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
     assert [each.line for each in state.verdict.explanations] == [6]

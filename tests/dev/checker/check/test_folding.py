@@ -10,7 +10,7 @@ from checker.check.folding import Folding
 from checker.check.state import State
 from checker.check.view import View
 from checker.course.steps import find_step
-from checker.events import Claimed, Interrupted, Mark
+from checker.events import ClaimEnded, Interrupted, Mark
 from cli.page.offers import PageRecords
 from tests.dev.checker.check.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
@@ -45,7 +45,7 @@ def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(items,
 
 
 def claimed(row):
-    return Claimed(row.sentence, row.about, row.sentence, row.mark, reason=row.group)
+    return ClaimEnded(row.sentence, row.about, row.sentence, row.mark, reason=row.group)
 
 
 WAITING = {
@@ -65,4 +65,4 @@ def test_a_row_that_waits_is_shown_before_a_line_moves_and_once_the_check_is_ove
         monkeypatch.setattr(check, "seconds", lambda event=event: 5.0 if event is LONG else 2.0)
         check.handle(event)
     assert seen == shown
-    assert len(check.rows) == sum(isinstance(event, Claimed) for event in events), "another program gets all"
+    assert len(check.rows) == sum(isinstance(event, ClaimEnded) for event in events), "another program gets all"

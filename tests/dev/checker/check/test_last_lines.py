@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from checker.events import Ended, Finding, Shown
+from checker.events import Ended, Finding, NumbersCompared
 from checker.job import Options
 from tests.dev.checker.check.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, S07, SAVED, folded
 
@@ -26,5 +26,5 @@ def test_what_a_pass_leaves_out(options, words, saved):
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(seed=5, show="one"))
     wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
-    assert folded([*wrong, Shown("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
-    assert "one has no wrong numbers to show." in folded([*wrong, Shown("one", ()), Ended()], context)[1]
+    assert folded([*wrong, NumbersCompared("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
+    assert "one has no wrong numbers to show." in folded([*wrong, NumbersCompared("one", ()), Ended()], context)[1]

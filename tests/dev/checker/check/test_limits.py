@@ -10,39 +10,39 @@ import pytest
 from checker.check.limits import (
     FOR_A_SOLUTION,
     Limits,
-    Spent,
+    Silence,
     limits_of,
     reached,
 )
-from checker.events import Doing, Limit
+from checker.events import Activity, Limit
 
 LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)
 NO_COMPILER_LIMIT = replace(LIMITS, compile_seconds=None)
 
 #: What the child is doing and what it has spent (seconds, seconds computed, load of each core), and the limit reached.
 CASES = {
-    "an endless loop": (Doing.COMPUTING, Spent(11, 10.5, 1), (Limit.COMPUTING, 10)),
-    "a right file that eight programs hold up": (Doing.COMPUTING, Spent(59, 7, 8), None),
-    "an endless loop that eight programs hold up": (Doing.COMPUTING, Spent(90, 10.5, 8), (Limit.COMPUTING, 10)),
-    "a file that sleeps": (Doing.COMPUTING, Spent(61, 0.1, 1), (Limit.WAITING, 60)),
-    "a file that waits for what MAX computes on a busy machine": (Doing.COMPUTING, Spent(61, 0.1, 8), None),
-    "a file that sleeps on a busy machine": (Doing.COMPUTING, Spent(481, 0.1, 8), (Limit.WAITING, 480)),
-    "more computed than passed, as of several threads": (Doing.COMPUTING, Spent(6, 12, 1), None),
-    "MAX, imported from a cold disk": (Doing.STARTING, Spent(119, 5, 1), None),
-    "MAX, which cannot be imported": (Doing.STARTING, Spent(121, 5, 1), (Limit.STARTING, 120)),
-    "MAX, whose import never ends": (Doing.STARTING, Spent(130, 125, 1), (Limit.STARTING, 120)),
-    "MAX compiles": (Doing.COMPILING, Spent(899, 899, 1), None),
-    "MAX compiles for too long": (Doing.COMPILING, Spent(901, 1, 1), (Limit.COMPILING, 900)),
+    "an endless loop": (Activity.COMPUTING, Silence(11, 10.5, 1), (Limit.COMPUTING, 10)),
+    "a right file that eight programs hold up": (Activity.COMPUTING, Silence(59, 7, 8), None),
+    "an endless loop that eight programs hold up": (Activity.COMPUTING, Silence(90, 10.5, 8), (Limit.COMPUTING, 10)),
+    "a file that sleeps": (Activity.COMPUTING, Silence(61, 0.1, 1), (Limit.WAITING, 60)),
+    "a file that waits for what MAX computes on a busy machine": (Activity.COMPUTING, Silence(61, 0.1, 8), None),
+    "a file that sleeps on a busy machine": (Activity.COMPUTING, Silence(481, 0.1, 8), (Limit.WAITING, 480)),
+    "more computed than passed, as of several threads": (Activity.COMPUTING, Silence(6, 12, 1), None),
+    "MAX, imported from a cold disk": (Activity.STARTING, Silence(119, 5, 1), None),
+    "MAX, which cannot be imported": (Activity.STARTING, Silence(121, 5, 1), (Limit.STARTING, 120)),
+    "MAX, whose import never ends": (Activity.STARTING, Silence(130, 125, 1), (Limit.STARTING, 120)),
+    "MAX compiles": (Activity.COMPILING, Silence(899, 899, 1), None),
+    "MAX compiles for too long": (Activity.COMPILING, Silence(901, 1, 1), (Limit.COMPILING, 900)),
 }
 
 
-@pytest.mark.parametrize(("doing", "spent", "limit"), CASES.values(), ids=CASES)
-def test_a_limit_is_reached_by_what_was_spent(doing, spent, limit):
-    assert reached(LIMITS, doing, spent) == limit
+@pytest.mark.parametrize(("activity", "silence", "limit"), CASES.values(), ids=CASES)
+def test_a_limit_is_reached_by_what_was_spent(activity, silence, limit):
+    assert reached(LIMITS, activity, silence) == limit
 
 
 def test_without_a_limit_max_may_compile_for_hours():
-    assert reached(NO_COMPILER_LIMIT, Doing.COMPILING, Spent(36_000, 36_000, 1)) is None
+    assert reached(NO_COMPILER_LIMIT, Activity.COMPILING, Silence(36_000, 36_000, 1)) is None
 
 
 def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):

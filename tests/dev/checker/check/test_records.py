@@ -15,7 +15,7 @@ from checker.check.view import View
 from checker.compiling import Compiler
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import Died, Doing, Ended, Stage, StageEnded
+from checker.events import Activity, Died, Ended, Stage, StageEnded
 from checker.files import ROOT
 from checker.job import Options
 from tests.dev.checker.check.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
@@ -68,7 +68,7 @@ def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
     monkeypatch.setattr(progress, "note_failure", lambda *arguments, **options: None)
     check = Check(find_step("s07"), View())
     check.state = State(S07)
-    for event in [*events, Died(Doing.COMPUTING)]:
+    for event in [*events, Died(Activity.COMPUTING)]:
         check.handle(event)
     assert verdict_record(check)["seed"] == seed
 

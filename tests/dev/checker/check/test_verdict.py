@@ -9,7 +9,7 @@ from checker.check.verdict import why_claims_fail
 from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
-from checker.events import CompilingBegan, Died, Doing, Finding, Late, Limit, Printed, Stage, StageEnded
+from checker.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
 from checker.job import Options
 from tests.dev.checker.check.test_advance import (
     COMPILED_TOO,
@@ -86,7 +86,7 @@ def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
 
 @pytest.mark.parametrize("compiler", Compiler)
 def test_a_death_says_whose_compiler_was_at_work(compiler):
-    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Doing.COMPILING)])[0].verdict.explanations
+    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Activity.COMPILING)])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 
