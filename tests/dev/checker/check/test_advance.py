@@ -571,9 +571,9 @@ def test_which_event_leads_from_which_phase_to_which():
                 leads.add((before.name, type(event).__name__, state.phase.name))
     assert {to for _, event, to in leads if event in ENDS} == {"OVER"}
     assert {lead for lead in leads if lead[1] not in ENDS} == {
-        ("UNREAD", "Opened", "TRYING"),
-        ("UNREAD", "Opened", "OVER"),
-        ("UNREAD", "Refused", "OVER"),
+        ("UNREAD", "FileOpened", "TRYING"),
+        ("UNREAD", "FileOpened", "OVER"),
+        ("UNREAD", "FileRefused", "OVER"),
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
         ("TRYING", "StageEnded", "AFTER_VERDICT"),
         ("PASSED_UNCOMPILED", "Tick", "GOING_ON"),
