@@ -216,7 +216,7 @@ def _rows_of_held(state: State) -> StateAndEffects:
 
 def _stage_ended(state: State, stage: Stage) -> StateAndEffects:
     """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
-    state = replace(state, stages=state.stages | {stage})
+    state = replace(state, ended_stages=state.ended_stages | {stage})
     context = state.context
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
         return state, [Words(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]

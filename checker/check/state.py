@@ -121,7 +121,7 @@ class State:
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
         findings: what the child said of why claims fail.
-        stages: those that have ended.
+        ended_stages: those in which every claim was tried.
         not_saved: why a pass could not be saved, if it could not.
         current_claim: the one that is being tried, in words; nothing between two.
         compilations: what MAX or Mojo compiles now, each thing within the one before.
@@ -141,7 +141,7 @@ class State:
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    stages: frozenset[Stage] = frozenset()
+    ended_stages: frozenset[Stage] = frozenset()
     not_saved: str = ""
     current_claim: str = ""
     compilations: tuple[Compilation, ...] = ()
@@ -164,10 +164,14 @@ class State:
         return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
 
     @property
+    def verdict_is_pass(self) -> bool:
+        """Whether there is a verdict, and it is a pass."""
+        return self.verdict is not None and self.verdict.status == PASSED
+
+    @property
     def has_passed(self) -> bool:
         """Whether a pass stands: as the verdict, or until the compiler takes it back."""
-        is_verdict = self.verdict is not None and self.verdict.status == PASSED
-        return is_verdict or self.is_passed_uncompiled
+        return self.verdict_is_pass or self.is_passed_uncompiled
 
     @property
     def has_failed(self) -> bool:
@@ -177,8 +181,7 @@ class State:
     @property
     def is_complete(self) -> bool:
         """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
-        is_pass = self.verdict is not None and self.has_passed
-        return is_pass and self.context.tries_every_claim and self.came_to_its_end
+        return self.verdict_is_pass and self.context.tries_every_claim and self.came_to_its_end
 
     @property
     def came_to_its_end(self) -> bool:
@@ -212,14 +215,14 @@ class State:
         """Whether everything is written, and every claim about numbers was made, and holds."""
         are_tried = all(self.context.kinds[claim] == Kind.COMPILED for claim in self.not_tried)
         hold = self.marks <= {Mark.PASS, Mark.TRACED}
-        return not self.to_write and Stage.DRAWN in self.stages and are_tried and hold
+        return not self.to_write and Stage.DRAWN in self.ended_stages and are_tried and hold
 
     @property
     def has_drawn_numbers(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds
         recorded = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) == Kind.NUMBERS}
-        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.stages and recorded == {Mark.PASS}
+        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded == {Mark.PASS}
 
     @property
     def failed_seed(self) -> int | None:
