@@ -25,27 +25,40 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         to_write: the labels of the functions that this file has yet to write.
     """
     if isinstance(error, Refusal):
-        observation = error.observed
-        observed: Observed = InWords(observation if isinstance(observation, str) else repr(observation))
-        if isinstance(observation, np.ndarray):
-            observed = sketch(observation)
-        location = None
-        if error.__cause__:
-            from checker.diagnosis.locating import location_of
-
-            location = location_of(error.__cause__, path, error.wanted)
-        return Outcome(
-            Mark.FAIL,
-            error.sentence,
-            location=location,
-            observed=observed,
-            about=about,
-            compared=error.compared,
-            measured=not error.wanted,
-            foreseen=error.foreseen,
-        )
+        return _outcome_of_refusal(error, path, about)
     if waited_for := _waited_for(error, path, to_write):
         return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
+    return _outcome_of_error(error, path, about)
+
+
+def _outcome_of_refusal(refusal: Refusal, path: str, about: str) -> Outcome:
+    """Return the outcome of a claim that does not hold."""
+    location = None
+    if refusal.__cause__:
+        from checker.diagnosis.locating import location_of  # most claims raise no error
+
+        location = location_of(refusal.__cause__, path, refusal.wanted)
+    return Outcome(
+        Mark.FAIL,
+        refusal.sentence,
+        location=location,
+        observed=_observed(refusal.observed),
+        about=about,
+        compared=refusal.compared,
+        measured=not refusal.wanted,
+        foreseen=refusal.foreseen,
+    )
+
+
+def _observed(observation: object) -> Observed:
+    """Return what is kept of an observation: of an array its sketch, of anything else its words."""
+    if isinstance(observation, np.ndarray):
+        return sketch(observation)
+    return InWords(observation if isinstance(observation, str) else repr(observation))
+
+
+def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
+    """Return the outcome of a claim in which something else was raised than a refusal."""
     from checker.diagnosis.exceptions import describe, is_of_max
     from checker.diagnosis.locating import location_of  # most claims raise no error
 
@@ -68,10 +81,11 @@ def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> s
     """
     if isinstance(error, NotWritten):
         function, _ = function_and_line(error, path)
+        if function in to_write:
+            return function
         frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-        for name in (function, frames[-1].f_code.co_name if frames else ""):
-            if name in to_write:
-                return name
+        if frames and frames[-1].f_code.co_name in to_write:
+            return frames[-1].f_code.co_name
     if isinstance(error, NameError | AttributeError) and error.name in to_write:
         return str(error.name)
     return ""

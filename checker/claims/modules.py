@@ -95,12 +95,14 @@ def _what_it_has(module: Module[..., Any], absent_name: str, names: Collection[s
     """Return which weights a module has in place of an absent one, as a sentence; nothing if it has none."""
     there = [name for name, _ in module.parameters]
     for name in there:
-        if name not in names and (renamed := _renamed(name, absent_name)):
-            return f" It has {name}: rename {renamed[0]} to {renamed[1]}."
+        words = _other_words(name, absent_name)
+        if name not in names and len(words) == 1:
+            word, right_word = words[0]
+            return f" It has {name}: rename {word} to {right_word}."
     listed = ", ".join(there)
     if len(listed) >= LONGEST_LIST:
-        ends_alike = (name for name in there if name.split(".")[-2:] == absent_name.split(".")[-2:])
-        listed = next(ends_alike, "")
+        ends_alike = [name for name in there if name.split(".")[-2:] == absent_name.split(".")[-2:]]
+        listed = ends_alike[0] if ends_alike else ""
     return f" It has {listed}." if listed else ""
 
 
@@ -112,11 +114,12 @@ def _part(owner: Any, name: str) -> Any:
     return getattr(owner, name, None)
 
 
-def _renamed(name: str, absent_name: str) -> tuple[str, ...]:
-    """Return the one word of a weight's name that is another in the absent one's, and that; or nothing."""
-    words = name.split("."), absent_name.split(".")
-    others = [pair for pair in zip(*words, strict=False) if pair[0] != pair[1]]
-    return others[0] if len(others) == 1 and len(words[0]) == len(words[1]) else ()
+def _other_words(name: str, absent_name: str) -> list[tuple[str, str]]:
+    """Return the words of a weight's name that are others in the absent one's, in pairs; nothing if one has more."""
+    words, absent_words = name.split("."), absent_name.split(".")
+    if len(words) != len(absent_words):
+        return []
+    return [pair for pair in zip(words, absent_words, strict=True) if pair[0] != pair[1]]
 
 
 def run(function: Callable[..., Any], *arguments: np.ndarray | float) -> Any:

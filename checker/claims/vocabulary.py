@@ -183,6 +183,16 @@ def equal(
     """
     expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
+    array = _array_of_form(actual, expected, axes, what)
+    compared = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
+    if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
+        raise Refusal(_what_is_not_finite(compared), array, compared=compared)
+    if not close(array, expected, tolerance):
+        raise Refusal(f"{compared.pattern} {compared.difference()}".strip(), array, compared=compared)
+
+
+def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what: str) -> np.ndarray:
+    """Return a tensor's numbers; refuse unless it is one, and has the shape and dtype that are expected."""
     if actual is None:
         raise Refusal(f"{what} is None: is there a `return`?")
     if not (isinstance(actual, np.ndarray | np.generic) or hasattr(actual, "__dlpack__")):
@@ -195,11 +205,7 @@ def equal(
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
-    compared = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
-    if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
-        raise Refusal(_what_is_not_finite(compared), array, compared=compared)
-    if not close(array, expected, tolerance):
-        raise Refusal(f"{compared.pattern} {compared.difference()}".strip(), array, compared=compared)
+    return array
 
 
 def _what_is_not_finite(compared: Comparison) -> str:

@@ -151,8 +151,9 @@ class Diagnostician:
         Every function of a kernel calls those before it and none after it, so one that comes later has to wait.
         """
         failing = failed(outcomes)
-        wrong = {outcome.about for outcome in failing.values()}
-        first = next((label for label in self.functions if label in wrong), next(iter(failing.values())).about)
+        wrong = [outcome.about for outcome in failing.values()]
+        in_order = [label for label in self.functions if label in wrong]
+        first = in_order[0] if in_order else wrong[0]  # a claim may be about no function to write
         about_first, possible = outcomes_about(first, outcomes), self.known_mistakes.mistakes_only_in(first)
         names = [
             *self.known_mistakes.agreeing_mistakes(outcomes, possible),

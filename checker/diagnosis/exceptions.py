@@ -59,8 +59,11 @@ def describe(error: BaseException, path: str = "") -> Description:
     if isinstance(error, NotWritten) and (words := _not_written(caught)):
         return Description(words)
     happened = f"{type(error).__name__}: {caught.message or 'without a message'}"
-    advice = (adviser(caught) for adviser in ADVISERS)
-    return Description(happened, next(filter(None, advice), ""))
+    for adviser in ADVISERS:
+        advice = adviser(caught)
+        if advice:
+            return Description(happened, advice)
+    return Description(happened)
 
 
 def _not_written(caught: CaughtError) -> str:
@@ -238,9 +241,9 @@ def advise_on_missing_name(caught: CaughtError) -> str:
     name, around, inside = error.name, caught.frames[-1].f_globals, caught.frames[-1].f_locals
     if hasattr(inside.get("self"), name):
         return f"Did you mean self.{name}?"
-    aliases = (alias for alias, value in around.items() if getattr(value, "__name__", "") == name)
-    if alias := next(aliases, ""):
-        return f"The file imports it as {alias}."
+    for alias, value in around.items():
+        if getattr(value, "__name__", "") == name:
+            return f"The file imports it as {alias}."
     if name in caught.library.IMPORTS:
         return f"The file does not import it: write `{caught.library.IMPORTS[name]}` at the top."
     return _did_you_mean(name, [*inside, *(other for other in around if not other.startswith("__")), *dir(builtins)])

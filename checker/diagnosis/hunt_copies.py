@@ -29,20 +29,25 @@ def copies_of(step: Step) -> dict[str, str]:
     mistakes, solution, right_copy = KnownMistakes.recorded(step), step.read_solution(), copy_with(step, {})
     copies = {}
     for name, answers in mistakes.answers.items():
-        source = edited(solution.text, mistakes.edits[name])
-        is_told = step.language is PYTHON and changed_lines(Source(source), solution)
-        is_odd = any(ODD.search(line) for line in {*source.splitlines()} - {*solution.text.splitlines()})
-        if not (is_told or is_odd or any(outcome.is_error for outcome in answers.values())):
-            copy = copy_with(step, mistakes.edits[name])
-            if not is_longer(copy, right_copy):
-                copies[name] = copy
+        if any(outcome.is_error for outcome in answers.values()):
+            continue
+        source = Source(edited(solution.text, mistakes.edits[name]))
+        if step.language is PYTHON and changed_lines(source, solution):
+            continue
+        new_lines = {*source.lines} - {*solution.lines}
+        if any(ODD.search(line) for line in new_lines):
+            continue
+        copy = copy_with(step, mistakes.edits[name])
+        if not is_longer(copy, right_copy):
+            copies[name] = copy
     return copies
 
 
 def is_longer(copy: str, right: str) -> bool:
     """Return whether a copy has lines where the right one has none, however both are indented."""
-    without, perhaps = ([line.strip() for line in text.splitlines()] for text in (right, copy))
-    changes = SequenceMatcher(None, without, perhaps, autojunk=False).get_opcodes()
+    right_lines = [line.strip() for line in right.splitlines()]
+    copied_lines = [line.strip() for line in copy.splitlines()]
+    changes = SequenceMatcher(None, right_lines, copied_lines, autojunk=False).get_opcodes()
     return any(change == "insert" for change, *_ in changes)
 
 
@@ -51,16 +56,20 @@ def without_unused(source: str) -> str:
     tree, lines = ast.parse(source), source.splitlines(keepends=True)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     unused = imports_of(Source(source)).keys() - used
-    for node in reversed(tree.body):
-        if isinstance(node, ast.Import | ast.ImportFrom) and getattr(node, "module", "") != "__future__":
-            aliases = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
-            if len(aliases) < len(node.names):
-                first, last = node.lineno - 1, node.end_lineno or node.lineno
-                was_group = lines[first - 1] == lines[last] == "\n"  # of one statement, between empty lines
-                node.names = aliases
-                if was_group and not aliases:
-                    last += 1
-                lines[first:last] = [_as_formatted(node)] if aliases else []
+    for node in reversed(tree.body):  # from the end, so that the numbers of the lines before stay right
+        if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "module", "") == "__future__":
+            continue
+        aliases = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
+        if len(aliases) == len(node.names):
+            continue
+        node.names = aliases
+        first, last = node.lineno - 1, node.end_lineno or node.lineno
+        if aliases:
+            lines[first:last] = [_as_formatted(node)]
+        elif lines[first - 1] == lines[last] == "\n":  # a group of one statement, between empty lines
+            del lines[first : last + 1]
+        else:
+            del lines[first:last]
     return "".join(lines)
 
 
@@ -76,9 +85,12 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 def copy_with(step: Step, edits: Edits) -> str:
     """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
     skeleton_lines = {*expected(step).splitlines()}
-    source = edited(step.read_solution().text, edits).splitlines()
-    lines = [(line, line if line in skeleton_lines else without_comment(line)) for line in source]
-    copy = "\n".join(bare for line, bare in lines if bare or not line) + "\n"
+    lines = []
+    for line in edited(step.read_solution().text, edits).splitlines():
+        bare = line if line in skeleton_lines else without_comment(line)
+        if bare or not line:  # what was a comment alone is left out
+            lines.append(bare)
+    copy = "\n".join(lines) + "\n"
     return without_unused(copy) if step.language is PYTHON else copy
 
 

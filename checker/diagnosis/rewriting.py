@@ -82,7 +82,8 @@ def finished(statement: str, rules: Iterable[str]) -> str:
 def statement_at(source: str, span: Span) -> str:
     """Return the innermost statement that holds a span, in one line, without its body; or nothing."""
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    return next((_unparsed(_header(node)) for node in _innermost(statements, span)), "")
+    innermost = _innermost(statements, span)
+    return _unparsed(_header(innermost[0])) if innermost else ""
 
 
 def _innermost(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:

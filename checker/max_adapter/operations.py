@@ -28,7 +28,7 @@ def multiply(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
         return inputs
     import gguf
 
-    rows, blocks = map(np.from_dlpack, inputs)
+    rows, blocks = np.from_dlpack(inputs[0]), np.from_dlpack(inputs[1])
     weights = gguf.dequantize(blocks, gguf.GGMLQuantizationType[product[1].upper()])
     return [Buffer.from_numpy(rows @ weights.T)]
 

@@ -96,9 +96,10 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
         file: its name, as the compiler has it.
     """
     errors = [*ERROR.finditer(output)]
-    error = next((found for found in errors if found["file"].rpartition("/")[2] == file), None)
-    if error is None:
+    in_file = [error for error in errors if error["file"].rpartition("/")[2] == file]
+    if not in_file:
         return f"Mojo: {shortened(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
+    error = in_file[0]
     lines, line, message = source.splitlines(), int(error["line"]), error["message"]
     sentence = f"Mojo: {shortened(message.rstrip('.'))}{'' if message.endswith('?') else '.'}"
     for number in _looked_at(line, lines):

@@ -184,7 +184,8 @@ class Comparison:
             return f"Rows must add up to 1; yours add up to {_range(sums)}."
         if shown := int(np.count_nonzero(actual[hidden])):
             return f"{shown} of the {int(hidden.sum())} numbers that must be 0 are not."
-        where = " or ".join(filter(None, [", ".join(self.axes[:-1]), self.axes[-1]]))
+        *others, last = self.axes
+        where = f"{', '.join(others)} or {last}" if others else last
         if not np.ptp(actual) or not np.ptp(expected):  # a constant has no correlation
             return f"No {where} is right throughout."
         likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
