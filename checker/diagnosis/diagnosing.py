@@ -93,8 +93,9 @@ class Diagnostician:
     def diagnose(self, outcomes: Outcomes, source: Source, path: str, to_write: Collection[str] = ()) -> Diagnosis:
         """Return the cause of each failure of a file.
 
-        Names that are missing come first. The rest is a known mistake of the file, or else comes from something given
-        that was changed, or functions are blamed. Parameters in another order may fail just as a known mistake does.
+        Names that are missing come first. What is left may be a known mistake of the file; if not, something given that
+        was changed is looked for. Parameters in another order may fail just as a known mistake does. For what is left
+        then, functions are blamed.
 
         Args:
             outcomes: what the claims said of it.
@@ -113,10 +114,9 @@ class Diagnostician:
         restored: Collection[Graft] = ()
         in_other_order = reordered(source, self.solution)
         if not file_mistake or in_other_order:
-            likely_named = self._likely_named(outcomes_left) - in_other_order
-            on_changes, restored = causes.findings_on_changes(failed(outcomes_left), file, self.trials, likely_named)
+            on_changes, restored = self._findings_on_changes(outcomes_left, file, in_other_order)
             if on_changes:
-                findings += self._by_their_names(on_changes, source)
+                findings += on_changes
                 outcomes_left = _without_finding(on_changes, outcomes_left)
                 file_mistake = finder.find_in_file(outcomes_left)
         if not failed(outcomes_left):
@@ -124,16 +124,33 @@ class Diagnostician:
         diagnosis = Blamer(file, finder, restored, self.trials).diagnose(outcomes_left, file_mistake)
         return replace(diagnosis, findings=findings + diagnosis.findings)
 
-    def _by_their_names(self, findings: list[Finding], source: Source) -> list[Finding]:
-        """Return what is said of something given, by the name of the known mistake that changes the same, if any."""
+    def _findings_on_changes(
+        self, outcomes: Outcomes, file: LearnersFile, in_other_order: set[str]
+    ) -> tuple[list[Finding], list[Graft]]:
+        """Return what is said of something given that was changed, and what is to be as it was.
+
+        If a known mistake changes the same, its name is said. In a function that likely makes a known mistake, nothing
+        is taken for the cause, unless its parameters are in another order.
+        """
+        likely_named = self._likely_named(outcomes) - in_other_order
+        findings, restored = causes.findings_on_changes(failed(outcomes), file, self.trials, likely_named)
+        name = self._mistake_that_changes_the_same(file.source) if findings else ""
+        if name:
+            findings = [
+                replace(finding, sentence=name, mistake=name) if finding.mark == Mark.FAIL else finding
+                for finding in findings
+            ]
+        return findings, restored
+
+    def _mistake_that_changes_the_same(self, source: Source) -> str:
+        """Return the known mistake that changes what is given as a file does, or nothing."""
         changes = changed_lines(source, self.solution)
+        if not changes:
+            return ""
         for name, edits in self.known_mistakes.edits.items():
-            if changes and changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changes:
-                return [
-                    replace(finding, sentence=name, mistake=name) if finding.mark == Mark.FAIL else finding
-                    for finding in findings
-                ]
-        return findings
+            if changed_lines(Source(edited(self.solution.text, edits)), self.solution) == changes:
+                return name
+        return ""
 
     def _likely_named(self, outcomes: Outcomes) -> set[str]:
         """Return the functions, by qualified names, whose own claims are answered as by a known mistake in them."""
@@ -155,10 +172,9 @@ class Diagnostician:
         in_order = [label for label in self.functions if label in wrong]
         first = in_order[0] if in_order else wrong[0]  # a claim may be about no function to write
         about_first, possible = outcomes_about(first, outcomes), self.known_mistakes.mistakes_only_in(first)
-        names = [
-            *self.known_mistakes.agreeing_mistakes(outcomes, possible),
-            *self.known_mistakes.agreeing_mistakes(about_first, possible),
-        ]
+        names = self.known_mistakes.agreeing_mistakes(outcomes, possible)
+        if not names:
+            names = self.known_mistakes.agreeing_mistakes(about_first, possible)
         blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
         findings = [
             finding_on(claim, first, blame.mistake, outcome)
