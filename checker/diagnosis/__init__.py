@@ -6,6 +6,7 @@ messages.
 
 An error becomes words as soon as its claim has ended (``exceptions``), with a place and the line to write instead
 (``locating``, ``rewriting``). ``diagnosing`` begins once all claims have ended, with their ``outcomes``: it asks
-``causes`` for what lies in no blank (``outside_blanks``), ``isolation`` for the functions that are wrong beside the
-solution's code (``grafting``), and ``mistake_finder`` for the one of the known ``mistakes`` that each of them makes.
+``causes`` for what lies in no blank (``outside_blanks``), and ``blaming`` for the functions to blame. That asks
+``isolation`` which are wrong beside the solution's code (``grafting``), and ``mistake_finder`` for the one of the known
+``mistakes`` that each of them makes.
 """
