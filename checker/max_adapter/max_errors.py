@@ -160,7 +160,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         r"wpe\(\w*(ids|tokens)": "wpe has a row for each position, and is given token ids.",
         r"": PLACES,
     },
-    r"(Unary|Binary) ops": "F's functions take tensors. Of plain numbers, take math.sqrt(n), math.exp(n), min(m, n).",
+    r"(Unary|Binary) ops": "F's functions take tensors. For plain numbers, use math.sqrt(n), math.exp(n), min(m, n).",
 }
 
 FUNCTIONS = (

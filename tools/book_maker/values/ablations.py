@@ -14,6 +14,9 @@ FIGURES: dict[str, Any] = json.loads((SMALL_MODEL / "ablations.json").read_text(
 #: The numbers of the chapters that the model reads.
 CHAPTERS = tuple(TEST)
 
+#: From here on, the bits per byte of a model say only that it is wrong, so their fractions are left out.
+LARGE = 1000
+
 #: Bits per byte with nothing left out.
 nothing: float = FIGURES["nothing"]
 
@@ -25,7 +28,8 @@ def more(name: str) -> float:
 
 def row(name: str) -> str:
     """Return two cells of the page's table: the bits per byte, and how many more that is."""
-    return f"{FIGURES['parts'][name]:.3f} | {round(more(name), 3) + 0.0:+.3f}"
+    bits, added = FIGURES["parts"][name], more(name)
+    return f"{bits:,.0f} | {added:+,.0f}" if bits >= LARGE else f"{bits:.3f} | {round(added, 3) + 0.0:+.3f}"
 
 
 def layers() -> np.ndarray:  # [layer, 3]

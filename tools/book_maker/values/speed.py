@@ -7,9 +7,10 @@ import re
 from operator import itemgetter
 from typing import Any
 
+from solutions.llama_config import LlamaConfig
 from tools.benchmarks import recorded
-from tools.book_maker.values.arithmetic import decode_bytes, parameters, quantized_bytes
-from tools.book_maker.values.book_values import compared, kernels, ladder, peers, sizes, speed
+from tools.book_maker.values.arithmetic import decode_bytes, llama_weights, matrix_weights, parameters, quantized_bytes
+from tools.book_maker.values.book_values import compared, kernels, ladder, llama, peers, sizes, speed
 
 NAME = "Intel(R) Xeon(R) Processor, AVX-512, 2 cores"  # all of it in one run of one day
 ZEN_4, ZEN_5 = (f"AMD EPYC (Zen {generation}), AVX-512, 2 cores" for generation in (4, 5))
@@ -33,7 +34,8 @@ def short(processor: str) -> str:
 
 
 def named(tables: str) -> str:
-    """Return tables in which our model without the kernels says so; as it was measured, its name says nothing."""
+    """Return tables in which our model without the kernels says so, and a processor has no model number."""
+    tables = re.sub(r" \(family \d+, model \d+\)", "", tables)
     return re.sub(r"^\| this course \|", "| this course, without kernels |", tables, flags=re.MULTILINE)
 
 
@@ -71,7 +73,7 @@ def older_kernels() -> str:
     return f"{' and '.join(names)} ran an older, slower version of the kernels." if names else ""
 
 
-def rate(way: str, work: str, processor: str = NAME) -> float:
+def rate(way: str, work: str = AFTER[0], processor: str = NAME) -> float:
     """Return tokens per second of a library."""
     return peers[processor]["parts"]["generation"][work]["tokens/s"][way]
 
@@ -80,6 +82,19 @@ def prompt(way: str, tokens: int = 512, processor: str = NAME) -> float:
     """Return the milliseconds in which a library reads a prompt."""
     milliseconds: float = peers[processor]["parts"]["forward"][f"1 x {tokens}"]["ms"][way]
     return milliseconds
+
+
+def slower_in_q4_1() -> float:
+    """Return how many times as long llama.cpp reads a prompt per weight of SmolLM2, in Q4_1, as of GPT-2, in Q4_0.
+
+    It computes the head for the last token alone, so only the weights of the layers count.
+    """
+    gpt2, llama_config = sizes["gpt2"], LlamaConfig()
+    of_gpt2 = matrix_weights(gpt2) - gpt2.vocab_size * gpt2.n_embd
+    of_llama = llama_weights(llama_config) - llama_config.vocab_size * llama_config.hidden_size
+    (measured,) = (result for processor, result in llama.items() if short(processor) == short(NAME))
+    taken: float = measured["parts"]["smollm2"]["first token after 512"]["llama.cpp, 4 bits"]
+    return (taken / of_llama) / (prompt("llama.cpp, Q4_0") / of_gpt2)
 
 
 def saved() -> float:
@@ -140,11 +155,11 @@ def ideas() -> str:
 
 
 def one_text(*ways: str) -> str:
-    """Return a row for each way: tokens per second after 16 and 512 tokens, and a prompt of 512 tokens in ms."""
+    """Return a row for each way, the slowest after 16 tokens first: tokens per second, and a prompt of 512 tokens."""
     tables = chosen["recorded"]["tables"]
     writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
     at = tables["forward"]["head"].index("512") - 1
-    return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in ways))
+    return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in sorted(ways, key=rate)))
 
 
 def by_processor(work: str, what: str) -> str:
