@@ -24,10 +24,10 @@ def test_libraries_that_compute_the_same_have_the_same_limit():
         assert min(least.values()) == pytest.approx(max(least.values()), rel=0.01)
 
 
-def test_rows_are_of_one_library_and_ours_without_the_kernels_says_so():
+def test_rows_are_of_one_library_the_slowest_first_and_ours_without_the_kernels_says_so():
     assert speed.one_text("this course", "CTranslate2", "this course, Q4_0").splitlines() == [
-        "| this course, without kernels | 36 | 34 | 527 |",
         "| CTranslate2 | 33 | 30 | 546 |",
+        "| this course, without kernels | 36 | 34 | 527 |",
         "| this course, Q4_0 | 117 | 84 | 406 |",
     ]
 
