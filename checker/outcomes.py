@@ -20,27 +20,27 @@ WRONG_CALL = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")  # Python'
 
 
 @dataclass(frozen=True)
-class InWords:
+class RefusalWords:
     """The words of a refusal."""
 
     words: str
 
 
 @dataclass(frozen=True)
-class Raised:
+class RaisedError:
     """An error.
 
     Attributes:
         kind: the name of its class.
         text: its message.
-        lacking: the name or attribute that is not there, if that is the error.
-        called: the function that was called with arguments which it does not take, if that is the error.
+        missing_name: the name or attribute that is not there, if that is the error.
+        function: the one that was called with arguments which it does not take, if that is the error.
     """
 
     kind: str
     text: str
-    lacking: str = field(default="", compare=False)
-    called: str = field(default="", compare=False)
+    missing_name: str = field(default="", compare=False)
+    function: str = field(default="", compare=False)
 
     @property
     def words(self) -> str:
@@ -53,14 +53,14 @@ class Raised:
         return self.kind, SIZE.sub("", self.text)
 
 
-def raised(error: BaseException) -> Raised:
+def raised_error(error: BaseException) -> RaisedError:
     """Return what is kept of an error."""
-    lacking = error.name if isinstance(error, NameError | AttributeError) else None
+    name = error.name if isinstance(error, NameError | AttributeError) else None
     call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
-    return Raised(type(error).__name__, str(error), lacking or "", call[1] if call else "")
+    return RaisedError(type(error).__name__, str(error), name or "", call[1] if call else "")
 
 
-Observed = Sketch | InWords | Raised
+Observation = Sketch | RefusalWords | RaisedError
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Outcome:
     """What one claim said of one subject.
 
     ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-    ``observed`` is what is compared to find a mistake: what did not fit, what was refused, or the error.
-    ``compared`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
+    ``observation`` is what is compared to find a mistake: what did not fit, what was refused, or the error.
+    ``comparison`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
     error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
     ``advice`` is what to do about an error, with which the sentence ends; ``of_max`` says that MAX has raised it.
     """
@@ -78,9 +78,9 @@ class Outcome:
     sentence: str = ""
     _: KW_ONLY
     location: Location | None = None
-    observed: Observed | None = None
+    observation: Observation | None = None
     about: str = ""
-    compared: Comparison | None = None
+    comparison: Comparison | None = None
     measured: bool = False
     foreseen: bool = False
     advice: str = ""
@@ -89,19 +89,19 @@ class Outcome:
     @property
     def is_error(self) -> bool:
         """Whether the code raised an error, instead of computing something else than it should."""
-        return isinstance(self.observed, Raised)
+        return isinstance(self.observation, RaisedError)
 
     @property
     def words(self) -> str:
         """What was refused or raised, in words; nothing of numbers."""
-        return self.observed.words if isinstance(self.observed, InWords | Raised) else ""
+        return self.observation.words if isinstance(self.observation, RefusalWords | RaisedError) else ""
 
     @property
     def error_key(self) -> str:
         """Of an error, its line, kind and words, but for the sizes in them; nothing if no line of the file is known."""
-        if not (isinstance(self.observed, Raised) and self.location):
+        if not (isinstance(self.observation, RaisedError) and self.location):
             return ""
-        return " ".join([f"line {self.location.line}:", *self.observed.without_sizes])
+        return " ".join([f"line {self.location.line}:", *self.observation.without_sizes])
 
     @property
     def figures(self) -> str:
@@ -111,7 +111,7 @@ class Outcome:
     @property
     def essence(self) -> object:
         """What two outcomes must have in common to be the same."""
-        return self.observed.without_sizes if isinstance(self.observed, Raised) else self.observed
+        return self.observation.without_sizes if isinstance(self.observation, RaisedError) else self.observation
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome

@@ -12,7 +12,7 @@ from checker.course.languages import NotWritten
 from checker.diagnosis.frames import function_and_line
 from checker.events import Mark
 from checker.numeric.sketches import sketch
-from checker.outcomes import InWords, Observed, Outcome, raised
+from checker.outcomes import Observation, Outcome, RefusalWords, raised_error
 
 
 def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:
@@ -42,19 +42,19 @@ def _outcome_of_refusal(refusal: Refusal, path: str, about: str) -> Outcome:
         Mark.FAIL,
         refusal.sentence,
         location=location,
-        observed=_observed(refusal.observed),
+        observation=_observation(refusal.observed),
         about=about,
-        compared=refusal.compared,
+        comparison=refusal.compared,
         measured=not refusal.wanted,
         foreseen=refusal.foreseen,
     )
 
 
-def _observed(observation: object) -> Observed:
-    """Return what is kept of an observation: of an array its sketch, of anything else its words."""
-    if isinstance(observation, np.ndarray):
-        return sketch(observation)
-    return InWords(observation if isinstance(observation, str) else repr(observation))
+def _observation(observed: object) -> Observation:
+    """Return what is kept of what a refusal has observed: of an array its sketch, of anything else its words."""
+    if isinstance(observed, np.ndarray):
+        return sketch(observed)
+    return RefusalWords(observed if isinstance(observed, str) else repr(observed))
 
 
 def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
@@ -67,7 +67,7 @@ def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
         Mark.FAIL,
         description.sentence(),
         location=location_of(error, path),
-        observed=raised(error),
+        observation=raised_error(error),
         about=about,
         advice=description.advice,
         of_max=is_of_max(error, path),

@@ -92,8 +92,8 @@ class Grader:
             seeds: of the configurations on which they failed, if those were drawn.
         """
         silence()
-        known, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.show)
-        diagnostician = diagnostician_of(self.step, known, seeds, self.send_busy, show=show)
+        known_mistakes, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.show)
+        diagnostician = diagnostician_of(self.step, known_mistakes, seeds, self.send_busy, show=show)
         diagnosis = diagnostician.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
@@ -118,25 +118,26 @@ class Grader:
 
         label = self.job.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
-        comparisons = [outcome.compared for blame in blames for outcome in blame.outcomes.values() if outcome.compared]
+        outcomes = [outcome for blame in blames for outcome in blame.outcomes.values()]
+        comparisons = [outcome.comparison for outcome in outcomes if outcome.comparison]
         self.send(events.NumbersCompared(label, shown(comparisons[0]) if comparisons else ()))
 
 
 def diagnostician_of(
-    step: Step, known: KnownMistakes, seeds: Sequence[int] = (), send: Send = unheard, *, show: bool = False
+    step: Step, known_mistakes: KnownMistakes, seeds: Sequence[int] = (), send: Send = unheard, *, show: bool = False
 ) -> Diagnostician:
     """Return who finds out why claims fail.
 
     Args:
         step: whose claims.
-        known: the mistakes that can be named.
+        known_mistakes: those that can be named.
         seeds: of the configurations on which the claims failed, if they were drawn.
         send: is given every event of the claims that it tries.
         show: whether what is compared is recorded, with what the functions were given.
     """
     from checker.diagnosis.diagnosing import Diagnostician
 
-    return Diagnostician(step, ClaimTrials(step, seeds, send, show), known)
+    return Diagnostician(step, ClaimTrials(step, seeds, send, show), known_mistakes)
 
 
 @dataclass(frozen=True)

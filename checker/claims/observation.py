@@ -24,7 +24,7 @@ from checker.course.steps import Step, claims_of, uses_max
 from checker.diagnosis.frames import passed_through
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
-from checker.outcomes import Outcome, raised
+from checker.outcomes import Outcome, raised_error
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph
@@ -70,54 +70,55 @@ class ClaimsToRun:
     to_write: Collection[str] = ()
 
 
-def run_claims(asked: ClaimsToRun, send: Send = unheard) -> dict[str, dict[str, Outcome]]:
+def run_claims(claims_to_run: ClaimsToRun, send: Send = unheard) -> dict[str, dict[str, Outcome]]:
     """Run claims; return for each subject what they said, in the order of the check.
 
     Args:
-        asked: which claims.
+        claims_to_run: which.
         send: called with an event when a claim starts and when it ends.
     """
-    recorder = Recorder(asked, send)
-    run_pytest(asked, recorder)
+    recorder = Recorder(claims_to_run, send)
+    run_pytest(claims_to_run, recorder)
     return recorder.outcomes
 
 
 def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph]:
     """Run the compiled claims up to where MAX would compile for the CPU; return the graphs that it would compile."""
-    asked = ClaimsToRun(step, subjects, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
-    recorder = Recorder(asked, unheard)
-    run_pytest(asked, recorder)
+    claims_to_run = ClaimsToRun(step, subjects, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
+    recorder = Recorder(claims_to_run, unheard)
+    run_pytest(claims_to_run, recorder)
     return recorder.graphs
 
 
-def run_pytest(asked: ClaimsToRun, recorder: Recorder) -> None:
+def run_pytest(claims_to_run: ClaimsToRun, recorder: Recorder) -> None:
     """Run claims in one pytest session of this process."""
     options = ["--capture=no"]
     for plugin in UNUSED_PLUGINS:
         options += ["-p", f"no:{plugin}"]
-    tests = str(asked.step.check_file.parent)  # without a limit, pytest reads every folder from the root of the disk
+    # Without a limit, pytest reads every folder from the root of the disk.
+    tests = str(claims_to_run.step.check_file.parent)
     options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
     options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
-    options += ["--device", asked.device] if asked.device else []
+    options += ["--device", claims_to_run.device] if claims_to_run.device else []
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
         os.environ.pop(name, None)
     with tempfile.TemporaryDirectory() as folder:  # else pytest spends seconds on old folders
-        options += ["--basetemp", f"{folder}/claims", str(asked.step.check_file)]
-        pytest.main(options, plugins=[Selection(asked), recorder])
+        options += ["--basetemp", f"{folder}/claims", str(claims_to_run.step.check_file)]
+        pytest.main(options, plugins=[Selection(claims_to_run), recorder])
 
 
 class Selection:
     """The plugin of pytest's that leaves only the claims that were asked for, and hands them the subjects."""
 
-    def __init__(self, asked: ClaimsToRun) -> None:
-        self.asked, self.kinds = asked, claims_of(asked.step)
+    def __init__(self, claims_to_run: ClaimsToRun) -> None:
+        self.claims_to_run, self.kinds = claims_to_run, claims_of(claims_to_run.step)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
-            metafunc.parametrize("step", list(self.asked.subjects), scope="module", indirect=True)
-        if self.asked.seeds and "draw" in metafunc.fixturenames:
-            metafunc.parametrize("draw", self.asked.seeds, indirect=True)
+            metafunc.parametrize("step", list(self.claims_to_run.subjects), scope="module", indirect=True)
+        if self.claims_to_run.seeds and "draw" in metafunc.fixturenames:
+            metafunc.parametrize("draw", self.claims_to_run.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave only the claims that were asked for."""
@@ -125,7 +126,7 @@ class Selection:
 
     def is_asked_for(self, item: pytest.Function) -> bool:
         """Return whether a claim is of the stage, and among those to run, if not all are."""
-        stage, only = self.asked.stage, self.asked.claims
+        stage, only = self.claims_to_run.stage, self.claims_to_run.claims
         if self.kinds[item.originalname] != stage.kind:
             return False
         if stage == Stage.ON_GPU and "device" not in item.fixturenames:
@@ -134,8 +135,8 @@ class Selection:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the subjects to the fixture; without any, no claim runs."""
-        session.config.stash[SUBJECTS] = self.asked.subjects
-        if not self.asked.subjects:
+        session.config.stash[SUBJECTS] = self.claims_to_run.subjects
+        if not self.claims_to_run.subjects:
             session.items.clear()
 
 
@@ -143,7 +144,7 @@ class Recorder:
     """The plugin of pytest's that runs each claim as far as its stage goes, and records what it said.
 
     Args:
-        asked: which claims run.
+        claims_to_run: which.
         send: is given an event when a claim starts and when it ends.
 
     Attributes:
@@ -153,9 +154,9 @@ class Recorder:
         abandoned: the graph at which that claim has ended, since MAX was not to compile it, if it has.
     """
 
-    def __init__(self, asked: ClaimsToRun, send: Send) -> None:
-        self.asked, self.send = asked, send
-        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in asked.subjects}
+    def __init__(self, claims_to_run: ClaimsToRun, send: Send) -> None:
+        self.claims_to_run, self.send = claims_to_run, send
+        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in claims_to_run.subjects}
         self.graphs: list[Graph] = []
         self.running: pytest.Function | None = None
         self.abandoned: Graph | None = None
@@ -175,17 +176,17 @@ class Recorder:
         """
         tracing: AbstractContextManager[None] = nullcontext()
         noting: AbstractContextManager[None] = nullcontext()
-        if self.asked.stage == Stage.TRACING:
-            tracing = in_mode(self.asked.mode)
-        if self.asked.show:
+        if self.claims_to_run.stage == Stage.TRACING:
+            tracing = in_mode(self.claims_to_run.mode)
+        if self.claims_to_run.show:
             from checker.numeric.showing import noting_inputs
 
             noting = noting_inputs(about_of(pyfuncitem))
         with tracing, noting:
             try:
                 return (yield)
-            except AbandonedGraphError as ended:
-                self.abandoned = ended.graph  # so its outcome is that it is traced
+            except AbandonedGraphError as error:
+                self.abandoned = error.graph  # so its outcome is that it is traced
                 return None
 
     @pytest.hookimpl(tryfirst=True)
@@ -212,7 +213,7 @@ class Recorder:
         self.outcomes[name][claim] = outcome
         if self.abandoned is not None:
             self.graphs.append(self.abandoned)
-        claimed = events.ClaimEnded(
+        event = events.ClaimEnded(
             claim,
             outcome.about,
             sentence_of(item),
@@ -221,32 +222,32 @@ class Recorder:
             location=outcome.location,
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
-            has_numbers=outcome.compared is not None,
+            has_numbers=outcome.comparison is not None,
             of_max=outcome.of_max,
         )
-        self.send(claimed)
+        self.send(event)
 
     def outcome(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> Outcome:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
             return Outcome(Mark.PASS if self.abandoned is None else Mark.TRACED, about=about)
-        path = self.asked.subjects[subject_of(item)].__file__ or ""
-        shown = failure
+        path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
+        cause = failure
         if self.may_be_late(failure.value, path):
             from checker.claims.rerun import from_its_line  # most claims raise no error
 
-            shown = from_its_line(item, failure, path)
-        outcome = outcome_of(shown.value, path, about, self.asked.to_write)
-        if shown is not failure:  # a mistake is found by what either way of running says
-            outcome = replace(outcome, observed=raised(failure.value))
-        if outcome.mark == Mark.FAIL and self.asked.stage == Stage.DRAWN:
+            cause = from_its_line(item, failure, path)
+        outcome = outcome_of(cause.value, path, about, self.claims_to_run.to_write)
+        if cause is not failure:  # a mistake is found by what either way of running says
+            outcome = replace(outcome, observation=raised_error(failure.value))
+        if outcome.mark == Mark.FAIL and self.claims_to_run.stage == Stage.DRAWN:
             outcome = replace(outcome, sentence=f"{right_if_recorded(item)} {outcome.sentence}")
         return outcome
 
     def may_be_late(self, error: BaseException, path: str) -> bool:
         """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
-        is_computed = uses_max(self.asked.step) and self.asked.stage in (Stage.NUMBERS, Stage.DRAWN)
+        is_computed = uses_max(self.claims_to_run.step) and self.claims_to_run.stage in (Stage.NUMBERS, Stage.DRAWN)
         return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
 
 

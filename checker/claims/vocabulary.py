@@ -90,14 +90,14 @@ def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
     for number, case in enumerate(cases):
         try:
             check(case)
-        except Refusal as refused:
-            refusals[number] = refused
-    observed = _seen_by(refusals)
+        except Refusal as error:
+            refusals[number] = error
+    observation = _seen_by(refusals)
     for refusal in refusals.values():
         what = refusal.compared.what.rstrip(",") if refusal.compared else ""
         if what not in refusal.sentence:
             refusal.sentence = f"{refusal.sentence.removesuffix('.')} ({what})."
-    first_of(list(refusals.values()), observed)
+    first_of(list(refusals.values()), observation)
 
 
 def _seen_by(refusals: Mapping[int, Refusal]) -> object:
@@ -117,15 +117,15 @@ def is_value(what: str, actual: object, expected: object) -> None:
         raise Refusal(f"{what} is {shown}, and must be {right}.", f"{what} is {whole[0]}, and must be {whole[1]}.")
 
 
-def differing(one: str, other: str) -> tuple[str, str]:
+def differing(text: str, other_text: str) -> tuple[str, str]:
     """Return two texts as a verdict shows them: if both are long, from shortly before the first place that differs."""
     first = 0
-    if min(len(one), len(other)) > LONGEST:
+    if min(len(text), len(other_text)) > LONGEST:
         same = 0
-        while same < min(len(one), len(other)) and one[same] == other[same]:
+        while same < min(len(text), len(other_text)) and text[same] == other_text[same]:
             same += 1
         first = max(0, same - BEFORE)
-    return _cut(one, first), _cut(other, first)
+    return _cut(text, first), _cut(other_text, first)
 
 
 def _cut(text: str, first: int) -> str:
@@ -184,11 +184,11 @@ def equal(
     expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     array = _array_of_form(actual, expected, axes, what)
-    compared = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
+    comparison = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
-        raise Refusal(_what_is_not_finite(compared), array, compared=compared)
+        raise Refusal(_what_is_not_finite(comparison), array, compared=comparison)
     if not close(array, expected, tolerance):
-        raise Refusal(f"{compared.pattern} {compared.difference()}".strip(), array, compared=compared)
+        raise Refusal(f"{comparison.pattern} {comparison.difference()}".strip(), array, compared=comparison)
 
 
 def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what: str) -> np.ndarray:
@@ -201,24 +201,24 @@ def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what:
     sizes = actual.shape if array is None else array.shape
     shape = tuple(int(size) if str(size).isdigit() else str(size) for size in sizes)  # a dimension may be symbolic
     if shape != expected.shape:
-        sentence = f"{what} has the shape {_named(shape)}, and must have {_named(expected.shape, axes)}."
+        sentence = f"{what} has the shape {_with_axes(shape)}, and must have {_with_axes(expected.shape, axes)}."
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
     return array
 
 
-def _what_is_not_finite(compared: Comparison) -> str:
+def _what_is_not_finite(comparison: Comparison) -> str:
     """Return where one of two arrays has NaN or infinity, and the other a number, as a sentence."""
-    what, array, expected = compared.what, compared.actual, compared.expected
+    what, array, expected = comparison.what, comparison.actual, comparison.expected
     if not expected.ndim:
         return f"{what} is {array}, and must be {expected:.5g}."
     wrong = ~np.isfinite(array) & np.isfinite(expected)
     are = "are NaN or infinite"
     if not wrong.any():  # then what is expected is, which the learner's code may have returned before
         wrong = np.isfinite(array) & ~np.isfinite(expected)
-        are = f"are neither NaN nor infinite, unlike {compared.whose}"
-    first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), compared.axes)
+        are = f"are neither NaN nor infinite, unlike {comparison.whose}"
+    first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), comparison.axes)
     return f"In {what}, {int(wrong.sum())} of {array.size} values {are}, the first at {first}."
 
 
@@ -258,8 +258,8 @@ def _arrays(results: Any) -> list[np.ndarray]:
 
 def _alike(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
     """Return whether some arrays have the shapes and, within the tolerance, the values of others."""
-    pairs = [(one, other) for one, other in zip(some, others, strict=False) if one.shape == other.shape]
-    return len(pairs) == len(some) == len(others) and all(close(one, other) for one, other in pairs)
+    pairs = [(array, other) for array, other in zip(some, others, strict=False) if array.shape == other.shape]
+    return len(pairs) == len(some) == len(others) and all(close(array, other) for array, other in pairs)
 
 
 def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
@@ -283,7 +283,7 @@ def article(name: str) -> str:
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def _named(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
+def _with_axes(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
     """Return a shape and, of several axes, what they count: ``[2, 7, 15] (batch, token, channel)``."""
     sizes = in_brackets(shape)
     return f"{sizes} ({', '.join(axes)})" if len(axes) > 1 else sizes

@@ -57,7 +57,7 @@ def finding_on(claim: str, about: str, mistake: FoundMistake, outcome: Outcome) 
 
     A mistake that is a guess comes behind the error's words.
     """
-    location, has_numbers = outcome.location, outcome.compared is not None
+    location, has_numbers = outcome.location, outcome.comparison is not None
     if mistake.name and not mistake.is_guess:
         figures = outcome.figures if outcome.measured else ""
         sentence = f"{mistake.name} {figures}".rstrip()
@@ -65,7 +65,7 @@ def finding_on(claim: str, about: str, mistake: FoundMistake, outcome: Outcome) 
     sentence = outcome.sentence
     if mistake.is_guess:
         sentence += f" Perhaps: {mistake.name}"
-    elif outcome.compared and (tendency := outcome.compared.tendency()):
+    elif outcome.comparison and (tendency := outcome.comparison.tendency()):
         sentence += f" {tendency}"
     return Finding(claim, about, sentence, location, has_numbers, error_key=outcome.error_key, of_max=outcome.of_max)
 
@@ -156,12 +156,12 @@ class Blamer:
         one is behind it, whose own claims may hold.
         """
         judgments = self.isolation.judge(questions, {*wrong, *self.to_write})
-        changed = dict[str, Outcome]()
+        changed_outcomes = dict[str, Outcome]()
         for judgment in judgments:
-            changed |= judgment.changed_in_second_round
-        if changed:
+            changed_outcomes |= judgment.changed_in_second_round
+        if changed_outcomes:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
-            judgments += self.isolation.judge(dict.fromkeys(others, changed), self.functions.keys())
+            judgments += self.isolation.judge(dict.fromkeys(others, changed_outcomes), self.functions.keys())
         return judgments
 
     def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
@@ -202,7 +202,7 @@ class Blamer:
         """
         comparisons = {}
         for blame in blames:
-            claims = [claim for claim, outcome in blame.outcomes.items() if outcome.compared]
+            claims = [claim for claim, outcome in blame.outcomes.items() if outcome.comparison]
             if claims and not (blame.mistake.name or blame.shared):
                 comparisons[blame.label] = claims[:1]
         if not comparisons:
@@ -213,7 +213,7 @@ class Blamer:
             label: FoundMistake(f"The result is {name}, unchanged.")
             for label, its_outcomes in outcomes.items()
             for outcome in its_outcomes.values()
-            if outcome.compared and (name := outcome.compared.copied())
+            if outcome.comparison and (name := outcome.comparison.copied())
         }
         return tuple(replace(blame, mistake=copies.get(blame.label, blame.mistake)) for blame in blames)
 

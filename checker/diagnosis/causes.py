@@ -13,7 +13,7 @@ from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
 from checker.events import Finding, Mark
-from checker.outcomes import Outcome, Outcomes, Raised, outcomes_about
+from checker.outcomes import Outcome, Outcomes, RaisedError, outcomes_about
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
@@ -38,14 +38,14 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
     """
     findings: list[Finding] = []
     errors = {
-        claim: outcome.observed
+        claim: outcome.observation
         for claim, outcome in failing.items()
-        if isinstance(outcome.observed, Raised) and outcome.observed.kind == "NameError"
+        if isinstance(outcome.observation, RaisedError) and outcome.observation.kind == "NameError"
     }
-    pairs_met = {(error.lacking, failing[claim].about) for claim, error in errors.items()}
+    pairs_met = {(error.missing_name, failing[claim].about) for claim, error in errors.items()}
     to_blame: dict[str, str] = {}  # the name -> the function in which it is used first
     for claim, error in errors.items():
-        outcome, name = failing[claim], error.lacking
+        outcome, name = failing[claim], error.missing_name
         if name not in to_blame:
             to_blame[name] = _function_at(file, outcome.location) or outcome.about
         about = to_blame[name]
@@ -57,13 +57,13 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
     return findings
 
 
-def _on_missing_name(outcome: Outcome, error: Raised, solution: Source) -> str:
+def _on_missing_name(outcome: Outcome, error: RaisedError, solution: Source) -> str:
     """Return what is said of a name that the file does not define."""
     imports = imports_of(solution)
-    if error.lacking in imports:
-        return f"{error.words}. The file does not import it: write `{imports[error.lacking]}` at the top."
+    if error.missing_name in imports:
+        return f"{error.words}. The file does not import it: write `{imports[error.missing_name]}` at the top."
     sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
-    if error.lacking in PYTHON.functions(solution):
+    if error.missing_name in PYTHON.functions(solution):
         return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."
     return sentence
 

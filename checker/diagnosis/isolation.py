@@ -12,7 +12,7 @@ from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials, graft
 from checker.events import Mark
-from checker.outcomes import Outcome, Outcomes, Raised, agrees, failed
+from checker.outcomes import Outcome, Outcomes, RaisedError, agrees, failed
 
 
 @dataclass(frozen=True)
@@ -147,12 +147,12 @@ class Isolation:
 
     def _fits(self, outcome: Outcome) -> bool:
         """Return whether one outcome is the learner's own doing."""
-        error = outcome.observed
-        if not isinstance(error, Raised):
+        error = outcome.observation
+        if not isinstance(error, RaisedError):
             return True
-        if error.kind == "AttributeError" and error.lacking and error.lacking not in self.unset:
+        if error.kind == "AttributeError" and error.missing_name and error.missing_name not in self.unset:
             return False
-        return error.called not in self.functions
+        return error.function not in self.functions
 
     def _grafts(self, labels: Iterable[str]) -> list[Graft]:
         """Return some functions of the solution's, and what is to be as the step gives it."""

@@ -32,7 +32,7 @@ from checker.course.steps import Step
 from checker.events import Mark
 from checker.files import digest
 from checker.numeric.sketches import Sketch
-from checker.outcomes import InWords, Observed, Outcome, Outcomes, Raised, agrees, failed
+from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed
 
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several that no row has, that which a thread comes upon first
 
@@ -197,7 +197,7 @@ def read_answers(step: Step) -> Answers | None:
     if record["made_of"] != made_of(step):
         return None
     return {
-        mistake: {claim: Outcome(Mark(mark), observed=_read(observed)) for claim, (mark, observed) in outcomes.items()}
+        mistake: {claim: Outcome(Mark(mark), observation=_from_json(kept)) for claim, (mark, kept) in outcomes.items()}
         for mistake, outcomes in record["answers"].items()
     }
 
@@ -205,13 +205,13 @@ def read_answers(step: Step) -> Answers | None:
 def write_answers(step: Step, answers: Answers) -> None:
     """Record the answers of a step's mistakes, unless what is recorded says the same."""
     answers = {
-        mistake: {claim: Outcome(outcome.mark, observed=outcome.observed) for claim, outcome in outcomes.items()}
+        mistake: {claim: Outcome(outcome.mark, observation=outcome.observation) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
     if read_answers(step) == answers:
         return
     table = {
-        mistake: {claim: (outcome.mark, _written(outcome.observed)) for claim, outcome in outcomes.items()}
+        mistake: {claim: (outcome.mark, _as_json(outcome.observation)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
     step.answers_file.parent.mkdir(exist_ok=True)
@@ -219,28 +219,28 @@ def write_answers(step: Step, answers: Answers) -> None:
     step.answers_file.write_bytes(gzip.compress(record.encode(), mtime=0))
 
 
-def _written(observed: Observed | None) -> dict[str, Any] | None:
+def _as_json(observation: Observation | None) -> dict[str, Any] | None:
     """Return what was observed as JSON can hold it: of a sketch, its fields, and the bytes of its sums."""
-    match observed:
+    match observation:
         case Sketch():
-            sums = base64.b64encode(observed.sums.tobytes()).decode()
-            return {"dtype": observed.dtype, "shape": observed.shape, "odd": observed.odd, "sums": sums}
-        case InWords():
-            return {"said": observed.words}
-        case Raised():
-            return {"raised": observed.kind, "text": observed.text}
+            sums = base64.b64encode(observation.sums.tobytes()).decode()
+            return {"dtype": observation.dtype, "shape": observation.shape, "odd": observation.odd, "sums": sums}
+        case RefusalWords():
+            return {"said": observation.words}
+        case RaisedError():
+            return {"raised": observation.kind, "text": observation.text}
     return None
 
 
-def _read(observed: dict[str, Any] | None) -> Observed | None:
-    """Return what :func:`_written` has written."""
-    match observed:
+def _from_json(kept: dict[str, Any] | None) -> Observation | None:
+    """Return what :func:`_as_json` has made."""
+    match kept:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
         case {"said": words}:
-            return InWords(words)
+            return RefusalWords(words)
         case {"raised": kind, "text": text}:
-            return Raised(kind, text)
+            return RaisedError(kind, text)
     return None
 
 

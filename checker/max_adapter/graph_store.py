@@ -149,13 +149,13 @@ def install_graphs() -> None:
     Two functions take the place of the methods: Python hands a session to a function of its class, and to no method of
     another object.
     """
-    kept = KeptGraphs(InferenceSession.compile_reusing_mefs, InferenceSession.init_all)
+    kept_graphs = KeptGraphs(InferenceSession.compile_reusing_mefs, InferenceSession.init_all)
 
     def compile_reusing_mefs(session: InferenceSession, model: Any, **options: Any) -> Any:
-        return kept.compile_or_find(session, model, **options)
+        return kept_graphs.compile_or_find(session, model, **options)
 
     def init_all(session: InferenceSession, compiled: Any, **options: Any) -> Any:
-        return kept.init_part(session, compiled, **options)
+        return kept_graphs.init_part(session, compiled, **options)
 
     InferenceSession.compile_reusing_mefs = compile_reusing_mefs  # type: ignore[method-assign, assignment]
     InferenceSession.init_all = init_all  # type: ignore[method-assign, assignment]
@@ -194,8 +194,8 @@ def _forget(set_name: str) -> None:
 
 
 def _digest_of(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _is_whole(index: Index) -> bool:
@@ -230,9 +230,9 @@ def compile_together(graphs: Mapping[str, Graph], index: Path) -> None:
     file = index.with_name(f"{index.stem}-{cache_key(' '.join(names))}.mef")
     with replacing(file) as unfinished:
         compiled.export_mef(unfinished)
-    kept = {"file": str(file), "digest": _digest_of(file), "graphs": names, "weights": weights}
+    index_entry = {"file": str(file), "digest": _digest_of(file), "graphs": names, "weights": weights}
     with replacing(index) as unfinished:
-        unfinished.write_text(json.dumps(kept))
+        unfinished.write_text(json.dumps(index_entry))
     remove_unused(file.parent, ALL_KEPT)
 
 

@@ -50,15 +50,15 @@ LATER = {
 class ImportedWhenCalled(ModuleType):
     """A stand-in for a module, which it imports when a function of it is called or another name is read."""
 
-    def __init__(self, name: str, called: Collection[str]) -> None:
+    def __init__(self, name: str, callables: Collection[str]) -> None:
         super().__init__(name)
-        self._called = called
+        self._callables = callables
 
     def __getattr__(self, name: str) -> Any:
         """Return a function that calls the module's own function of this name, or the module's attribute."""
         if name.startswith("__"):
             raise AttributeError(name)
-        if name in self._called:
+        if name in self._callables:
             return partial(self._call, name)
         return getattr(self._itself(), name)
 

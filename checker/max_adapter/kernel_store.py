@@ -42,8 +42,8 @@ def install_kernels() -> None:
     """Let MAX's interpreter load the recorded kernels (:class:`KeptKernels`)."""
     from max._interpreter_ops import gc_compile
 
-    kept = KeptKernels(gc_compile.compile_single_target)
-    gc_compile.compile_single_target = kept.load_or_compile
+    kept_kernels = KeptKernels(gc_compile.compile_single_target)
+    gc_compile.compile_single_target = kept_kernels.load_or_compile
 
 
 class KeptKernels:

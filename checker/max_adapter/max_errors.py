@@ -402,7 +402,7 @@ def _chosen(words: Advice, code: str) -> str:
     """Return what to do about the statement ``code``; the last pattern of a choice fits any."""
     if isinstance(words, str):
         return words
-    return next(said for pattern, said in words.items() if not code or re.search(pattern, code))
+    return next(advice for pattern, advice in words.items() if not code or re.search(pattern, code))
 
 
 def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES) -> list[str]:

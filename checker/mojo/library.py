@@ -60,22 +60,22 @@ def build_and_keep(texts: Mapping[str, str], main: str, what: str, library: Path
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
             Path(folder, name).write_text(text, encoding="utf-8")
-        made = Path(folder, "made.so")
-        build(Path(folder, main), made, what)
+        target = Path(folder, "made.so")
+        build(Path(folder, main), target, what)
         KEPT.mkdir(parents=True, exist_ok=True)
         with replacing(library) as unfinished:
-            shutil.copy(made, unfinished)
+            shutil.copy(target, unfinished)
         remove_unused(KEPT, "*.so")
 
 
-def build(main: Path, made: Path, what: str) -> None:
+def build(main: Path, target: Path, what: str) -> None:
     """Have Mojo make a library of a file.
 
     Raises:
         CompilationError: it refuses the text.
         UserError: it cannot compile any.
     """
-    command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(made), str(main)]
+    command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(target), str(main)]
     with compiling(what, Compiler.MOJO):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:
@@ -110,7 +110,7 @@ def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | i
     function(*[_argument(value) for value in arguments])
 
 
-def loaded(path: Path) -> Library:
+def open_library(path: Path) -> Library:
     """Return a library that was compiled.
 
     Raises:
@@ -138,7 +138,7 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
         Unreadable: the source does not compile.
         UserError: nothing can be compiled on this machine, or what was compiled cannot be loaded.
     """
-    library = loaded(build_library(step, source))
+    library = open_library(build_library(step, source))
     functions = {function.__name__: function for function in _import_binding(step).FUNCTIONS}
     module = ModuleType(name)
     module.__file__ = path
@@ -213,7 +213,7 @@ def _first_to_write(label: str, calls: Mapping[str, Collection[str]], callers: C
         return label
     if label in callers:
         return ""
-    for called in calls[label]:
-        if to_write := _first_to_write(called, calls, {*callers, label}):
+    for callee in calls[label]:
+        if to_write := _first_to_write(callee, calls, {*callers, label}):
             return to_write
     return ""

@@ -117,10 +117,10 @@ def _without_habits(code: str, message: str) -> tuple[str, str]:
     of_message = [(habit, instead, advice) for words, habit, instead, advice in HABITS_BY_MESSAGE if words in message]
     why = ""
     for habit, instead, advice in (*of_message, *HABITS):
-        written = re.sub(habit, instead, code)
-        if written != code and not why:
+        rewritten = re.sub(habit, instead, code)
+        if rewritten != code and not why:
             why = advice
-        code = written
+        code = rewritten
     return code, why
 
 

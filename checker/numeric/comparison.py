@@ -100,10 +100,10 @@ class Comparison:
     def _other_order(self, actual: np.ndarray, expected: np.ndarray, every: tuple[int, ...]) -> str:
         """Return in which order the right numbers are, if they are the right ones; ``every`` is all axes."""
         for order in permutations(every):
-            turned = expected.transpose(order).reshape(expected.shape)
-            if order != every and np.allclose(turned, actual, rtol=0, atol=self.room):
-                named = ", ".join(self.axes[axis] for axis in order)
-                return f"The numbers are right, but in the order ({named}): one transpose too few or too many."
+            transposed = expected.transpose(order).reshape(expected.shape)
+            if order != every and np.allclose(transposed, actual, rtol=0, atol=self.room):
+                names = ", ".join(self.axes[axis] for axis in order)
+                return f"The numbers are right, but in the order ({names}): one transpose too few or too many."
         if np.allclose(np.sort(actual, axis=None), np.sort(expected, axis=None), rtol=0, atol=self.room):
             return OTHER_ORDER
         return ""
@@ -112,8 +112,8 @@ class Comparison:
         """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
         if not self._has_enough_numbers(expected, over):
             return ""
-        each = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
-        subject = f"Each {each} is off by its own" if each else "Everything is off by one"
+        axis_names = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
+        subject = f"Each {axis_names} is off by its own" if axis_names else "Everything is off by one"
         squares = (expected * expected).sum(over, keepdims=True)
         factor = (actual * expected).sum(over, keepdims=True) / np.where(squares, squares, 1)
         room = self.room * min(1, np.abs(factor).max())
@@ -202,8 +202,8 @@ class Comparison:
         gaps = actual != expected if is_exact else np.abs(actual - expected)
         index = np.unravel_index(int(gaps.argmax()), gaps.shape)
         if is_exact:
-            named = " of ".join(reversed(index_in_words(index, self.axes).split(", ")))
-            return f"In {self.what.removesuffix(',')}, {named} is {actual[index]}, and must be {expected[index]}."
+            place = " of ".join(reversed(index_in_words(index, self.axes).split(", ")))
+            return f"In {self.what.removesuffix(',')}, {place} is {actual[index]}, and must be {expected[index]}."
         return (
             f"The largest difference is {gaps[index]:.3g}, at {index_in_words(index, self.axes)}: "
             f"yours {actual[index]:.5g}, {self.whose} {expected[index]:.5g}."

@@ -69,13 +69,13 @@ def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> l
     return lines
 
 
-def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared: tuple[int, ...]) -> tuple[int, ...]:
+def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return where the last two axes of an array are shown: at the place in what is compared, or at its beginning.
 
     Where an axis has fewer places, such as one key head for a group of query heads, each is for equally many.
     """
     count = max(0, len(shape) - 2)
-    axes = [*zip(place, shape, compared, strict=False)][:count]
+    axes = [*zip(place, shape, compared_shape, strict=False)][:count]
     fits = len(axes) == count and all(whole % size == 0 for _, size, whole in axes)
     return tuple(index * size // whole for index, size, whole in axes) if fits else (0,) * count
 

@@ -8,19 +8,19 @@ from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.events import Mark
 from checker.numeric.sketches import sketch
-from checker.outcomes import InWords, Raised
+from checker.outcomes import RaisedError, RefusalWords
 
 PATH = "steps/step_90.py"
 NUMBERS = np.arange(3.0)
 
 
 @pytest.mark.parametrize(
-    ("seen", "observed"), [(NUMBERS, sketch(NUMBERS)), ("words", InWords("words")), (3, InWords("3"))]
+    ("seen", "observation"), [(NUMBERS, sketch(NUMBERS)), ("words", RefusalWords("words")), (3, RefusalWords("3"))]
 )
-def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observed):
+def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observation):
     outcome = outcome_of(Refusal("It is off.", seen), PATH, "f")
     assert (outcome.mark, outcome.sentence, outcome.about) == (Mark.FAIL, "It is off.", "f")
-    assert outcome.observed == observed
+    assert outcome.observation == observation
     assert outcome.measured
 
 
@@ -39,7 +39,7 @@ def test_what_comes_to_a_blank_waits_for_it_and_any_other_error_is_a_failure():
     failed = outcome_of(lacks, PATH, "h")
     assert failed.mark == Mark.FAIL
     assert failed.sentence == "NameError: name 'g' is not defined"
-    assert (failed.location.line, type(failed.observed)) == (2, Raised)
+    assert (failed.location.line, type(failed.observation)) == (2, RaisedError)
 
 
 def test_an_error_of_the_check_is_put_into_one_line():

@@ -12,14 +12,14 @@ from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
-from checker.outcomes import InWords, Outcome, Raised
+from checker.outcomes import Outcome, RaisedError, RefusalWords
 
 MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), measured=True)
 ERROR = Outcome(
     Mark.FAIL,
     "line 7: ValueError: [2, 3] is not [2].",
     location=Location(7),
-    observed=Raised("ValueError", "[2, 3] is not [2]"),
+    observation=RaisedError("ValueError", "[2, 3] is not [2]"),
 )
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
@@ -47,7 +47,8 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(m
 def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, name):
     """In a step with one blank, what the claims have said of the file is what they say of its function alone."""
     source = "def f(x): return x\n"
-    of_mistake = {claim: Outcome(Mark.FAIL, observed=InWords("3"), about="f") for claim in ("a claim", "another")}
+    refusal = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    of_mistake = {"a claim": refusal, "another": refusal}
     known = KnownMistakes(find_step("w01"), {"It is off.": of_mistake})
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f"}, [])

@@ -10,7 +10,7 @@ from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
-from checker.outcomes import InWords, Outcome, Raised
+from checker.outcomes import Outcome, RaisedError, RefusalWords
 
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 
@@ -26,8 +26,8 @@ def test_a_mistake_that_calls_f_is_possible_in_a_function_that_calls_it_and_not_
 
 
 def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
-    number = Outcome(Mark.FAIL, observed=InWords("3"), about="f")
-    error = Outcome(Mark.FAIL, observed=Raised("E", "…"), about="g")
+    number = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    error = Outcome(Mark.FAIL, observation=RaisedError("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])
@@ -37,7 +37,7 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
 @pytest.mark.parametrize(("text", "named"), [("one", "it"), ("another", "")])
 def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
     """It lies in ``f``, whose claims hold; those of ``g``, which is not the last, tell nothing by their errors."""
-    mine, own = (Outcome(Mark.FAIL, observed=Raised("E", words), about="g") for words in (text, "one"))
+    mine, own = (Outcome(Mark.FAIL, observation=RaisedError("E", words), about="g") for words in (text, "one"))
     known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(Mark.PASS)}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
     file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])

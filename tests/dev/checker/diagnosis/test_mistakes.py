@@ -7,14 +7,14 @@ from checker.course.steps import find_step
 from checker.diagnosis import mistakes
 from checker.events import Mark
 from checker.numeric.sketches import sketch
-from checker.outcomes import Outcome, Raised
+from checker.outcomes import Outcome, RaisedError
 
 
 def error(text):
-    return Outcome(Mark.FAIL, observed=Raised("ValueError", text))
+    return Outcome(Mark.FAIL, observation=RaisedError("ValueError", text))
 
 
-NUMBERS = Outcome(Mark.FAIL, observed=sketch(np.arange(3.0)))
+NUMBERS = Outcome(Mark.FAIL, observation=sketch(np.arange(3.0)))
 
 
 @pytest.mark.parametrize(
