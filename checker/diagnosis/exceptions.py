@@ -73,14 +73,14 @@ def _not_written(caught: CaughtError) -> str:
     if name == "forward" and innermost.f_globals.get("__name__", "").startswith("max."):
         kind = type(innermost.f_locals["self"])
         alike = closest_name(name, [method for method in vars(kind) if method != name])
-        meant = f" You have {alike}; call it forward." if alike else ""
-        return f"{kind.__name__} has no forward, the method that MAX calls.{meant}"
+        hint = f" You have {alike}; call it forward." if alike else ""
+        return f"{kind.__name__} has no forward, the method that MAX calls.{hint}"
     if str(caught.error) or file.parent != STEPS:
         return ""
     words = f"{relative_path(file)}: {name} is not written yet."
     paths = [Path(frame.f_code.co_filename) for frame in caught.frames]
-    graded = next(path for path in paths if path.parent == STEPS)
-    if file == graded:
+    graded_file = next(path for path in paths if path.parent == STEPS)
+    if file == graded_file:
         return words
     return f"{words} Write it first, or import from solutions.{file.stem.replace('step', 'solution')} here."
 

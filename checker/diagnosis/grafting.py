@@ -109,7 +109,7 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts:
         grafts: what is put there, by qualified name.
     """
     definitions = {name_of(node): node for node in theirs if name_of(node)}
-    written = {name_of(node) for node in mine}
+    own_names = {name_of(node) for node in mine}
     for at, node in enumerate(mine):
         name = name_of(node)
         other = definitions.get(name, node)
@@ -122,7 +122,7 @@ def _exchange(mine: list[ast.stmt], theirs: list[ast.stmt], prefix: str, grafts:
                 _begin_alike(node, other, graft.statements)
     if prefix:
         for name, node in definitions.items():
-            if isinstance(node, FunctionNode | ast.ClassDef) and name not in written:
+            if isinstance(node, FunctionNode | ast.ClassDef) and name not in own_names:
                 mine.append(node)
 
 

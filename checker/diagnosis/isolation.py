@@ -100,8 +100,8 @@ class Isolation:
         after = {
             claim: outcome for claim, outcome in self._fitting(outcomes).items() if not agrees(outcome, before[claim])
         }
-        changed = {claim: before[claim] for claim in after}
-        return replace(judgment, outcomes={**before, **after}, changed_in_second_round=changed)
+        outcomes_before = {claim: before[claim] for claim in after}
+        return replace(judgment, outcomes={**before, **after}, changed_in_second_round=outcomes_before)
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""

@@ -73,9 +73,9 @@ def finished(statement: str, rules: Iterable[str]) -> str:
     if statement.endswith(":"):  # without its body it is no Python
         return statement
     for text in rules:
-        _, written = rewritten(statement, None, [f"~{text.removeprefix('~')}"])
-        if written:
-            statement = written
+        _, new_statement = rewritten(statement, None, [f"~{text.removeprefix('~')}"])
+        if new_statement:
+            statement = new_statement
     return statement
 
 
