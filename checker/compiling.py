@@ -32,11 +32,11 @@ listeners: list[Listener] = []
 
 
 @contextmanager
-def compiling(what: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
+def compiling(name: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
     """While this is open, tell the listeners that something is being compiled."""
     start, failure = time.perf_counter(), None
     for listener in listeners:
-        listener.began(what, compiler)
+        listener.began(name, compiler)
     try:
         yield
     except BaseException as error:
@@ -44,4 +44,4 @@ def compiling(what: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
         raise
     finally:
         for listener in listeners:
-            listener.ended(what, time.perf_counter() - start, failure)
+            listener.ended(name, time.perf_counter() - start, failure)

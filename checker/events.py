@@ -143,7 +143,7 @@ class Unloadable:
 class CheckFailed:
     """The check itself cannot go on, since MAX cannot be imported, say. What the child says after it is not heard."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Ended:
 class CompilingBegan:
     """MAX or Mojo begins to compile something, maybe within another thing."""
 
-    what: str
+    name: str
     compiler: Compiler = Compiler.MAX
 
 
@@ -163,7 +163,7 @@ class CompilingBegan:
 class CompilingEnded:
     """What was begun last is compiled, or cannot be; it took so many ``seconds``."""
 
-    what: str
+    name: str
     seconds: float
 
 
@@ -250,7 +250,7 @@ class Interrupted:
 class NotSaved:
     """Progress could not be saved: the reason in words, and the ``error`` of the system, if there was one."""
 
-    why: str
+    reason: str
     error: str = ""
 
 

@@ -57,8 +57,8 @@ def why_not_usable() -> str:
 
 def explain_import_error(error: ImportError) -> str:
     """Return what to say when MAX could not be imported, and what to do now."""
-    if why := why_not_usable():
-        return why
+    if reason := why_not_usable():
+        return reason
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"MAX {installed_version()} is installed, but it cannot be imported ({words}). {INSTALL_AGAIN}"
 

@@ -29,7 +29,7 @@ class Terminal:
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
         self.moving_line: Any = None  # rich's, which few checks need
-        self.moving_what = ""  # what it tells of
+        self.moving_name = ""  # of the compilation that it tells of
         self.told_why = False
 
     def line(self, text: str = "") -> None:
@@ -78,7 +78,7 @@ class Terminal:
         for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
-    def show_compiling(self, what: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
+    def show_compiling(self, name: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
         """Show a moving line; before the first one of MAX's, say once why it compiles."""
         if self.moving_line:
             return
@@ -86,22 +86,22 @@ class Terminal:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
         if not self.console.is_terminal:  # where no line moves
-            self.line(f"  compiling {what}")
+            self.line(f"  compiling {name}")
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         busy = f" ({others})" if (others := crowd()) else ""
-        columns = SpinnerColumn("line"), TextColumn(f"compiling {what}{busy},"), TimeElapsedColumn()
+        columns = SpinnerColumn("line"), TextColumn(f"compiling {name}{busy},"), TimeElapsedColumn()
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)
         progress.tasks[0].start_time = since
-        self.moving_line, self.moving_what = progress.live, what
+        self.moving_line, self.moving_name = progress.live, name
         self.moving_line.start()
 
-    def end_compiling(self, what: str, seconds: float) -> None:
+    def end_compiling(self, name: str, seconds: float) -> None:
         """Print how long it took, in place of the moving line that tells of it; of something inside it, nothing."""
-        if self.moving_line and what == self.moving_what:
+        if self.moving_line and name == self.moving_name:
             self.close()
-            self.line(f"  compiling {what} took {seconds:.0f} s")  # whatever came of it
+            self.line(f"  compiling {name} took {seconds:.0f} s")  # whatever came of it
 
     def close(self) -> None:
         """Leave the terminal as it was, also where Ctrl-C finds the moving line half begun."""

@@ -56,8 +56,8 @@ def ask_contract() -> Completed | None:
 
 def why_not_imported() -> str:
     """Return why MAX cannot be imported, or nothing; where it cannot run, nobody tries."""
-    if why := why_not_here():
-        return why
+    if reason := why_not_here():
+        return reason
     answer = ask_contract()
     return answer.stdout.strip() if answer and answer.returncode == CANNOT_IMPORT else ""
 
@@ -69,8 +69,8 @@ def is_broken() -> bool:
 
 def max_version() -> str:
     """Return the installed MAX, if it is the one that the course is written for and can be imported."""
-    why = why_not_usable() or why_not_imported()
-    return f"no: {why}" if why else installed_version()
+    reason = why_not_usable() or why_not_imported()
+    return f"no: {reason}" if reason else installed_version()
 
 
 @cache
@@ -104,8 +104,8 @@ def gpu() -> str:
     if answer.returncode != NO_DEVICE:
         return f"no: {last_line(answer)}"
     driver = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
-    why = f" (NVIDIA's driver is {driver}; MAX needs {NEEDED_DRIVER})" if 0 < driver < NEEDED_DRIVER else ""
-    return f"none that MAX can use{why}; checks run on the CPU"
+    note = f" (NVIDIA's driver is {driver}; MAX needs {NEEDED_DRIVER})" if 0 < driver < NEEDED_DRIVER else ""
+    return f"none that MAX can use{note}; checks run on the CPU"
 
 
 def number_printed(*line: str) -> int:
@@ -117,8 +117,8 @@ def number_printed(*line: str) -> int:
 def compiler() -> str:
     """Return the C compiler that Mojo links with; on a Mac it is that of Xcode or of its command line tools."""
     if sys.platform != "darwin":
-        why = why_mojo_cannot_link()
-        return f"no: {why}" if why else f"{shutil.which('cc')}, and it links"
+        reason = why_mojo_cannot_link()
+        return f"no: {reason}" if reason else f"{shutil.which('cc')}, and it links"
     version = number_printed("clang", "--version")
     install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
     return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
@@ -160,8 +160,8 @@ def free(name: str, free_bytes: float, use: str) -> str:
 
 def system() -> str:
     """Return which system this is, if MAX has been built for it."""
-    why = why_not_here()
-    return f"no: {why}" if why else platform.platform()
+    reason = why_not_here()
+    return f"no: {reason}" if reason else platform.platform()
 
 
 def python() -> str:

@@ -41,7 +41,7 @@ class Grade:
 
     step: Step
     result: str
-    why: str = ""
+    reason: str = ""
     seconds: float = 0.0
     check: Record | None = None
 
@@ -52,7 +52,7 @@ class Grade:
             return problems_of(self.check)
         if self.result != Mark.FAIL:
             return []
-        return [Problem(relative_path(self.step.learner_file), 1, "", self.why)]
+        return [Problem(relative_path(self.step.learner_file), 1, "", self.reason)]
 
 
 def grade_checkout(
@@ -203,7 +203,7 @@ def print_grade(terminal: Terminal, grade: Grade) -> None:
     seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
     word = f"{grade.result:<{len(NOT_BEGUN)}}", STYLES.get(grade.result, "dim")
     terminal.styled(f"  {grade.step.task}  ", word, f"  {grade.step.read_title()}{seconds}")
-    terminal.below(grade.why, 7)
+    terminal.below(grade.reason, 7)
 
 
 def counted(grades: Sequence[Grade]) -> dict[str, int]:
@@ -225,7 +225,7 @@ def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
                 "task": grade.step.task,
                 "file": relative_path(grade.step.learner_file),
                 "verdict": grade.result,
-                "why": grade.why,
+                "why": grade.reason,
                 "seconds": grade.seconds,
                 "check": grade.check,
             }

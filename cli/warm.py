@@ -35,7 +35,7 @@ from play.smollm2 import SMOLLM2, cached_file
 class Compilation:
     """Something that MAX compiles, by ``python -m COMMAND`` in a process of its own."""
 
-    what: str
+    name: str
     command: tuple[str, ...]
 
 
@@ -106,8 +106,8 @@ class CarryingOut:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        self.bar.update(self.task, advance=1, description=compilation.what)
-        self.terminal.line(f"  {compilation.what} ({time.perf_counter() - started:.0f} s)")
+        self.bar.update(self.task, advance=1, description=compilation.name)
+        self.terminal.line(f"  {compilation.name} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
             self.failed.append(compilation)
             self.terminal.line(f"This failed:\n{output.decode(errors='replace')}")

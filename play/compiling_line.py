@@ -19,19 +19,19 @@ class CompilingLine:
         self.terminal = Terminal(stderr=True)
         self.timers = list[threading.Timer]()  # of what is being compiled, the innermost last
 
-    def began(self, what: str, compiler: Compiler) -> None:
+    def began(self, name: str, compiler: Compiler) -> None:
         """Show it soon."""
-        timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [what, time.monotonic(), compiler])
+        timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [name, time.monotonic(), compiler])
         self.timers.append(timer)
         timer.start()
 
-    def ended(self, what: str, seconds: float, error: BaseException | None) -> None:
+    def ended(self, name: str, seconds: float, error: BaseException | None) -> None:
         """Say how long it took, if it was shown; nothing if it has failed."""
         self.stop_timer(self.timers.pop())
         if error:
             self.terminal.close()
         else:
-            self.terminal.end_compiling(what, seconds)
+            self.terminal.end_compiling(name, seconds)
 
     def close(self) -> None:
         """Show nothing more, also of what Ctrl-C has ended."""

@@ -18,15 +18,15 @@ CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has
 compiled_now: list[str] = []
 
 
-def note_beginning(what: str, compiler: Compiler) -> None:
+def note_beginning(name: str, compiler: Compiler) -> None:
     """Note that something is being compiled."""
-    compiled_now.append(what)
+    compiled_now.append(name)
 
 
-def note_end(what: str, seconds: float, error: BaseException | None) -> None:
+def note_end(name: str, seconds: float, error: BaseException | None) -> None:
     """Note that something is no longer being compiled; not if a signal has ended it, since that is told."""
     if not isinstance(error, KeyboardInterrupt):
-        compiled_now.remove(what)
+        compiled_now.remove(name)
 
 
 def tell_stopped(tell: Tell, sentence: str) -> None:

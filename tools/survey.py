@@ -183,11 +183,11 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     """
     step, seeds, compiled_by_max = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
 
-    def note_beginning(what: str, compiler: Compiler) -> None:
+    def note_beginning(name: str, compiler: Compiler) -> None:
         if compiler is Compiler.MAX:
-            compiled_by_max.append(what)
+            compiled_by_max.append(name)
 
-    listeners.append(Listener(began=note_beginning, ended=lambda what, seconds, error: None))
+    listeners.append(Listener(began=note_beginning, ended=lambda name, seconds, error: None))
     used_kernels = import_and_note_kernels(step)
     subjects = drawn_by_lot(step, work)
     modules = load_subjects(step, subjects, begin, compiled_kernels=work.compiled_kernels)

@@ -77,7 +77,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
         case events.HuntEnded():
             return state, [Words(event.sentence)]
         case events.CompilingBegan():
-            compilation = Compilation(event.what, seconds, event.compiler)
+            compilation = Compilation(event.name, seconds, event.compiler)
             return replace(state, compilations=(*state.compilations, compilation)), []
         case events.CompilingEnded():
             return _compiling_ended(state, event)
@@ -230,9 +230,9 @@ def _stage_ended(state: State, stage: Stage) -> StateAndEffects:
 
 def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
     """Note that nothing is saved; after an error or a verdict say so, else the words of a pass cut short do."""
-    state = replace(state, not_saved=event.why)
+    state = replace(state, not_saved=event.reason)
     if event.error:
-        return state, [Words(f"(Progress was not saved: {event.why}, {event.error}.)", aside=True)]
+        return state, [Words(f"(Progress was not saved: {event.reason}, {event.error}.)", aside=True)]
     if state.verdict:
         return state, [Words(f"({state.saved_in_words})", aside=True)]
     return state, []
@@ -242,7 +242,7 @@ def _compiling_ended(state: State, event: events.CompilingEnded) -> StateAndEffe
     """Note that something is compiled; nobody can promise that a kernel is kept, another text at each save."""
     has_compiled = state.has_compiled or state.compiler is Compiler.MAX
     state = replace(state, compilations=state.compilations[:-1], has_compiled=has_compiled)
-    return state, [EndCompiling(event.what, event.seconds)]
+    return state, [EndCompiling(event.name, event.seconds)]
 
 
 def _ticked(state: State) -> StateAndEffects:
@@ -250,7 +250,7 @@ def _ticked(state: State) -> StateAndEffects:
     if not state.compilations:
         return state, []
     innermost = state.compilations[-1]
-    compiling = ShowCompiling(innermost.what, state.seconds - innermost.began, innermost.compiler)
+    compiling = ShowCompiling(innermost.name, state.seconds - innermost.began, innermost.compiler)
     if compiling.seconds <= COMPILING_IS_LONG:
         return state, []
     if state.phase is not Phase.PASSED_UNCOMPILED:
@@ -277,7 +277,7 @@ def _end(state: State, event: Event) -> StateAndEffects:
 def _words_after_verdict(state: State, event: Event) -> list[Words]:
     """Return what is said where claims on a GPU, which follow the verdict, do not come to their end."""
     if isinstance(event, events.CheckFailed):
-        return [Words(no_verdict(event.why))]
+        return [Words(no_verdict(event.reason))]
     if state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
         return [Words("The GPU's part did not come to its end. The pass stands.")]
     return []

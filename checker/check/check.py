@@ -143,9 +143,9 @@ class Check:
         match effect:
             case effects.ShowCompiling():
                 self._show_items(self.folding.rest())
-                self.view.show_compiling(effect.what, time.monotonic() - effect.seconds, effect.compiler)
+                self.view.show_compiling(effect.name, time.monotonic() - effect.seconds, effect.compiler)
             case effects.EndCompiling():
-                self.view.end_compiling(effect.what, effect.seconds)
+                self.view.end_compiling(effect.name, effect.seconds)
             case effects.CloseView():
                 self.view.close()
             case Row():
@@ -165,8 +165,8 @@ class Check:
         try:
             return self.save(effect, self.state.source)
         except OSError as error:
-            why = f"{relative_path(progress_file.FILE)} cannot be written"
-            return events.NotSaved(why, error.strerror or str(error))
+            reason = f"{relative_path(progress_file.FILE)} cannot be written"
+            return events.NotSaved(reason, error.strerror or str(error))
 
 
 def save_progress(step: Step, effect: SaveProgress, source: str) -> Event | None:

@@ -62,7 +62,7 @@ class SaveProgress:
 class ShowCompiling:
     """Something has been compiling for more than a moment, namely for so many ``seconds``."""
 
-    what: str
+    name: str
     seconds: float
     compiler: Compiler = Compiler.MAX
 
@@ -71,7 +71,7 @@ class ShowCompiling:
 class EndCompiling:
     """Something is compiled, whether that was shown or not; it took so many ``seconds``."""
 
-    what: str
+    name: str
     seconds: float
 
 

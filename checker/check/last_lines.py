@@ -44,7 +44,9 @@ def _taken_back(state: State) -> list[Words]:
 def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
     """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
     task, options, offers = state.context.task, state.context.options, state.context.offers
-    with_numbers = [why.about for why in verdict.explanations if why.has_numbers and why.about]
+    with_numbers = [
+        explanation.about for explanation in verdict.explanations if explanation.has_numbers and explanation.about
+    ]
     words = []
     if state.failed_seed is not None:
         again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
@@ -68,7 +70,7 @@ def _explanations_last_first(verdict: Verdict) -> Sequence[Item]:
     if not verdict.explanations:
         return []
     first, *others = verdict.explanations
-    wrong = list(dict.fromkeys(why.about for why in verdict.explanations))  # each once
+    wrong = list(dict.fromkeys(explanation.about for explanation in verdict.explanations))  # each once
     if len(wrong) == 1:
         return [*reversed(others), first]
     lead = Words(f"{', '.join(wrong[:-1])} and {wrong[-1]} are each wrong. Begin with {wrong[0]}:", WordsKind.LEAD)

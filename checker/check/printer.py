@@ -50,10 +50,10 @@ class Printer(View):
         """End the moving line."""
         self.terminal.close()
 
-    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
+    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
         """Show a moving line."""
-        self.terminal.show_compiling(what, since, compiler)
+        self.terminal.show_compiling(name, since, compiler)
 
-    def end_compiling(self, what: str, seconds: float) -> None:
+    def end_compiling(self, name: str, seconds: float) -> None:
         """Print how long it took, in place of the moving line."""
-        self.terminal.end_compiling(what, seconds)
+        self.terminal.end_compiling(name, seconds)

@@ -38,17 +38,17 @@ class Records(View):
         """Send a part."""
         self.send({"event": item.kind, **as_record(item)})
 
-    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
+    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
         """Send what is being compiled, once a second."""
         now = time.monotonic()
         if now - self.sent_at > SECOND:
-            self.page_shows = what
+            self.page_shows = name
             self.sent_at = now
-            self.send({"event": "compiling", "text": f"compiling {what}, {now - since:.0f} s"})
+            self.send({"event": "compiling", "text": f"compiling {name}, {now - since:.0f} s"})
 
-    def end_compiling(self, what: str, seconds: float) -> None:
+    def end_compiling(self, name: str, seconds: float) -> None:
         """Send that what the page shows is not being compiled any more; what goes on around it is sent at once."""
-        if what == self.page_shows:
+        if name == self.page_shows:
             self.page_shows = ""
             self.sent_at = 0.0
             self.send({"event": "compiling", "text": ""})

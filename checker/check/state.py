@@ -54,7 +54,7 @@ class Verdict:
 class Compilation:
     """Something that is being compiled, at which second of the check that ``began``, and by which compiler."""
 
-    what: str
+    name: str
     began: float
     compiler: Compiler
 
@@ -198,7 +198,7 @@ class State:
     @property
     def compiled_now(self) -> str:
         """What the compiler is at, in words; nothing if there is none at work."""
-        return self.compilations[-1].what if self.compilations else ""
+        return self.compilations[-1].name if self.compilations else ""
 
     @property
     def compiler(self) -> Compiler:

@@ -26,7 +26,7 @@ NO_END = SaveProgress(passed=False, takes_back=False)
 def decide(state: State) -> Verdict:
     """Return the verdict on a file, once nothing more is tried that could change it."""
     verdict = _verdict_without_lines(state)
-    return replace(verdict, explanations=tuple(state.with_line(why) for why in verdict.explanations))
+    return replace(verdict, explanations=tuple(state.with_line(explanation) for explanation in verdict.explanations))
 
 
 def _verdict_without_lines(state: State) -> Verdict:
@@ -59,8 +59,8 @@ def _all_tried(state: State) -> Verdict:
             words = f"Right so far. Still to write: {', '.join(state.to_write)}."
         return Verdict(FAILED, words=(words,))
     if state.not_tried:
-        why = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _incomplete(state, CutShort(Explanation(why), after_failure=no_verdict(why), progress=FAILURE))
+        reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
+        return _incomplete(state, CutShort(Explanation(reason), after_failure=no_verdict(reason), progress=FAILURE))
     return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
 
@@ -96,12 +96,12 @@ class CutShort:
     """What has kept a file from being judged to the end.
 
     Attributes:
-        why: as the end of a sentence, and maybe more sentences.
+        explanation: as the end of a sentence, and maybe more sentences.
         after_failure: the words for it once a claim has failed.
         progress: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
     """
 
-    why: Explanation
+    explanation: Explanation
     after_failure: str
     progress: SaveProgress | None = None
 
@@ -111,21 +111,21 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     if state.has_failed:
         return _failed(state, cut.after_failure)
     if state.has_passed:
-        return Verdict(PASSED, words=(f"Not compiled: {cut.why.sentence}", state.saved_in_words))
-    why = replace(cut.why, sentence=no_verdict(cut.why.sentence))
-    return Verdict(FAILED, (why,), progress=cut.progress)
+        return Verdict(PASSED, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
+    explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
+    return Verdict(FAILED, (explanation,), progress=cut.progress)
 
 
 def _ended_early(state: State, cut: CutShort) -> Verdict:
     """Return that verdict where the process has failed or takes too long; another MAX, if installed, is to blame."""
     if state.context.another_max:
-        cut = replace(cut, why=replace(cut.why, sentence=state.context.another_max), progress=None)
+        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.another_max), progress=None)
     return _incomplete(state, cut)
 
 
-def no_verdict(why: str) -> str:
+def no_verdict(reason: str) -> str:
     """Return that there is no verdict, and why."""
-    return f"No verdict: {why}"
+    return f"No verdict: {reason}"
 
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
@@ -137,7 +137,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _ended_early(state, CutShort(Explanation(event.why), after_failure=no_verdict(event.why)))
+    return _ended_early(state, CutShort(Explanation(event.reason), after_failure=no_verdict(event.reason)))
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -169,16 +169,16 @@ def _on_death(state: State, died: Died) -> Verdict:
     happened = _how_it_ended(state, died)
     when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _during(state)
     if died.activity is Activity.STARTING:
-        why = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
+        explanation = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
         line, _ = state.crash
-        why = Explanation(f"{happened} {when}", location=_line_of_file(state, line))
+        explanation = Explanation(f"{happened} {when}", location=_line_of_file(state, line))
     else:
         advice = _advice_on_solution(state) or _look_for(state.context.language, died)
-        why = Explanation(_sentences(f"{happened} {when}", advice))
+        explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
     progress = NO_END if is_of_file else None
-    return _ended_early(state, CutShort(why, after_failure=_words_after_failure(happened), progress=progress))
+    return _ended_early(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _how_it_ended(state: State, died: Died) -> str:
@@ -203,10 +203,10 @@ def _look_for(language: Language, died: Died) -> str:
 def _on_late(state: State, late: Late) -> Verdict:
     """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
-    why = _why_late(state, late, happened)
+    explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
     progress = NO_END if is_of_file else None
-    return _ended_early(state, CutShort(why, after_failure=_words_after_failure(happened), progress=progress))
+    return _ended_early(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _which_limit(state: State, late: Late) -> str:

@@ -30,8 +30,8 @@ class View:
     def close(self) -> None:
         """Leave nothing behind that waits for a verdict."""
 
-    def show_compiling(self, what: str, since: float, compiler: Compiler) -> None:
+    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
         """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
 
-    def end_compiling(self, what: str, seconds: float) -> None:
+    def end_compiling(self, name: str, seconds: float) -> None:
         """Show that it is compiled, if it was shown before."""

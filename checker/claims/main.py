@@ -108,13 +108,13 @@ class Reporter:
         """Send an event."""
         self.parent.send(encode(event))
 
-    def compiling_began(self, what: str, compiler: Compiler) -> None:
+    def compiling_began(self, name: str, compiler: Compiler) -> None:
         """Send that a compiler is at work."""
-        self.send(events.CompilingBegan(what, compiler))
+        self.send(events.CompilingBegan(name, compiler))
 
-    def compiling_ended(self, what: str, seconds: float, error: BaseException | None) -> None:
+    def compiling_ended(self, name: str, seconds: float, error: BaseException | None) -> None:
         """Send that it has ended."""
-        self.send(events.CompilingEnded(what, seconds))
+        self.send(events.CompilingEnded(name, seconds))
 
 
 def prepare(parent: Starter) -> Job | None:

@@ -63,13 +63,13 @@ def has_only(module: Module[..., Any], names: Collection[str]) -> None:
             continue
         first = first_names.get(id(weight))
         if first:
-            why = f"is {first} under a second name, which no checkpoint has: keep it once, in no list beside it"
+            fault = f"is {first} under a second name, which no checkpoint has: keep it once, in no list beside it"
         elif "." in name:
-            why = "no checkpoint has"
+            fault = "no checkpoint has"
         else:
-            why = "is a tensor on self, so MAX takes it for a weight, and no checkpoint has it: make it in forward"
+            fault = "is a tensor on self, so MAX takes it for a weight, and no checkpoint has it: make it in forward"
         raise Refusal(
-            f"{type(module).__name__} has {name}, which {why}. Step 13 could not load a checkpoint that way.", name
+            f"{type(module).__name__} has {name}, which {fault}. Step 13 could not load a checkpoint that way.", name
         )
 
 

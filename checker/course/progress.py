@@ -156,8 +156,8 @@ def _standing(step: Step, progress: Progress) -> Standing:
 
 
 def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -> str:
-    why = f"line {error.location.line}: {error.short}" if error.location else error.short
-    return f"{BEGUN[state]} ({why}, {LAST_FAILED})" if failed else f"{BEGUN[state]} ({why})"
+    reason = f"line {error.location.line}: {error.short}" if error.location else error.short
+    return f"{BEGUN[state]} ({reason}, {LAST_FAILED})" if failed else f"{BEGUN[state]} ({reason})"
 
 
 def _words_of_changed_check(step: Step, source: str) -> str:

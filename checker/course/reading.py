@@ -101,8 +101,8 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise NoSuchFile("The file is missing.", anew="writes it anew") from None
     except OSError as error:  # a circular link, a file that may not be read
-        why = (error.strerror or str(error)).lower()
-        raise Unreadable(f"The file cannot be read: {why}. Move it away;", anew="writes it anew") from None
+        reason = (error.strerror or str(error)).lower()
+        raise Unreadable(f"The file cannot be read: {reason}. Move it away;", anew="writes it anew") from None
 
 
 def as_text(data: bytes) -> str:

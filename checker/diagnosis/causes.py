@@ -174,8 +174,8 @@ def _shared_by(label: str, outcome: Outcome, file: LearnersFile) -> SharedState:
     first = next(what_outlives_a_call(file.source, file.functions.get(label, "")), None)
     if first is None:
         return SharedState(f"{SHARED} {outcome.sentence}".rstrip(), outcome.location)
-    line, why = first
-    return SharedState(f"{SHARED} {why} {outcome.sentence}".rstrip(), Location(line, code_in(file.path, line)))
+    line, reason = first
+    return SharedState(f"{SHARED} {reason} {outcome.sentence}".rstrip(), Location(line, code_in(file.path, line)))
 
 
 def what_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, str]]:

@@ -35,7 +35,7 @@ class CompilationError(Exception):
     """Mojo's compiler refuses a text; the words are all that it says."""
 
 
-def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
+def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
     """Return the library that the file ``main`` among ``texts``, which are given by name, makes.
 
     Raises:
@@ -47,28 +47,28 @@ def shared_library(texts: Mapping[str, str], main: str, what: str) -> Path:
     if use_if_kept(library):
         return library
     try:
-        if why := why_mojo_cannot_link():
-            raise UserError(why)
-        build_and_keep(texts, main, what, library)
+        if reason := why_mojo_cannot_link():
+            raise UserError(reason)
+        build_and_keep(texts, main, name, library)
     except OSError as error:
         raise UserError(of_the_machine(str(error))) from error
     return library
 
 
-def build_and_keep(texts: Mapping[str, str], main: str, what: str, library: Path) -> None:
+def build_and_keep(texts: Mapping[str, str], main: str, name: str, library: Path) -> None:
     """Have Mojo make the ``library``, and remove those that nobody uses."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in texts.items():
-            Path(folder, name).write_text(text, encoding="utf-8")
+        for file, text in texts.items():
+            Path(folder, file).write_text(text, encoding="utf-8")
         target = Path(folder, "made.so")
-        build(Path(folder, main), target, what)
+        build(Path(folder, main), target, name)
         KEPT.mkdir(parents=True, exist_ok=True)
         with replacing(library) as unfinished:
             shutil.copy(target, unfinished)
         remove_unused(KEPT, "*.so")
 
 
-def build(main: Path, target: Path, what: str) -> None:
+def build(main: Path, target: Path, name: str) -> None:
     """Have Mojo make a library of a file.
 
     Raises:
@@ -76,12 +76,12 @@ def build(main: Path, target: Path, what: str) -> None:
         UserError: it cannot compile any.
     """
     command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(target), str(main)]
-    with compiling(what, Compiler.MOJO):
+    with compiling(name, Compiler.MOJO):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:
         output = process.stdout + process.stderr
-        if why := of_the_machine(output):
-            raise UserError(why)
+        if reason := of_the_machine(output):
+            raise UserError(reason)
         raise CompilationError(output)
 
 

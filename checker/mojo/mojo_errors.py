@@ -104,9 +104,9 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
     sentence = f"Mojo: {shortened(message.rstrip('.'))}{'' if message.endswith('?') else '.'}"
     for number in _looked_at(line, lines):
         code = lines[number - 1].strip()
-        instead, why = _without_habits(code, message)
-        if why:
-            return f"{sentence} {why}", Location(number, code, instead=instead, instead_line=number)
+        instead, advice = _without_habits(code, message)
+        if advice:
+            return f"{sentence} {advice}", Location(number, code, instead=instead, instead_line=number)
     sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, message))])
     location = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
     return sentence, location
@@ -115,13 +115,13 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
 def _without_habits(code: str, message: str) -> tuple[str, str]:
     """Return a line as Mojo has it, and why the first habit in it is wrong; the line as it is, and nothing, of none."""
     of_message = [(habit, instead, advice) for words, habit, instead, advice in HABITS_BY_MESSAGE if words in message]
-    why = ""
+    first_advice = ""
     for habit, instead, advice in (*of_message, *HABITS):
         rewritten = re.sub(habit, instead, code)
-        if rewritten != code and not why:
-            why = advice
+        if rewritten != code and not first_advice:
+            first_advice = advice
         code = rewritten
-    return code, why
+    return code, first_advice
 
 
 def _looked_at(line: int, lines: list[str]) -> Iterator[int]:

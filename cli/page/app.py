@@ -228,9 +228,9 @@ class CheckAnswer:
             case Report.BROKEN:
                 self.send({"event": "ended", "text": FAULT})
             case Report.CANCELED:
-                why = "Stopped." if background is self.book.stopped_check else "A newer check has ended this one."
+                reason = "Stopped." if background is self.book.stopped_check else "A newer check has ended this one."
                 state = background.check.state
-                text = f"{why} The pass is kept." if state.has_passed and not state.not_saved else why
+                text = f"{reason} The pass is kept." if state.has_passed and not state.not_saved else reason
                 self.send({"event": "ended", "text": text})
 
     async def lines(self, background: BackgroundCheck) -> AsyncIterator[bytes]:

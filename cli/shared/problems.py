@@ -43,11 +43,12 @@ def problems_of(record: Record) -> list[Problem]:
     if record["verdict"] != Mark.FAIL:
         return []
     problems = [
-        Problem(record["file"], why["line"] or 1, why["about"], why["sentence"]) for why in record["explanations"]
+        Problem(record["file"], explanation["line"] or 1, explanation["about"], explanation["sentence"])
+        for explanation in record["explanations"]
     ]
     if problems or any(row["mark"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
         return problems
-    return [Problem(record["file"], 1, "", why) for why in record["said"][:1]]  # the file cannot be read
+    return [Problem(record["file"], 1, "", reason) for reason in record["said"][:1]]  # the file cannot be read
 
 
 def as_lines(problems: Iterable[Problem], form: str | None) -> list[str]:

@@ -36,8 +36,8 @@ def command_of(environment: Mapping[str, str]) -> list[str]:
         try:
             command = [word for word in shlex.split(environment.get(name, "")) if word not in WAIT]
         except ValueError as error:
-            why = f"{name} is {environment[name]}, which no shell can read ({error})"
-            raise UserError(f"{why}; set it to your editor") from error
+            fault = f"{name} is {environment[name]}, which no shell can read ({error})"
+            raise UserError(f"{fault}; set it to your editor") from error
         if any(command):
             return command
     return ["code"]

@@ -177,7 +177,7 @@ class Watch:
             self.go_on(has_passed=True)
         elif verdict and background is self.running:
             self.running = None
-            about = next((why.about for why in verdict.explanations if why.has_numbers), "")
+            about = next((explanation.about for explanation in verdict.explanations if explanation.has_numbers), "")
             self.to_show = Options(show=about, seed=state.failed_seed)
             self.go_on(has_passed=verdict.status == PASSED)
         elif report is Report.BROKEN and background is self.running:
@@ -333,10 +333,10 @@ def in_one_line(check: Check) -> str:
         return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     if verdict.status == PASSED:
         return f"{task}: {' '.join(verdict.words)}"
-    why = " ".join(explanation.sentence for explanation in verdict.explanations)
+    sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
     if verdict.progress:
-        return f"{task} is no longer done: once compiled, it is wrong. {why} `./run {task}` shows it."
-    return f"{task} is not compiled. {state.saved_in_words} {why}"
+        return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
+    return f"{task} is not compiled. {state.saved_in_words} {sentences}"
 
 
 def watch_step(step: Step | None) -> int:

@@ -55,8 +55,8 @@ def done_steps() -> Chosen:
 def only(step: Step) -> Chosen:
     """Return the learner's file of one step, if it is complete."""
     file = relative_path(step.learner_file)
-    if why := why_unreadable(step):
-        return Chosen((), (f"{file}: {why} The solution stands in",))
+    if reason := why_unreadable(step):
+        return Chosen((), (f"{file}: {reason} The solution stands in",))
     if not is_complete(step):
         return Chosen((), (f"{file} is not written yet, so the solution stands in",))
     return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
@@ -103,10 +103,10 @@ def require_complete(steps: Sequence[Step], missing: Sequence[Step], others: Map
         ValueError: there are such steps.
     """
     for step in steps:
-        if why := why_unreadable(step):
+        if reason := why_unreadable(step):
             file = relative_path(step.learner_file)
             raise ValueError(
-                f"{file}: {why} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
+                f"{file}: {reason} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
             )
     if missing:
         names = ", ".join(step.task for step in missing)
@@ -163,10 +163,10 @@ def needed_by(*names: str) -> list[Step]:
 
 def unchecked(standings: Sequence[Standing]) -> list[str]:
     """Return what to say of steps that run though no check has passed them as they are."""
-    why = defaultdict[str, list[str]](list)
+    tasks_by_reason = defaultdict[str, list[str]](list)
     for standing in standings:
-        why[_why_unchecked(standing)].append(standing.step.task)
-    return [_unchecked(tasks, reason) for reason, tasks in why.items()]
+        tasks_by_reason[_why_unchecked(standing)].append(standing.step.task)
+    return [_unchecked(tasks, reason) for reason, tasks in tasks_by_reason.items()]
 
 
 def _why_unchecked(standing: Standing) -> str:
@@ -176,8 +176,8 @@ def _why_unchecked(standing: Standing) -> str:
     return "done, but {its} check has changed since" if standing.by_its_check else "changed since {its} pass"
 
 
-def _unchecked(tasks: Sequence[str], why: str) -> str:
+def _unchecked(tasks: Sequence[str], reason: str) -> str:
     """Return what to say of steps that are unchecked for one reason."""
     its, which = ("its", "it") if len(tasks) == 1 else ("their", "the first")
-    reason, first = why.format(its=its), tasks[0]
-    return f"with {', '.join(tasks)} unchecked ({reason}), so the results may be wrong; `./run {first}` checks {which}"
+    reason, names, first = reason.format(its=its), ", ".join(tasks), tasks[0]
+    return f"with {names} unchecked ({reason}), so the results may be wrong; `./run {first}` checks {which}"

@@ -84,8 +84,8 @@ class Front:
 
     async def ready(self, request: Request) -> Response:
         """Answer whether the server takes requests."""
-        if why := self.service.obstacle():
-            raise HTTPException(503, why)
+        if reason := self.service.obstacle():
+            raise HTTPException(503, reason)
         return JSONResponse({"status": "ready"})
 
     async def metrics(self, request: Request) -> Response:
@@ -159,8 +159,8 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def _without_key(connection: HTTPConnection, why: AuthenticationError) -> Response:
-    return refusal(401, str(why), {"www-authenticate": "Bearer"})
+def _without_key(connection: HTTPConnection, error: AuthenticationError) -> Response:
+    return refusal(401, str(error), {"www-authenticate": "Bearer"})
 
 
 def _refused(request: Request, problem: HTTPException) -> Response:

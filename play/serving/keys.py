@@ -37,8 +37,8 @@ class Keys(AuthenticationBackend):
         try:
             content = self.path.read_bytes().removeprefix(codecs.BOM_UTF8)
         except OSError as error:
-            why = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
-            raise UserError(why) from None
+            reason = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
+            raise UserError(reason) from None
         if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise UserError("the file of --api-key is in UTF-16, as PowerShell writes it; save it as UTF-8")
         lines = [line.strip() for line in content.splitlines()]

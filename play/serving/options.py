@@ -75,8 +75,8 @@ def check_version() -> None:
     Raises:
         UserError: another version is installed, or MAX without its server.
     """
-    if why := why_not_usable():
-        raise UserError(why)
+    if reason := why_not_usable():
+        raise UserError(reason)
     try:
         importlib.metadata.version("fastapi")
     except importlib.metadata.PackageNotFoundError as error:

@@ -58,7 +58,7 @@ class Service:
     def __init__(self, batch: int, queue: int, seconds: float) -> None:
         self.batch, self.queue, self.seconds = batch, queue, seconds
         self.app: ASGIApp | None = None
-        self.why = STARTING  # as long as there is no application
+        self.reason = STARTING  # as long as there is no application
         self.first_ready = asyncio.Event()  # set once the model can be asked, and from then on
         self.draining = False
         self.places_taken = 0
@@ -73,7 +73,7 @@ class Service:
         """Return why no request can be taken now, or nothing if it can."""
         if self.draining:
             return DRAINING
-        return self.why if self.app is None else ""
+        return self.reason if self.app is None else ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a valid request.
@@ -111,11 +111,11 @@ class Service:
             elif record.stream:  # the half of any other answer is cut off
                 await send({"type": "http.response.body", "body": b"data: " + bytes(answer.body) + b"\n\n"})
 
-    def end_all(self, why: str) -> None:
+    def end_all(self, reason: str) -> None:
         """End every request that runs, with status 503."""
         for clock, ended in self.runs.items():
             if not (ended or clock.expired()):
-                self.runs[clock] = why
+                self.runs[clock] = reason
                 clock.reschedule(0.0)  # long past
 
     async def keep(self, model: StartModel, restart: bool, tell: Tell, ready: str) -> None:
@@ -149,9 +149,9 @@ class Service:
                     quick_ends = 0
                 too_often = quick_ends > len(PAUSES)
                 again = restart and was_ready and not self.draining and not too_often
-                self.why = "the process that runs the model ended"
+                self.reason = "the process that runs the model ended"
                 if again:
-                    self.why += ", and is started again"
+                    self.reason += ", and is started again"
                 self.end_all(MODEL_ENDED)
                 if too_often:
                     tell(f"it ended {quick_ends} times in a row within {QUICK_SECONDS:g} s of being ready")

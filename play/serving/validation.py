@@ -281,9 +281,9 @@ def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest
         return _invalid_request(invalid, kind)
 
 
-def _no_object(why: str, kind: type[BaseModel]) -> InvalidRequest:
+def _no_object(reason: str, kind: type[BaseModel]) -> InvalidRequest:
     asked = "messages" if "messages" in kind.model_fields else "prompt"
-    return InvalidRequest(f'the body must be a JSON object, {{"{asked}": …}}: {why}')
+    return InvalidRequest(f'the body must be a JSON object, {{"{asked}": …}}: {reason}')
 
 
 def _invalid_request(invalid: ValidationError, kind: type[BaseModel]) -> InvalidRequest:

@@ -50,8 +50,8 @@ class Plan:
         least = dict(layers=1, heads=1, width=1, positions=2, vocab=257, batch=1, accumulate=1, seed=0, steps=2)
         for name, smallest in least.items():
             if (number := getattr(self, name)) < smallest:
-                why = " (256 bytes and the end of a text)" if name == "vocab" else ""
-                raise ValueError(f"--{name} {number} is too small; give {smallest}{why} or more")
+                note = " (256 bytes and the end of a text)" if name == "vocab" else ""
+                raise ValueError(f"--{name} {number} is too small; give {smallest}{note} or more")
         if self.width % self.heads:
             raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
         if not 0 < self.rate < LARGEST_RATE:

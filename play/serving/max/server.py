@@ -216,8 +216,8 @@ def serve(options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None, tel
     try:
         listening = socket.create_server((options.host, options.port), family=family)
     except (OSError, OverflowError, UnicodeError) as error:
-        why = f"{options.host}:{options.port} cannot be served at ({error})"
-        raise UserError(f"{why}; choose another --port or --host") from error
+        fault = f"{options.host}:{options.port} cannot be served at ({error})"
+        raise UserError(f"{fault}; choose another --port or --host") from error
     with listening:
         served = Served(options, checkpoint, keys)
         host, port = options.host if family == socket.AF_INET else f"[{options.host}]", listening.getsockname()[1]

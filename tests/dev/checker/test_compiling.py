@@ -7,7 +7,7 @@ from checker.compiling import Compiler, Listener, compiling
 
 def test_a_listener_is_told_what_begins_and_which_error_has_ended_it(monkeypatch):
     told = []
-    listener = Listener(lambda *began: told.append(began), lambda what, seconds, error: told.append(error))
+    listener = Listener(lambda *began: told.append(began), lambda name, seconds, error: told.append(error))
     monkeypatch.setattr("checker.compiling.listeners", [listener])
     with compiling("a graph"):
         pass

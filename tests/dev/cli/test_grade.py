@@ -124,7 +124,7 @@ def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_fa
 def test_max_may_compile_for_half_of_the_limit_so_that_the_check_can_say_so(monkeypatch, tmp_path):
     asked = {}
     monkeypatch.setattr(grade, "run_module", lambda *line, **options: asked.update(options))
-    assert grade.run_check(find_step("s17"), tmp_path, [], 600).why.endswith(" check took longer than 600 seconds.")
+    assert grade.run_check(find_step("s17"), tmp_path, [], 600).reason.endswith(" check took longer than 600 seconds.")
     assert asked["seconds"] == 2 * float(asked["environment"]["COURSE_COMPILE_SECONDS"]) == 600
 
 

@@ -76,7 +76,7 @@ def test_an_operation_that_ends_with_an_error_has_an_exit_status_of_its_own():
 
 def test_what_the_interpreter_refuses_is_compiled_and_said_to_be(monkeypatch, pytestconfig):
     events = []
-    listener = Listener(lambda what, compiler: None, lambda what, seconds, error: events.append((what, seconds)))
+    listener = Listener(lambda name, compiler: None, lambda name, seconds, error: events.append((name, seconds)))
     monkeypatch.setattr("checker.compiling.listeners", [listener])
     if not pytestconfig.option.nightly:  # MAX's compiler takes a minute
         monkeypatch.setattr(executor.CompilingExecutor, "execute", lambda *_: 1 / 0)

@@ -551,7 +551,7 @@ async def test_a_client_that_leaves_early_is_told_apart_from_one_that_has_everyt
 async def test_alive_and_able_are_two_things_and_a_drain_ends_what_has_not_finished_in_time(records):
     server = Server(batch=8)
     assert await server.statuses("/health", "/ready") == [200, 200]
-    server.service.app, server.service.why = None, "it has ended"
+    server.service.app, server.service.reason = None, "it has ended"
     assert await server.statuses("/health", "/ready") == [200, 503]
     assert records() == [], "probes fill no log"
     refused = await server.ask()
