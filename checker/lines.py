@@ -137,7 +137,7 @@ class StartedProcess:
                 pass
 
 
-class Starter:
+class ParentProcess:
     """The process that has started this one, seen from here; from now on, what is printed is no message."""
 
     def __init__(self) -> None:
@@ -169,7 +169,7 @@ def message_of(line: bytes) -> Message | None:
     return None
 
 
-def end_with_the_starter(descriptor: int) -> None:
+def end_with_parent(descriptor: int) -> None:
     """End this process, and all that it has started, once the other end of a pipe is closed.
 
     A process that is killed cannot end those that it has started, and MAX may be compiling for minutes. If it is a pipe

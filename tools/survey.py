@@ -33,7 +33,7 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import ClaimBegan, Finding, FromChild, Mark, Stage
-from checker.lines import Message, StartedProcess, Starter, end_with_the_starter
+from checker.lines import Message, ParentProcess, StartedProcess, end_with_parent
 from checker.outcomes import Outcomes, all_pass, failed
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
@@ -42,7 +42,7 @@ MOST_ROUNDS = 5  # in which a habit is followed
 
 
 @dataclass
-class Surveyed:
+class SubjectReport:
     """What the check said of one subject: the solution, an alternative or a spoiled solution."""
 
     name: str
@@ -50,15 +50,15 @@ class Surveyed:
     marks: dict[str, Mark] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     locations: dict[str, Location | None] = field(default_factory=dict)
-    named: list[str] = field(default_factory=list)  # the known mistakes that it makes, by the findings
+    mistake_names: list[str] = field(default_factory=list)  # the known mistakes that it makes, by the findings
 
     def take(self, finding: Finding) -> None:
         """Take in why a claim fails."""
         self.marks[finding.claim] = finding.mark
         self.reasons[finding.claim] = finding.sentence
         self.locations[finding.claim] = finding.location
-        if finding.mistake and finding.mistake not in self.named:
-            self.named.append(finding.mistake)
+        if finding.mistake and finding.mistake not in self.mistake_names:
+            self.mistake_names.append(finding.mistake)
 
     @property
     def accepted(self) -> bool:
@@ -79,13 +79,13 @@ class Surveyed:
             return "" if self.accepted else f"refused: {self.refused}"
         if self.accepted:
             return "a mistake was accepted"
-        return "" if set(self.named) == set(mistakes) else f"named as {self.named or 'nothing'}"
+        return "" if {*self.mistake_names} == {*mistakes} else f"named as {self.mistake_names or 'nothing'}"
 
 
 class Survey(NamedTuple):
     """What was said of every subject, MAX's kernels that it took, and what MAX compiled on the way."""
 
-    subjects: list[Surveyed]
+    reports: list[SubjectReport]
     kernels: list[str]
     compiled: list[str]
 
@@ -128,8 +128,8 @@ def survey(
     try:
         while message := process.receive(QUIET_SECONDS):
             if "at" not in message:
-                surveyed = list(map(as_surveyed, message["subjects"]))
-                return Survey(surveyed, message["kernels"], message["compiled"])
+                reports = [report_from(report) for report in message["reports"]]
+                return Survey(reports, message["kernels"], message["compiled"])
             subject = message["at"]
         how = "says nothing more" if process.is_alive else "ended"
         raise UserError(f"the survey of {step.name} {how} at {subject}")
@@ -137,12 +137,12 @@ def survey(
         process.stop()
 
 
-def as_surveyed(message: Message) -> Surveyed:
+def report_from(message: Message) -> SubjectReport:
     """Return what was said of a subject, as it came from the other process."""
     said = message.pop("locations").items()
     locations = {claim: Location(**location) if location else None for claim, location in said}
     marks = {claim: Mark(mark) for claim, mark in message.pop("marks").items()}
-    return Surveyed(**message, marks=marks, locations=locations)
+    return SubjectReport(**message, marks=marks, locations=locations)
 
 
 @dataclass(frozen=True)
@@ -159,12 +159,12 @@ class Work:
 
 def main() -> None:
     """Do one survey, and end with who asked for it."""
-    starter = Starter()
-    end_with_the_starter(starter.descriptor)
-    for message in starter.messages():
-        done = grade(Work(**message), lambda name: starter.send({"at": name}))
-        subjects = [asdict(subject) for subject in done.subjects]
-        starter.send({"subjects": subjects, "kernels": done.kernels, "compiled": done.compiled})
+    parent = ParentProcess()
+    end_with_parent(parent.descriptor)
+    for message in parent.messages():
+        done = grade(Work(**message), lambda name: parent.send({"at": name}))
+        reports = [asdict(report) for report in done.reports]
+        parent.send({"reports": reports, "kernels": done.kernels, "compiled": done.compiled})
 
 
 @dataclass
@@ -173,7 +173,7 @@ class Subject:
 
     source: Source
     path: str
-    surveyed: Surveyed
+    report: SubjectReport
 
 
 def grade(work: Work, begin: Callable[[str], None]) -> Survey:
@@ -202,16 +202,16 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     drawn = run_claims(ClaimsToRun(step, right, Stage.DRAWN, seeds), send)
     for name, subject in subjects.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
-        subject.surveyed.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
-        subject.surveyed.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
+        subject.report.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
+        subject.report.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
         if failed(outcomes):
             begin(name)
             of_subject = diagnostician
             if name in right:
                 of_subject = diagnostician_of(step, KnownMistakes.unanswered(step), seeds)
             for finding in of_subject.diagnose(outcomes, subject.source, subject.path).findings:
-                subject.surveyed.take(finding)
-    return Survey([subject.surveyed for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
+                subject.report.take(finding)
+    return Survey([subject.report for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
 
 
 def import_and_note_kernels(step: Step) -> set[str]:
@@ -229,7 +229,7 @@ def drawn_by_lot(step: Step, work: Work) -> dict[str, Subject]:
     solution = (step.solution_file if work.compiled_kernels else step.model_file).read_text()
     names = random.Random(work.seed).sample(list(work.subjects), len(work.subjects))
     return {
-        name: Subject(Source(edited(solution, work.subjects[name])), f"subject_{number}", Surveyed(name))
+        name: Subject(Source(edited(solution, work.subjects[name])), f"subject_{number}", SubjectReport(name))
         for number, name in enumerate(names)
     }
 
@@ -248,10 +248,10 @@ def load_subjects(
             else:
                 modules[name] = load_source(module, subject.source, subject.path)
         except Unreadable as error:
-            subject.surveyed.happened = f"it cannot be read: {error}"
-            subject.surveyed.locations["it is read"] = error.location
+            subject.report.happened = f"it cannot be read: {error}"
+            subject.report.locations["it is read"] = error.location
         except BaseException as error:
-            subject.surveyed.happened = f"it cannot be loaded: {error_in_words(error)}"
+            subject.report.happened = f"it cannot be loaded: {error_in_words(error)}"
     return modules
 
 
@@ -272,11 +272,11 @@ def record_answers(steps: Iterable[Step]) -> int:
     used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
     wrong = 0
     for step in steps:
-        subjects, used[step.name], _ = survey(step, subjects_of(step), record=True)
-        for subject in subjects:
-            if problem := subject.problem({subject.name} & load_attempts(step).mistakes.keys()):
+        reports, used[step.name], _ = survey(step, subjects_of(step), record=True)
+        for report in reports:
+            if problem := report.problem({report.name} & load_attempts(step).mistakes.keys()):
                 wrong += 1
-                print(f"{step.name}: {subject.name} was {problem}", file=sys.stderr)
+                print(f"{step.name}: {report.name} was {problem}", file=sys.stderr)
         print(f"{relative_path(step.check_file)}: {len(used[step.name])} kernels", flush=True)
     RECORD.write_text(json.dumps({name: used[name] for name in sorted(used)}, indent=1) + "\n")
     return 1 if wrong else 0
@@ -298,11 +298,11 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
         subjects = {name: {solution: source} for name, source in sources.items()}
         if not subjects:
             break
-        surveyed, _, newly_compiled = survey(step, subjects, compiled_kernels=step.language is not PYTHON)
+        reports, _, newly_compiled = survey(step, subjects, compiled_kernels=step.language is not PYTHON)
         compiled |= {*newly_compiled}
-        for subject in surveyed:
-            name, refused = subject.name, subject.happened or subject.refused
-            locations = filter(None, subject.locations.values())
+        for report in reports:
+            name, refused = report.name, report.happened or report.refused
+            locations = filter(None, report.locations.values())
             location = next((each for each in locations if each.instead), None)
             if refused and location:
                 line, instead = location.instead_line, location.instead

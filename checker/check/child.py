@@ -63,7 +63,7 @@ class Child:
     It reads the job as the first line of standard input. Started for a ``step``, it imports what that step's check
     needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX starts
     threads when it is imported, and the first operation of a fork waits for them forever. If this process is killed,
-    the other ends with all that it has started (``lines.end_with_the_starter``).
+    the other ends with all that it has started (``lines.end_with_parent``).
     """
 
     def __init__(self, step: Step | None = None) -> None:

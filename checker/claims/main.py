@@ -32,7 +32,7 @@ from checker.errors import UserError
 from checker.event_codec import encode
 from checker.events import FromChild
 from checker.job import Job
-from checker.lines import Starter, end_with_the_starter
+from checker.lines import ParentProcess, end_with_parent
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
@@ -77,12 +77,12 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     return [function.rpartition(".")[2] for function in missing]
 
 
-def receive_job(parent: Starter) -> Job | None:
+def receive_job(parent: ParentProcess) -> Job | None:
     """Wait for the job and return it; None if the parent has started this process ahead, and does not need it."""
     message = next(parent.messages(), None)
     if message is None:
         return None
-    end_with_the_starter(sys.stdin.fileno())
+    end_with_parent(sys.stdin.fileno())
     sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
     return Job(**message)
 
@@ -101,7 +101,7 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
 class Reporter:
     """Sends events to the parent, and what it is told of compiling, as a listener."""
 
-    def __init__(self, parent: Starter) -> None:
+    def __init__(self, parent: ParentProcess) -> None:
         self.parent = parent
 
     def send(self, event: FromChild) -> None:
@@ -117,7 +117,7 @@ class Reporter:
         self.send(events.CompilingEnded(name, seconds))
 
 
-def prepare(parent: Starter) -> Job | None:
+def prepare(parent: ParentProcess) -> Job | None:
     """Return the job once all is imported that it needs; None if the parent does not need this process."""
     for name in sys.argv[1:]:
         prepare_ahead(Step(name))
@@ -140,7 +140,7 @@ def why_not_prepared(error: Exception) -> str:
 
 def main() -> None:
     """Do one job and end."""
-    parent = Starter()
+    parent = ParentProcess()
     reporter = Reporter(parent)
     compiling.listeners.append(Listener(reporter.compiling_began, reporter.compiling_ended))
     try:

@@ -14,7 +14,7 @@ from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, waits
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
-from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
+from checker.diagnosis.mistake_finder import NO_MISTAKE, Mistake, MistakeFinder
 from checker.events import Finding, Mark
 from checker.outcomes import Outcome, Outcomes, failed, outcomes_about
 
@@ -34,7 +34,7 @@ class Blame:
 
     label: str
     outcomes: Outcomes
-    mistake: FoundMistake = NO_MISTAKE
+    mistake: Mistake = NO_MISTAKE
     shared: SharedState | None = None
 
     def findings(self) -> list[Finding]:
@@ -52,7 +52,7 @@ class Diagnosis:
     blames: tuple[Blame, ...] = ()
 
 
-def finding_on(claim: str, about: str, mistake: FoundMistake, outcome: Outcome) -> Finding:
+def finding_on(claim: str, about: str, mistake: Mistake, outcome: Outcome) -> Finding:
     """Return why a claim fails: the mistake's name, and what was measured; an error's words would say it once more.
 
     A mistake that is a guess comes behind the error's words.
@@ -133,14 +133,11 @@ class Blamer:
         in_order = dict.fromkeys([*(outcome.about for outcome in outcomes.values()), *failing])
         blames = []
         for label in self._at_fault([label for label in in_order if label in failing], unfit):
-            if label in lies_in:
-                mistake = FoundMistake(file_mistake)
-            else:
-                mistake = self._mistake_in(label, alone[label], outcomes)
+            mistake = Mistake(file_mistake) if label in lies_in else self._mistake_in(label, alone[label], outcomes)
             blames.append(Blame(label, failing[label], mistake))
         return tuple(blames)
 
-    def _mistake_in(self, label: str, alone: Outcomes, outcomes: Outcomes) -> FoundMistake:
+    def _mistake_in(self, label: str, alone: Outcomes, outcomes: Outcomes) -> Mistake:
         """Return the known mistake that one function makes, from what claims say of it ``alone`` and of the file."""
         in_file = outcomes_about(label, outcomes)
         candidates, open_claims = self.finder.candidates_in_function(label, alone, in_file)
@@ -210,7 +207,7 @@ class Blamer:
         code = self.file.source.compiled(self.file.step_path)
         outcomes = self.trials.run(dict.fromkeys(comparisons, code), comparisons, show=True)
         copies = {
-            label: FoundMistake(f"The result is {name}, unchanged.")
+            label: Mistake(f"The result is {name}, unchanged.")
             for label, its_outcomes in outcomes.items()
             for outcome in its_outcomes.values()
             if outcome.comparison and (name := outcome.comparison.copied())
@@ -242,6 +239,6 @@ def _findings_by_one_cause(failing: Outcomes, sentence: str) -> list[Finding]:
     """Return what is said of a file in which one cause, in no single function, is behind every failure."""
     (first, outcome), *others = failing.items()
     return [
-        finding_on(first, outcome.about, FoundMistake(sentence), outcome),
+        finding_on(first, outcome.about, Mistake(sentence), outcome),
         *(waits(claim, other.about, [outcome.about]) for claim, other in others if other.about != outcome.about),
     ]

@@ -13,7 +13,7 @@ from checker.diagnosis import causes
 from checker.diagnosis.blaming import Blame, Blamer, Diagnosis, finding_on, without_finding
 from checker.diagnosis.causes import waits
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
+from checker.diagnosis.mistake_finder import NO_MISTAKE, Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, edited
 from checker.diagnosis.outside_blanks import changed_lines, reordered
 from checker.events import Finding, Mark
@@ -119,7 +119,7 @@ class Diagnostician:
         names = self.known_mistakes.agreeing_mistakes(outcomes, possible)
         if not names:
             names = self.known_mistakes.agreeing_mistakes(about_first, possible)
-        blame = Blame(first, failed(about_first), FoundMistake(names[0]) if names else NO_MISTAKE)
+        blame = Blame(first, failed(about_first), Mistake(names[0]) if names else NO_MISTAKE)
         findings = [
             finding_on(claim, first, blame.mistake, outcome)
             if outcome.about == first

@@ -16,8 +16,8 @@ CALL = re.compile(r"(\w+)\(")  # in a piece of source
 
 
 @dataclass(frozen=True)
-class FoundMistake:
-    """The known mistake behind some failures, or nothing.
+class Mistake:
+    """The mistake behind some failures, by its name, or nothing.
 
     It is a guess if only the kind of its errors is the same, and the sizes in them are others.
     """
@@ -26,7 +26,7 @@ class FoundMistake:
     is_guess: bool = False
 
 
-NO_MISTAKE = FoundMistake("")
+NO_MISTAKE = Mistake("")
 
 
 class MistakeFinder:
@@ -91,7 +91,7 @@ class MistakeFinder:
         # What held of the whole file may not hold alone.
         return self.known_mistakes.agreeing_mistakes(alone, possible), list(in_file.keys() - alone.keys())
 
-    def closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> FoundMistake:
+    def closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> Mistake:
         """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
 
         One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
@@ -100,9 +100,9 @@ class MistakeFinder:
         answers = self.known_mistakes.answers
         proven = [mistake for mistake in mistakes if agrees_by_numbers(outcomes, answers[mistake])]
         candidates = proven or [mistake for mistake in mistakes if self.is_possible(mistake)]
-        mistake = self.known_mistakes.closest(outcomes, candidates)
-        is_guess = mistake != "" and not proven and not agrees_to_the_letter(outcomes, answers[mistake])
-        return FoundMistake(mistake, is_guess)
+        name = self.known_mistakes.closest(outcomes, candidates)
+        is_guess = name != "" and not proven and not agrees_to_the_letter(outcomes, answers[name])
+        return Mistake(name, is_guess)
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""

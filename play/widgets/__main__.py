@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from checker.lines import Starter, end_with_the_starter
+from checker.lines import ParentProcess, end_with_parent
 from play.mine import choice
 
 
 def main(names: list[str]) -> None:
     """Answer until there is nothing more to answer."""
-    page = Starter()
-    end_with_the_starter(page.descriptor)
+    page = ParentProcess()
+    end_with_parent(page.descriptor)
     choice.steps_named(names).install()
     from checker.max_adapter.hooks import install_hooks
     from play.widgets.figure_model import FigureModel

@@ -12,12 +12,12 @@ import pytest
 from checker.lines import Lines, StartedProcess
 
 ECHO = """
-from checker.lines import Starter
+from checker.lines import ParentProcess
 print("no message")
-starter = Starter()
-for message in starter.messages():
+parent = ParentProcess()
+for message in parent.messages():
     print("nor this")
-    starter.send({"heard": message["number"]})
+    parent.send({"heard": message["number"]})
 """
 BAD = {
     "it has ended": "raise SystemExit(3)",
@@ -29,9 +29,9 @@ BAD = {
 #: Ends before a program that it has started.
 LEAVES_ANOTHER = """
 import subprocess, sys
-from checker.lines import Starter
+from checker.lines import ParentProcess
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
-Starter().send({"other": other.pid})
+ParentProcess().send({"other": other.pid})
 """
 
 

@@ -29,10 +29,10 @@ def learner(tmp_path_factory):
     return Course(tmp_path_factory.mktemp("learner") / "course")
 
 
-def problems(step, surveyed):
+def problems(step, reports):
     """What the check got wrong about each edited solution, or nothing."""
     mistakes = load_attempts(step).mistakes.keys()
-    return {subject.name: subject.problem({subject.name} & mistakes) for subject in surveyed}
+    return {report.name: report.problem({report.name} & mistakes) for report in reports}
 
 
 def recordable(kernels):
@@ -57,8 +57,8 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytest
     attempts = load_attempts(step)
     drawn = {THE_SOLUTION, *sample(list(attempts.mistakes)), *sample(list(attempts.alternatives))}
     subjects = {name: edits for name, edits in subjects_of(step).items() if name in drawn}
-    surveyed, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
-    assert problems(step, surveyed) == dict.fromkeys(subjects, "")
+    reports, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
+    assert problems(step, reports) == dict.fromkeys(subjects, "")
     recorded = recordable(kernel_store.recorded_kernels().get(step.name, []))
     assert recordable(used) <= recorded, "run ./run kernels"
     assert recordable(used) == recorded or subjects.keys() < subjects_of(step).keys(), "run ./run kernels"
@@ -93,8 +93,8 @@ def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
     draw = random.Random(pytestconfig.option.seed).sample
     drawn = [*draw(sorted(attempts.mistakes), count), *draw(sorted(attempts.alternatives), min(count, ALTERNATIVES))]
     subjects = {name: {**attempts.mistakes, **attempts.alternatives}[name] for name in drawn}
-    surveyed, *_ = survey(step, subjects, seed=pytestconfig.option.seed, compiled_kernels=True)
-    assert problems(step, surveyed) == dict.fromkeys(subjects, "")
+    reports, *_ = survey(step, subjects, seed=pytestconfig.option.seed, compiled_kernels=True)
+    assert problems(step, reports) == dict.fromkeys(subjects, "")
 
 
 @pytest.mark.slow
@@ -124,11 +124,11 @@ def test_what_max_cannot_compute_is_told_its_line_and_is_not_asked_for_again_whi
 def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Step, pytestconfig):
     """The recorded numbers are right, those of any check's second configuration are not."""
     draws = 20
-    for subject in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=draws).subjects:
-        drawn = {claim: mark for claim, mark in subject.marks.items() if claim.endswith("]")}
-        assert {subject.marks[claim] for claim in subject.marks.keys() - drawn.keys()} == {Mark.PASS}
+    for report in survey(step, load_attempts(step).fixed, seed=pytestconfig.option.seed, draws=draws).reports:
+        drawn = {claim: mark for claim, mark in report.marks.items() if claim.endswith("]")}
+        assert {report.marks[claim] for claim in report.marks.keys() - drawn.keys()} == {Mark.PASS}
         refused_by = {claim.rpartition("[")[2] for claim, mark in drawn.items() if mark == Mark.FAIL}
-        assert len(refused_by) == draws, f"{subject.name}: refused by {len(refused_by)} of {draws}"
+        assert len(refused_by) == draws, f"{report.name}: refused by {len(refused_by)} of {draws}"
 
 
 @pytest.mark.slow

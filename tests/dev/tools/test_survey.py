@@ -3,18 +3,18 @@
 import pytest
 
 from checker.events import Mark
-from tools.survey import Surveyed
+from tools.survey import SubjectReport
 
 
 @pytest.mark.parametrize(
     ("subject", "mistakes", "problem"),
     [
-        (Surveyed("it", marks={"one": Mark.PASS}), (), ""),
-        (Surveyed("it"), (), "refused: no claim was made"),
-        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": "It is off."}), (), "refused: one: It is off."),
-        (Surveyed("it", marks={"one": Mark.PASS}), {"it"}, "a mistake was accepted"),
-        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": ""}, named=["it"]), {"it"}, ""),
-        (Surveyed("it", marks={"one": Mark.FAIL}, reasons={"one": ""}), {"it"}, "named as nothing"),
+        (SubjectReport("it", marks={"one": Mark.PASS}), (), ""),
+        (SubjectReport("it"), (), "refused: no claim was made"),
+        (SubjectReport("it", marks={"one": Mark.FAIL}, reasons={"one": "It is off."}), (), "refused: one: It is off."),
+        (SubjectReport("it", marks={"one": Mark.PASS}), {"it"}, "a mistake was accepted"),
+        (SubjectReport("it", marks={"one": Mark.FAIL}, reasons={"one": ""}, mistake_names=["it"]), {"it"}, ""),
+        (SubjectReport("it", marks={"one": Mark.FAIL}, reasons={"one": ""}), {"it"}, "named as nothing"),
     ],
 )
 def test_what_a_check_got_wrong_about_a_subject(subject, mistakes, problem):

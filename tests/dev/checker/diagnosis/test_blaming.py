@@ -9,7 +9,7 @@ from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.diagnosis.blaming import Blamer, finding_on
 from checker.diagnosis.grafting import LearnersFile
-from checker.diagnosis.mistake_finder import NO_MISTAKE, FoundMistake, MistakeFinder
+from checker.diagnosis.mistake_finder import NO_MISTAKE, Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
 from checker.outcomes import Outcome, RaisedError, RefusalWords
@@ -24,10 +24,10 @@ ERROR = Outcome(
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
 SAID = [
-    (FoundMistake("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
-    (FoundMistake("The mask is off by one."), ERROR, "The mask is off by one.", True),
+    (Mistake("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
+    (Mistake("The mask is off by one."), ERROR, "The mask is off by one.", True),
     (
-        FoundMistake("The mask is off by one.", is_guess=True),
+        Mistake("The mask is off by one.", is_guess=True),
         ERROR,
         f"{ERROR.sentence} Perhaps: The mask is off by one.",
         False,
@@ -54,4 +54,4 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f"}, [])
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
     (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, "").blames
-    assert blame.mistake == FoundMistake(name)
+    assert blame.mistake == Mistake(name)

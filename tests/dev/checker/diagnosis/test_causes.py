@@ -62,10 +62,10 @@ SAID = {
 @pytest.mark.parametrize("step", SAID)
 def test_the_cause_is_told_and_what_depends_on_it_waits(step):
     edits = {name: edits for name, (edits, _) in SAID[step].items()}
-    for subject in survey(Step(step), edits).subjects:
-        reasons = {subject.reasons[claim] for claim, mark in subject.marks.items() if mark == Mark.FAIL}
-        assert len(reasons) == 1, subject.name
-        assert SAID[step][subject.name][1] in reasons.pop()
+    for report in survey(Step(step), edits).reports:
+        reasons = {report.reasons[claim] for claim, mark in report.marks.items() if mark == Mark.FAIL}
+        assert len(reasons) == 1, report.name
+        assert SAID[step][report.name][1] in reasons.pop()
 
 
 @pytest.mark.slow
@@ -115,8 +115,8 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
     ],
 )
 def test_the_cause_is_told_in_max_too(step, edits, said):
-    (subject,) = survey(Step(step), {"it": edits}).subjects
-    reasons = [subject.reasons[claim] for claim, mark in subject.marks.items() if mark == Mark.FAIL]
+    (report,) = survey(Step(step), {"it": edits}).reports
+    reasons = [report.reasons[claim] for claim, mark in report.marks.items() if mark == Mark.FAIL]
     assert said in reasons[0]
     assert "right alone" not in " ".join(reasons)
 

@@ -45,7 +45,7 @@ def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     seed = pytestconfig.option.seed
     drawn = dict(itertools.islice(pairs_of(step, seed), PAIRS))
     subjects = {" | ".join(pair): edits for pair, edits in drawn.items()}
-    surveyed = {subject.name: subject for subject in survey(step, subjects, seed=seed).subjects}
-    assert [name for name, subject in surveyed.items() if subject.accepted or subject.happened] == []
-    unnamed = [pair for pair in drawn if not {*pair} <= {*surveyed[" | ".join(pair)].named}]
+    reports = {report.name: report for report in survey(step, subjects, seed=seed).reports}
+    assert [name for name, report in reports.items() if report.accepted or report.happened] == []
+    unnamed = [pair for pair in drawn if not {*pair} <= {*reports[" | ".join(pair)].mistake_names}]
     assert len(unnamed) <= 1, unnamed  # one in 500 is named in part
