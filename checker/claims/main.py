@@ -51,7 +51,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return what is said of a file that has raised an error as it was run."""
-    from checker.course.forms import changed_since
+    from checker.course.compatibility import changed_since
     from checker.diagnosis.exceptions import error_in_words, is_of_max
     from checker.diagnosis.locating import location_of
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection, Iterable
 from types import ModuleType
 
-from checker.course.forms import RENAMED
+from checker.course.compatibility import RENAMED
 from checker.course.source import Source
 from checker.spelling import closest_name
 

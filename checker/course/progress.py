@@ -161,7 +161,7 @@ def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -
 
 
 def _words_of_changed_check(step: Step, source: str) -> str:
-    from checker.course.forms import other_forms  # which a check does without
+    from checker.course.compatibility import other_forms  # which a check does without
 
     words = "done, but its check has changed since"
     names = [name.rpartition(".")[2] for name in other_forms(step, Source(source))]

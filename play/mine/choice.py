@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.forms import other_forms
+from checker.course.compatibility import other_forms
 from checker.course.opening import open_file
 from checker.course.progress import Standing, StepState, standing_of
 from checker.course.reading import NoSuchFile, Unreadable, read_text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.forms import other_forms
+from checker.course.compatibility import other_forms
 from checker.course.source import Source
 from checker.course.steps import all_steps, find_step
 from checker.diagnosis.mistakes import edited, load_attempts
