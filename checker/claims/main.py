@@ -51,13 +51,13 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return what is said of a file that has raised an error as it was run."""
-    from checker.course.compatibility import changed_since
+    from checker.course.compatibility import advise_on_old_file
     from checker.diagnosis.exceptions import error_in_words, is_of_max
     from checker.diagnosis.locating import location_of
 
     words = error_in_words(error)
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-        words += changed_since(step, Source(job.source))
+        words += advise_on_old_file(step, Source(job.source))
     return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path))
 
 

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Collection, Iterable
 from types import ModuleType
 
-from checker.course.compatibility import RENAMED
+from checker.course.compatibility import NEW_NAMES
 from checker.course.source import Source
 from checker.spelling import closest_name
 
@@ -57,6 +57,6 @@ def _likely_name(blank: str, functions: Iterable[str]) -> str:
     beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
     if name == "forward" and CALLED_INSTEAD in beside:
         return CALLED_INSTEAD
-    if former := [other for other in beside if RENAMED.get(other) == name]:
+    if former := [other for other in beside if NEW_NAMES.get(other) == name]:
         return former[0]
     return closest_name(name, beside)

@@ -1,7 +1,8 @@
 """What of a learner's file later steps cannot use as they use the solution's, though the file may pass.
 
 It may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
-functions, and a check names what such a file imports in vain. What it still may call is in ``checker.claims.loading``.
+functions, and a check names what such a file imports in vain. What it still may call is in
+``checker.claims.former_calls``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from checker.course.source import FunctionNode, Source
 from checker.course.steps import Step
 
 #: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
-RENAMED = {
+NEW_NAMES = {
     "lookback_mask": "causal_mask",
     "byte_pairs": "count_pairs",
     "learn": "train",
@@ -32,31 +33,32 @@ RENAMED = {
 }
 
 
-def other_forms(step: Step, source: Source) -> dict[str, str]:
-    """Return the types that a file lacks, the functions that it lacks or has in another form, and the solution's form.
+def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
+    """Return the types and functions that a file lacks or has otherwise, each with the solution's signature.
 
-    A function's form is its parameters, and of ``__init__`` what it sets: ``(config) with self.c_fc and self.c_proj``.
+    It is the parameters, and of ``__init__`` what it sets, too: ``(config) with self.c_fc and self.c_proj``.
     """
     if step.language is not PYTHON:
         return {}
     solution, names = step.read_solution(), _names_in(source)
     mine, theirs = source.function_nodes, solution.function_nodes
     labels = {name: name.rpartition(".")[2] for name in theirs}
-    lacking = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
-    other = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
+    missing = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
+    differing = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
     unset = {name for name, node in theirs.items() if not names.issuperset(_set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
     types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in names}
-    return types | {name: _form(node) for name, node in theirs.items() if name in (lacking | other | unset) - inner}
+    incompatible = (missing | differing | unset) - inner
+    return types | {name: _signature(node) for name, node in theirs.items() if name in incompatible}
 
 
-def changed_since(step: Step, source: Source) -> str:
-    """Return what to do about a file that imports what the course no longer gives, or nothing if it has no old form."""
+def advise_on_old_file(step: Step, source: Source) -> str:
+    """Return what to do about a file that imports what the course no longer gives; nothing if all fits."""
     imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
     names_imported = {alias.name for node in imports for alias in node.names}
-    if renamings := [f"{former} is called {now} now" for former, now in RENAMED.items() if former in names_imported]:
+    if renamings := [f"{former} is called {now} now" for former, now in NEW_NAMES.items() if former in names_imported]:
         return f". {' and '.join(renamings)}: rename it in this file."
-    if functions := ", ".join(name.removesuffix(".__init__") for name in other_forms(step, source)):
+    if functions := ", ".join(name.removesuffix(".__init__") for name in incompatible_parts(step, source)):
         reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
         return f". The step has changed since this file was written: see {functions}. {reset}"
     return ""
@@ -119,7 +121,8 @@ def _set_by(node: FunctionNode) -> list[str]:
     return [ast.unparse(attribute) for attribute in attributes if isinstance(attribute.ctx, ast.Store)]
 
 
-def _form(node: FunctionNode) -> str:
+def _signature(node: FunctionNode) -> str:
+    """Return a function's parameters, without their types, and what an ``__init__`` sets."""
     arguments = copy.deepcopy(node.args)
     for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         parameter.annotation = None

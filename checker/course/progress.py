@@ -161,10 +161,10 @@ def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -
 
 
 def _words_of_changed_check(step: Step, source: str) -> str:
-    from checker.course.compatibility import other_forms  # which a check does without
+    from checker.course.compatibility import incompatible_parts  # which a check does without
 
     words = "done, but its check has changed since"
-    names = [name.rpartition(".")[2] for name in other_forms(step, Source(source))]
+    names = [name.rpartition(".")[2] for name in incompatible_parts(step, Source(source))]
     if not names:
         return words
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

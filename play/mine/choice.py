@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from checker.course.compatibility import other_forms
+from checker.course.compatibility import incompatible_parts
 from checker.course.opening import open_file
 from checker.course.progress import Standing, StepState, standing_of
 from checker.course.reading import NoSuchFile, Unreadable, read_text
@@ -49,7 +49,7 @@ def steps_named(names: Sequence[str]) -> Chosen:
 def done_steps() -> Chosen:
     """Return the learner's steps of the model that have passed as they are, and fit together."""
     done = (step for step in steps_up_to(CACHED_MODEL) if standing_of(step).is_done)
-    return Chosen(tuple(step for step in done if not forms_of(step)))
+    return Chosen(tuple(step for step in done if not incompatible_parts_of(step)))
 
 
 def only(step: Step) -> Chosen:
@@ -78,10 +78,10 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     """
     steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
     missing = [step for step in steps if not is_complete(step)]
-    others = {step: forms for step in steps if step not in missing and (forms := forms_of(step))}
+    unfit = {step: parts for step in steps if step not in missing and (parts := incompatible_parts_of(step))}
     if not fill_in:
-        require_complete(steps, missing, others)
-    missing = sorted([*missing, *others])
+        require_complete(steps, missing, unfit)
+    missing = sorted([*missing, *unfit])
     standings = [standing_of(step) for step in steps if step not in missing]
     failed = [standing.step.task for standing in standings if standing.failed]
     if failed and not anyway:
@@ -96,8 +96,8 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     return Chosen(tuple(standing.step for standing in standings), tuple(sentences))
 
 
-def require_complete(steps: Sequence[Step], missing: Sequence[Step], others: Mapping[Step, Mapping[str, str]]) -> None:
-    """Refuse to run steps of which some cannot be read, are ``missing``, or have ``others`` forms than later ones call.
+def require_complete(steps: Sequence[Step], missing: Sequence[Step], unfit: Mapping[Step, Mapping[str, str]]) -> None:
+    """Refuse to run steps of which some cannot be read, are ``missing``, or ``unfit`` for what later ones call.
 
     Raises:
         ValueError: there are such steps.
@@ -113,8 +113,8 @@ def require_complete(steps: Sequence[Step], missing: Sequence[Step], others: Map
         raise ValueError(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the solutions stand in"
         )
-    if others:
-        raise ValueError(f"{to_fit(others)}, or add --fill-in to let the solutions stand in")
+    if unfit:
+        raise ValueError(f"{to_fit(unfit)}, or add --fill-in to let the solutions stand in")
 
 
 def is_complete(step: Step) -> bool:
@@ -136,16 +136,16 @@ def why_unreadable(step: Step) -> str:
     return ""
 
 
-def forms_of(step: Step) -> dict[str, str]:
+def incompatible_parts_of(step: Step) -> dict[str, str]:
     """Return the functions in the learner's file of a step that later steps cannot call, with the right parameters."""
-    return other_forms(step, Source(read_text(step.learner_file)))
+    return incompatible_parts(step, Source(read_text(step.learner_file)))
 
 
-def to_fit(others: Mapping[Step, Mapping[str, str]]) -> str:
+def to_fit(unfit: Mapping[Step, Mapping[str, str]]) -> str:
     """Return what to change in some steps, so that later ones can call their functions, as they call the solution's."""
     changes = (
-        f"{', '.join(name + parameters for name, parameters in forms.items())} in {relative_path(step.learner_file)}"
-        for step, forms in others.items()
+        f"{', '.join(name + parameters for name, parameters in parts.items())} in {relative_path(step.learner_file)}"
+        for step, parts in unfit.items()
     )
     return f"later steps call your functions as the skeletons have them: write {'; '.join(changes)}"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.compatibility import other_forms
+from checker.course.compatibility import incompatible_parts
 from checker.course.source import Source
 from checker.course.steps import all_steps, find_step
 from checker.diagnosis.mistakes import edited, load_attempts
@@ -24,27 +24,28 @@ MASK = {"causal_mask": "(sequence_length, *, dtype, device)"}
     ],
 )
 def test_a_function_fits_if_every_call_of_the_solutions_does(parameters, fits):
-    assert other_forms(find_step("02"), Source(f"def causal_mask({parameters}): ...")) == ({} if fits else MASK)
+    assert incompatible_parts(find_step("02"), Source(f"def causal_mask({parameters}): ...")) == ({} if fits else MASK)
 
 
 def test_a_file_may_lack_a_function_or_what_init_sets_or_a_type():
-    assert other_forms(find_step("02"), Source("x = 1")) == MASK
-    assert other_forms(find_step("02"), Source("causal_masks = 1  # a causal_mask")) == MASK
-    assert other_forms(find_step("02"), Source("causal_mask = make_mask")) == {}
+    assert incompatible_parts(find_step("02"), Source("x = 1")) == MASK
+    assert incompatible_parts(find_step("02"), Source("causal_masks = 1  # a causal_mask")) == MASK
+    assert incompatible_parts(find_step("02"), Source("causal_mask = make_mask")) == {}
     source = find_step("07").read_solution().text
-    (form,) = other_forms(find_step("07"), Source(source.replace("self.head_dim", "self.attn_head_size"))).values()
-    assert form.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
+    renamed = Source(source.replace("self.head_dim", "self.attn_head_size"))
+    (signature,) = incompatible_parts(find_step("07"), renamed).values()
+    assert signature.startswith("(config) with self.embed_dim and self.num_heads and self.head_dim")
     source = find_step("w06").read_solution().text.replace("Pair", "Couple")
-    assert other_forms(find_step("w06"), Source(source)) == {"Pair": " = tuple[int, int]"}
+    assert incompatible_parts(find_step("w06"), Source(source)) == {"Pair": " = tuple[int, int]"}
 
 
 @pytest.mark.slow
-def test_only_the_source_tutorials_forms_and_earlier_ones_are_others():
+def test_only_the_source_tutorials_functions_and_earlier_ones_are_incompatible():
     named = {
         (step.task, name)
         for step in all_steps()
         for name, edits in load_attempts(step).alternatives.items()
-        if other_forms(step, Source(edited(step.read_solution().text, edits)))
+        if incompatible_parts(step, Source(edited(step.read_solution().text, edits)))
     }
     tutorial = {each for each in named if each[1].startswith("the source tutorial's")}
     earlier = {

@@ -20,7 +20,8 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
 
     monkeypatch.setattr(choice, "standing_of", standing_of)
     monkeypatch.setattr(choice, "is_complete", lambda step: step.task != "s13")
-    monkeypatch.setattr(choice, "other_forms", lambda step, source: {"causal_mask": "()"} if step.task == "s02" else {})
+    parts = {"s02": {"causal_mask": "()"}}
+    monkeypatch.setattr(choice, "incompatible_parts", lambda step, source: parts.get(step.task, {}))
     own = choice.mine([MODEL], fill_in=True, anyway=False)
     unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert " ".join(step.task for step in own.steps) == "s01 s03 s04 s05 s06 s07 s08 s09 s10 s11"
@@ -74,7 +75,7 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
         return OpenedFile("", 1, ())
 
     monkeypatch.setattr(choice, "open_file", read)
-    monkeypatch.setattr(choice, "other_forms", lambda step, source: {})
+    monkeypatch.setattr(choice, "incompatible_parts", lambda step, source: {})
     monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, StepState.DONE, "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
