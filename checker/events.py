@@ -207,7 +207,7 @@ class FileRefused:
 
 @dataclass(frozen=True)
 class Late:
-    """The child has reached a ``limit`` (see ``checker.check.limits``): nothing was heard for so many ``seconds``.
+    """The child has reached a ``limit`` (see ``checker.parent.limits``): nothing was heard for so many ``seconds``.
 
     ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
     """

@@ -17,13 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from checker.check.records import Record
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
 from checker.files import ROOT
+from checker.parent.records import Record
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
 from cli.shared.problems import Problem, as_lines, not_obeyed, problems_of

@@ -8,14 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from checker.check.check import Check
-from checker.check.child import Child
-from checker.check.effects import SaveProgress
-from checker.check.offers import Offers
-from checker.check.printer import Printer
-from checker.check.records import Record, verdict_record
-from checker.check.state import FAILED, PASSED
-from checker.check.view import View
 from checker.course.blanks import blanks_of
 from checker.course.hunts import SENTENCES, Hunt
 from checker.course.progress import standing_of
@@ -24,6 +16,14 @@ from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentenc
 from checker.errors import UserError
 from checker.events import Event, HuntEnded
 from checker.job import Options
+from checker.parent.check import Check
+from checker.parent.child_process import Child
+from checker.parent.effects import SaveProgress
+from checker.parent.offers import Offers
+from checker.parent.printer import Printer
+from checker.parent.records import Record, verdict_record
+from checker.parent.state import FAILED, PASSED
+from checker.parent.view import View
 from checker.terminal import Terminal
 from cli.compare import rows_of_texts
 from cli.shared.command_line import require_label

@@ -17,9 +17,9 @@ from checker.course.steps import Step, all_steps, find_step, relative_path
 from cli.shared.command_line import DEVICE, FORM, SEED, Commands, refusing, require_label, step_argument
 
 if TYPE_CHECKING:
-    from checker.check.check import Check
-    from checker.check.child import Child
     from checker.job import Options
+    from checker.parent.check import Check
+    from checker.parent.child_process import Child
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -95,9 +95,9 @@ def check(
     step: Step, *, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, form: str | None
 ) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
-    from checker.check.child import Child
     from checker.errors import exit_on_termination
     from checker.job import Options
+    from checker.parent.child_process import Child
 
     exit_on_termination()
     if device == "gpu":
@@ -115,10 +115,10 @@ def check(
 
 def run_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
     """Carry out a check in a child that imports pytest while this imports the rest; return it."""
-    from checker.check.check import Check
-    from checker.check.printer import Printer
-    from checker.check.view import View
     from checker.course.blanks import blanks_of
+    from checker.parent.check import Check
+    from checker.parent.printer import Printer
+    from checker.parent.view import View
     from checker.terminal import Terminal
 
     labels = [blank.label for blank in blanks_of(step)]
@@ -138,7 +138,7 @@ def report(checked: Check, form: str) -> None:
     """Print the verdict of a check in a form for other programs."""
     import json
 
-    from checker.check.records import verdict_record
+    from checker.parent.records import verdict_record
     from cli.shared.problems import as_lines, problems_of
 
     verdict = verdict_record(checked)

@@ -40,10 +40,10 @@ class Compilation:
 
 
 #: Before others may import them.
-FIRST = Compilation("the functions of MAX in Mojo", ("checker.claims.warm_checks", "planning"))
-KERNELS = Compilation("the kernels of the model's steps", ("checker.claims.warm_checks", "kernels", "model"))
-LATER = Compilation("the kernels of the later steps", ("checker.claims.warm_checks", "kernels", "later"))
-GRAPHS = Compilation("the graphs of the solutions", ("checker.claims.warm_checks", "graphs"))
+FIRST = Compilation("the functions of MAX in Mojo", ("checker.child.warm_checks", "planning"))
+KERNELS = Compilation("the kernels of the model's steps", ("checker.child.warm_checks", "kernels", "model"))
+LATER = Compilation("the kernels of the later steps", ("checker.child.warm_checks", "kernels", "later"))
+GRAPHS = Compilation("the graphs of the solutions", ("checker.child.warm_checks", "graphs"))
 WRITING, WRITING_ON_GPU = (
     Compilation("the model that writes", ("play.warm_model", device)) for device in ("cpu", "gpu")
 )

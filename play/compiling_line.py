@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from checker.check.advance import COMPILING_IS_LONG
 from checker.compiling import Compiler, Listener, listeners
+from checker.parent.advance import COMPILING_IS_LONG
 from checker.terminal import Terminal
 
 

@@ -10,7 +10,7 @@ from difflib import unified_diff
 from functools import cache
 from types import ModuleType
 
-from checker.claims.loading import load_source
+from checker.child.loading import load_source
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS
 from checker.diagnosis.mistakes import Edits

@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
-from checker.claims.grader import diagnostician_of
-from checker.claims.loading import load_source, load_step
-from checker.claims.observation import ClaimsToRun, run_claims
-from checker.claims.preparing import import_max
+from checker.child.grader import diagnostician_of
+from checker.child.loading import load_source, load_step
+from checker.child.observation import ClaimsToRun, run_claims
+from checker.child.preparing import import_max
 from checker.compiling import Compiler, Listener, listeners
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable

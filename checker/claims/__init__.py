@@ -1,7 +1,6 @@
-"""The child: runs the claims of a step beside the learner's code, and reports what they say.
+"""What claims are written in: the words of every check file, and what those of modules share.
 
-It takes a job from the parent, the check file of a step, and the module to grade; it sends events, with an outcome for
-every claim. Only check files, tests and maintainers' tools may import it, never the parent of a check.
+Only check files, tests, the child and maintainers' tools may import it, never the parent of a check.
 """
 
 from checker.claims.vocabulary import (

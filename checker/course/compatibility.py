@@ -2,7 +2,7 @@
 
 It may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
 functions, and a check names what such a file imports in vain. What it still may call is in
-``checker.claims.former_calls``.
+``checker.child.former_calls``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The graphs of the checks and of the small model, compiled together once per machine and loaded from a few files.
 
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
-module take hardly longer than three of them one by one. ``checker.claims.warm_checks`` compiles the graphs of the
+module take hardly longer than three of them one by one. ``checker.child.warm_checks`` compiles the graphs of the
 solutions this way, and ``play.warm_model`` those of the small model. Code that needs one of these graphs finds it
 (:class:`Part`), no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
 

@@ -29,13 +29,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from checker.check.check import Check
-from checker.check.records import Record, verdict_record
 from checker.course.hunts import Hunt
 from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.job import Options
+from checker.parent.check import Check
+from checker.parent.records import Record, verdict_record
 from cli import compare, hunt
 from cli.page import answers, versions
 from cli.page.model import PageModel

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from checker.check.offers import Offers
-from checker.check.records import Records
 from checker.events import Mark
+from checker.parent.offers import Offers
+from checker.parent.records import Records
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 

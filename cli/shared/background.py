@@ -8,13 +8,13 @@ from collections.abc import Callable
 from contextlib import closing
 from enum import Enum, auto
 
-from checker.check.check import Check
-from checker.check.child import Child
-from checker.check.limits import limits_of
-from checker.check.state import Phase
 from checker.course.steps import Step
 from checker.events import Stage, StageEnded
 from checker.job import Job
+from checker.parent.check import Check
+from checker.parent.child_process import Child
+from checker.parent.limits import limits_of
+from checker.parent.state import Phase
 
 
 class ReadyChild:

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checker.check.records import Record
 from checker.events import Mark
+from checker.parent.records import Record
 
 
 @dataclass(frozen=True)

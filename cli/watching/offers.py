@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from checker.check.offers import Offers
+from checker.parent.offers import Offers
 
 
 class OffersAtSave(Offers):

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from checker.claims.fixtures import step_of
+from checker.child.fixtures import step_of
 
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",

@@ -20,7 +20,7 @@ from tools.course_copy import python
 pytestmark = pytest.mark.slow
 
 SCHEMA, OF_CHECK = (
-    json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/check/verdict.schema.json")
+    json.loads((ROOT / name).read_text()) for name in ("cli/grades.schema.json", "checker/parent/verdict.schema.json")
 )
 GRADE = (ROOT, "-m", "cli", "grade")
 ENDS = "raise SystemExit('this file must not run')\n"
@@ -106,7 +106,7 @@ def test_a_check_that_goes_on_is_ended_with_all_it_started(checkout, tmp_path_fa
     temporary = tmp_path_factory.mktemp("temporary")
     with started(*GRADE, checkout, "--steps", "w03", "--limit", limit, TMPDIR=str(temporary)) as grading:
         seen, deadline = set(), time.monotonic() + 30
-        while not any("checker.claims.main" in line for _, line in seen):
+        while not any("checker.child.main" in line for _, line in seen):
             assert time.monotonic() < deadline, "no check was begun"
             for process in psutil.Process(grading.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):  # it has just ended

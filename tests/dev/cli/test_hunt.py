@@ -13,7 +13,7 @@ from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.hunt_copies import copies_of, sentences_with
 from checker.diagnosis.mistakes import load_attempts
 from checker.files import ROOT
-from tests.dev.checker.check.test_records import SCHEMA
+from tests.dev.checker.parent.test_records import SCHEMA
 from tests.dev.helpers.commands import run, states
 
 pytestmark = pytest.mark.slow

@@ -105,4 +105,4 @@ def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, i
 
 
 def workers_below(pid):
-    return {child.pid for child in psutil.Process(pid).children() if "checker.claims.main" in child.cmdline()}
+    return {child.pid for child in psutil.Process(pid).children() if "checker.child.main" in child.cmdline()}

@@ -9,8 +9,8 @@ from max._interpreter_ops import matmul_gc
 from max.driver import CPU, Buffer
 from max.experimental.nn import Module
 
-from checker.claims.loading import load_source
-from checker.claims.observation import ClaimsToRun, run_claims
+from checker.child.loading import load_source
+from checker.child.observation import ClaimsToRun, run_claims
 from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.diagnosis.mistakes import edited

@@ -5,7 +5,7 @@ import json
 import jsonschema
 
 from checker.course.steps import CACHED_MODEL, steps_up_to
-from tests.dev.checker.check.test_records import SCHEMA
+from tests.dev.checker.parent.test_records import SCHEMA
 
 SCALE = {" / math.sqrt(self.head_dim)": ""}
 MISTAKE = "The scores are not scaled"

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from checker.check.advance import COMPILING_IS_LONG
 from checker.compiling import Compiler, listeners
+from checker.parent.advance import COMPILING_IS_LONG
 from play.compiling_line import telling_of_compiling
 
 

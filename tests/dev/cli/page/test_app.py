@@ -23,9 +23,9 @@ from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark
 from cli.page.app import Book
 from cli.page.offers import OffersOnPage
-from tests.dev.checker.check.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
-from tests.dev.checker.check.test_records import SCHEMA
-from tests.dev.checker.check.test_verdict import LIMITS
+from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
+from tests.dev.checker.parent.test_records import SCHEMA
+from tests.dev.checker.parent.test_verdict import LIMITS
 from tests.dev.cli.page.serving import serve
 
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
 the parent (``checker.lines``).
 
-``python -m checker.claims.main [STEP]`` receives one job. With a step, it first imports what that step's check needs,
+``python -m checker.child.main [STEP]`` receives one job. With a step, it first imports what that step's check needs,
 so that a later job need not wait for it.
 
 A trick, ``SIGVTALRM``: at this signal the child writes its stack, which says at which line a file hangs.
@@ -18,11 +18,11 @@ from pathlib import Path
 from types import ModuleType
 
 from checker import compiling, events
-from checker.claims.claim_errors import fault_of_check
-from checker.claims.grader import Grader
-from checker.claims.loading import load_step
-from checker.claims.observation import Send
-from checker.claims.preparing import import_claims, import_max, prepare_ahead
+from checker.child.claim_errors import fault_of_check
+from checker.child.grader import Grader
+from checker.child.loading import load_step
+from checker.child.observation import Send
+from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
@@ -69,7 +69,7 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     source = Source(job.source)
     if set(blanks) <= step.language.functions(source).keys():
         return []  # as in most files
-    from checker.claims.missing import missing_from
+    from checker.child.missing import missing_from
 
     missing = missing_from(module, source, blanks)
     if missing:

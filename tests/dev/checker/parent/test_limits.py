@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from checker.check.limits import (
+from checker.events import Activity, Limit
+from checker.parent.limits import (
     FOR_A_SOLUTION,
     Limits,
     Silence,
     limits_of,
     reached,
 )
-from checker.events import Activity, Limit
 
 LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)
 NO_COMPILER_LIMIT = replace(LIMITS, compile_seconds=None)

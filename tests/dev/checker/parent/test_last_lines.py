@@ -6,7 +6,7 @@ import pytest
 
 from checker.events import Ended, Finding, NumbersCompared
 from checker.job import Options
-from tests.dev.checker.check.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, S07, SAVED, folded
+from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, S07, SAVED, folded
 
 #: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {

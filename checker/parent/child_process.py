@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
-from checker.check.limits import Limits, Silence, limits_of, reached
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Step
@@ -43,6 +42,7 @@ from checker.events import (
 from checker.job import Job
 from checker.lines import Lines, StartedProcess
 from checker.machine import crowd, load_per_core
+from checker.parent.limits import Limits, Silence, limits_of, reached
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output
@@ -67,7 +67,7 @@ class Child:
     """
 
     def __init__(self, step: Step | None = None) -> None:
-        command = [sys.executable, "-u", "-m", "checker.claims.main"]
+        command = [sys.executable, "-u", "-m", "checker.child.main"]
         if step:
             command.append(step.name)
         self.process = StartedProcess(command, printed=subprocess.PIPE)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from checker.claims.loading import load_solution, load_step
-from checker.claims.observation import SUBJECTS
+from checker.child.loading import load_solution, load_step
+from checker.child.observation import SUBJECTS
 from checker.course.steps import Step
 from checker.numeric.references import Draw, Reference
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, tolerance_now

@@ -2,7 +2,7 @@
 
 A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
 what follows from it, to show and to save. It reads no file, no clock and no process, so a list of events says
-everything about what a check shows (``tests/dev/checker/check/test_advance.py``).
+everything about what a check shows (``tests/dev/checker/parent/test_advance.py``).
 
 These events lead from one phase to another. Every other event comes later than UNREAD, leaves the phase as it is, and
 saves nothing.
@@ -31,14 +31,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from checker import events
-from checker.check.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
-from checker.check.last_lines import last_lines
-from checker.check.state import Compilation, Phase, State
-from checker.check.verdict import decide, no_verdict
 from checker.compiling import Compiler
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.course.steps import Kind
 from checker.events import ClaimEnded, Event, Mark, Stage
+from checker.parent.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
+from checker.parent.last_lines import last_lines
+from checker.parent.state import Compilation, Phase, State
+from checker.parent.verdict import decide, no_verdict
 
 COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
 

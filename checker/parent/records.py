@@ -10,15 +10,15 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from checker.check.effects import Explanation, Item, Row, Words, WordsKind
-from checker.check.state import PASSED
-from checker.check.view import View
 from checker.compiling import Compiler
 from checker.errors import INTERRUPTED
 from checker.events import Mark
+from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
+from checker.parent.state import PASSED
+from checker.parent.view import View
 
 if TYPE_CHECKING:
-    from checker.check.check import Check
+    from checker.parent.check import Check
 
 VERSION = 3  # of the object; another one where a program that reads it would have to be changed
 SECOND = 1.0  # between two records of what is being compiled

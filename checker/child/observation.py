@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from checker import events
-from checker.claims.claim_errors import fault_of_check, outcome_of
+from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
@@ -98,7 +98,7 @@ def run_pytest(claims_to_run: ClaimsToRun, recorder: Recorder) -> None:
     # Without a limit, pytest reads every folder from the root of the disk.
     tests = str(claims_to_run.step.check_file.parent)
     options += ["-c", os.devnull, "--rootdir", tests, "--confcutdir", tests]
-    options += ["-p", "checker.claims.fixtures", "--assert=plain", "--disable-plugin-autoload"]
+    options += ["-p", "checker.child.fixtures", "--assert=plain", "--disable-plugin-autoload"]
     options += ["--device", claims_to_run.device] if claims_to_run.device else []
     for name in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):  # set by a user, for tests of their own
         os.environ.pop(name, None)
@@ -235,7 +235,7 @@ class Recorder:
         path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
         cause = failure
         if self.may_be_late(failure.value, path):
-            from checker.claims.rerun import from_its_line  # most claims raise no error
+            from checker.child.rerun import from_its_line  # most claims raise no error
 
             cause = from_its_line(item, failure, path)
         outcome = outcome_of(cause.value, path, about, self.claims_to_run.to_write)

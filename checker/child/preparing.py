@@ -9,7 +9,7 @@ import gc
 import importlib
 import sys
 
-from checker.claims.observation import ClaimsToRun, run_claims
+from checker.child.observation import ClaimsToRun, run_claims
 from checker.course.steps import Step, uses_max
 
 

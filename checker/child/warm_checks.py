@@ -1,4 +1,4 @@
-"""Compile what the checks of all solutions need: ``python -m checker.claims.warm_checks kernels model``, ``… graphs``.
+"""Compile what the checks of all solutions need: ``python -m checker.child.warm_checks kernels model``, ``… graphs``.
 
 ``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
 ones; another runs the compiled claims on every solution up to where MAX would compile a graph, and has the adapter
@@ -13,8 +13,8 @@ import sys
 
 from max.graph import Graph
 
-from checker.claims.loading import load_source
-from checker.claims.observation import collect_graphs
+from checker.child.loading import load_source
+from checker.child.observation import collect_graphs
 from checker.course.steps import all_steps, uses_max
 from checker.max_adapter import graph_store, hooks, kernel_store
 

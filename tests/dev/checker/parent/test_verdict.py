@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from checker.check.state import FAILED, PASSED
-from checker.check.verdict import why_claims_fail
 from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
 from checker.job import Options
-from tests.dev.checker.check.test_advance import (
+from checker.parent.state import FAILED, PASSED
+from checker.parent.verdict import why_claims_fail
+from tests.dev.checker.parent.test_advance import (
     COMPILED_TOO,
     CRASHED,
     NUMBERS_RIGHT,

@@ -19,14 +19,6 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from checker import events
-from checker.check import effects
-from checker.check.advance import advance
-from checker.check.child import Child
-from checker.check.effects import Effect, Explanation, Item, Row, SaveProgress, Words
-from checker.check.folding import Folding
-from checker.check.offers import Offers
-from checker.check.state import Context, Phase, State, Verdict
-from checker.check.view import View
 from checker.course import progress, progress_file
 from checker.course.blanks import blanks_of
 from checker.course.opening import open_file
@@ -35,6 +27,14 @@ from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
 from checker.events import Event
 from checker.job import Job, Options
 from checker.packages import why_not_usable
+from checker.parent import effects
+from checker.parent.advance import advance
+from checker.parent.child_process import Child
+from checker.parent.effects import Effect, Explanation, Item, Row, SaveProgress, Words
+from checker.parent.folding import Folding
+from checker.parent.offers import Offers
+from checker.parent.state import Context, Phase, State, Verdict
+from checker.parent.view import View
 
 MOST_SEEDS = 10_000
 

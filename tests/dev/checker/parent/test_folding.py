@@ -4,15 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from checker.check.check import Check
-from checker.check.effects import Row, Words, WordsKind
-from checker.check.folding import Folding
-from checker.check.state import State
-from checker.check.view import View
 from checker.course.steps import find_step
 from checker.events import ClaimEnded, Interrupted, Mark
+from checker.parent.check import Check
+from checker.parent.effects import Row, Words, WordsKind
+from checker.parent.folding import Folding
+from checker.parent.state import State
+from checker.parent.view import View
 from cli.page.offers import PageRecords
-from tests.dev.checker.check.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
+from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
 HOLDING = [Row(Mark.PASS, "one", f"Claim {number}.") for number in range(1, 7)]
 FAILING = [Row(Mark.FAIL, "one", f"Claim {number}.", group="It is off.") for number in range(1, 4)]

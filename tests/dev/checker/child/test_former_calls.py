@@ -4,7 +4,7 @@ from types import ModuleType
 
 import pytest
 
-from checker.claims.former_calls import accept_former_calls
+from checker.child.former_calls import accept_former_calls
 from checker.diagnosis.exceptions import error_in_words
 from solutions.solution_02 import causal_mask
 

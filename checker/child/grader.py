@@ -11,8 +11,8 @@ from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
 from checker import events
-from checker.claims.loading import load_code
-from checker.claims.observation import ClaimsToRun, Send, run_claims, unheard
+from checker.child.loading import load_code
+from checker.child.observation import ClaimsToRun, Send, run_claims, unheard
 from checker.course.source import Source
 from checker.course.steps import Kind, Step, claims_of
 from checker.events import FromChild, Mark, Stage

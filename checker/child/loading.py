@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from checker.claims.former_calls import accept_former_calls
+from checker.child.former_calls import accept_former_calls
 from checker.course.languages import PYTHON
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, STEPS, Step

@@ -7,20 +7,20 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from checker.check import records
-from checker.check.check import Check
-from checker.check.records import Records, verdict_record
-from checker.check.state import FAILED, PASSED, State
-from checker.check.view import View
 from checker.compiling import Compiler
 from checker.course import progress
 from checker.course.steps import find_step
 from checker.events import Activity, Died, Ended, Stage, StageEnded
 from checker.files import ROOT
 from checker.job import Options
-from tests.dev.checker.check.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
+from checker.parent import records
+from checker.parent.check import Check
+from checker.parent.records import Records, verdict_record
+from checker.parent.state import FAILED, PASSED, State
+from checker.parent.view import View
+from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
-SCHEMA = json.loads((ROOT / "checker" / "check" / "verdict.schema.json").read_text())
+SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())
 
 
 @pytest.mark.parametrize(("events", "lines"), CHECKS.values(), ids=CHECKS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from checker.check.effects import Item
-from checker.check.offers import Offers
 from checker.compiling import Compiler
 from checker.events import Mark
+from checker.parent.effects import Item
+from checker.parent.offers import Offers
 
 
 class View:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from checker.check.effects import Item, Row
 from checker.events import Mark
+from checker.parent.effects import Item, Row
 
 MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
 

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.check import check as edge
-from checker.check.check import Check, context_of
-from checker.check.offers import Offers
-from checker.check.state import PASSED, State
-from checker.check.view import View
 from checker.course import progress
 from checker.course.steps import find_step
 from checker.events import Died, Ended, Interrupted, Stage, StageEnded
 from checker.job import Options
-from tests.dev.checker.check.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
+from checker.parent import check as edge
+from checker.parent.check import Check, context_of
+from checker.parent.offers import Offers
+from checker.parent.state import PASSED, State
+from checker.parent.view import View
+from tests.dev.checker.parent.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 
 def check_with(view):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.check.effects import Item, Words, WordsKind
-from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.events import NumbersCompared
+from checker.parent.effects import Item, Words, WordsKind
+from checker.parent.state import FAILED, PASSED, Phase, State, Verdict
 
 
 def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:

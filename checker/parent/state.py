@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
-from checker.check.effects import Explanation, SaveProgress
-from checker.check.offers import Offers
 from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.reading import Location
@@ -15,6 +13,8 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.events import ClaimEnded, Ended, Event, Finding, Mark, NumbersCompared, Stage, Unloadable
 from checker.job import Options
+from checker.parent.effects import Explanation, SaveProgress
+from checker.parent.offers import Offers
 
 PASSED = 0  # exit statuses
 FAILED = 1

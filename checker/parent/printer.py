@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from checker.check.effects import Explanation, Item, Row, Words, WordsKind
-from checker.check.offers import Offers
-from checker.check.view import View
 from checker.compiling import Compiler
+from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
+from checker.parent.offers import Offers
+from checker.parent.view import View
 from checker.terminal import Terminal
 
 

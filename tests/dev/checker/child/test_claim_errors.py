@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from checker.claims.claim_errors import fault_of_check, outcome_of
+from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.events import Mark

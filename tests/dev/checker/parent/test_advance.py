@@ -5,9 +5,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.check.advance import advance
-from checker.check.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
-from checker.check.state import PASSED, Context, State
 from checker.compiling import Compiler
 from checker.course.blanks import Blank, Unwritten
 from checker.course.languages import PYTHON
@@ -39,6 +36,9 @@ from checker.events import (
     Unloadable,
 )
 from checker.job import Options
+from checker.parent.advance import advance
+from checker.parent.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
+from checker.parent.state import PASSED, Context, State
 from cli.watching.watch import in_one_line
 
 KINDS = {

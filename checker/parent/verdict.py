@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from checker import events
-from checker.check.effects import Explanation, SaveProgress
-from checker.check.state import FAILED, PASSED, Phase, State, Verdict
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.errors import INTERRUPTED
 from checker.events import Activity, Died, Finding, Late, Limit, Mark
+from checker.parent.effects import Explanation, SaveProgress
+from checker.parent.state import FAILED, PASSED, Phase, State, Verdict
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside

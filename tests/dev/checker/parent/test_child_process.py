@@ -8,10 +8,10 @@ import time
 import psutil
 import pytest
 
-from checker.check.child import Child, thread_seconds
 from checker.events import ClaimBegan, Interrupted, Printed, Stage, StageEnded, Tick
 from checker.job import Job
 from checker.lines import StartedProcess
+from checker.parent.child_process import Child, thread_seconds
 from tests.dev.journeys.test_bad_input import at_import
 
 #: What is printed -> the last line that is shown of it.
@@ -61,7 +61,7 @@ time.sleep(60)
 def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     """The end of a stage may be among it, by which a pass is saved."""
     monkeypatch.setattr(
-        "checker.check.child.StartedProcess",
+        "checker.parent.child_process.StartedProcess",
         lambda command, printed: StartedProcess([sys.executable, "-c", SAYS_MUCH_AT_ONCE], printed),
     )
     heard = []
