@@ -15,6 +15,7 @@ from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
 GLIBC, MACOS = (2, 34), (15, 0)  # the oldest that MAX runs with
+ANSWER_SECONDS = 10.0  # that a program asked for a fact has for its answer
 BUSY = 2.0  # programs that want each core, from which on a machine is busy; a check alone is one or two
 INSTALL_CC = "On Debian and Ubuntu: apt install gcc libc6-dev; on a Mac: xcode-select --install."
 X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
@@ -67,9 +68,11 @@ def why_not_here() -> str:
 
 
 def output_of(*command: str) -> str:
-    """Return what a program prints; nothing where there is no such program."""
-    with suppress(OSError):
-        run = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
+    """Return what a program prints; nothing where there is no such program, or where it hangs, as a driver may."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        run = subprocess.run(
+            command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, check=False
+        )
         return run.stdout
     return ""
 

@@ -152,10 +152,11 @@ def commit() -> str:
     return f"{name}-dirty" if changes else name
 
 
-def free(name: str, free_bytes: float, use: str) -> str:
-    """Return how much of something is free, or that it is too little."""
+def free(name: str, free_bytes: float, use: str, of: str = "") -> str:
+    """Return how much of something is free, ``of`` how much in all, or that it is too little."""
     needed, gigabytes = NEEDED_GB[name], free_bytes / 1e9
-    return f"{gigabytes:.1f} GB free" if gigabytes > needed else f"no: {gigabytes:.1f} GB free; {use} {needed:.0f}"
+    amount = f"{gigabytes:.1f} GB free{of}"
+    return amount if gigabytes > needed else f"no: {amount}; {use} {needed:.0f}"
 
 
 def system() -> str:
@@ -188,7 +189,7 @@ def memory() -> str:
     about = psutil.virtual_memory()
     if about.total < INSTALLED_GB * 1e9:
         return f"no: {about.total / 1e9:.1f} GB installed; MAX needs 8"
-    return f"{free('memory', about.available, 'compiling needs about')} of {about.total / 1e9:.1f}"
+    return free("memory", about.available, "compiling needs about", of=f" of {about.total / 1e9:.1f}")
 
 
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say

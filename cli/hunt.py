@@ -126,7 +126,7 @@ def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tupl
         UserError: no hunt is on, or there is no such sentence.
     """
     if not hunt.progress().mistake:
-        raise UserError(f"there is none; `./run {hunt.copy.task}` begins one")
+        raise UserError(f"no hunt is on; `./run {hunt.copy.task}` begins one")
     status, lines = reveal(hunt) if number is None else take_guess(hunt, number)
     for line in lines:
         terminal.line(line)

@@ -100,7 +100,9 @@ def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, plain: bool) 
         mine: the learner's steps run, for which no kernel is to stand in.
         plain: there are no kernels for it: on a GPU, without a cache, or with rounded matrices.
     """
-    if plain or not (not mine if wanted is None else wanted):
+    if wanted is None:
+        wanted = not mine
+    if plain or not wanted:
         return False
     from play.kernels.operations import package
 

@@ -195,13 +195,17 @@ class Mojo:
             indent, first = len(match["indent"]), number
             while first > 1 and code[first - 2].startswith(f"{match['indent']}@"):
                 first -= 1
-            head = next((at for at in range(number, len(code)) if code[at - 1].rstrip().endswith(":")), len(code))
-            last = _end_of_block(code, head, indent)
+            head = _end_of_head(code, number)
+            is_one_line = not code[head - 1].rstrip().endswith(":")
+            last = head if is_one_line else _end_of_block(code, head, indent)
             owner = next((name for outer, end, name in reversed(around) if outer < indent and end >= number), "")
             name = f"{owner}.{match['name']}" if owner else match["name"]
             around.append((indent, last, name))
             if match["kind"] in ("def", "fn"):
-                size, stop = _size_and_stop(code[head:last], head + 1)
+                if is_one_line:
+                    size, stop = _size_and_stop([code[head - 1].rpartition(":")[2].strip()], head)
+                else:
+                    size, stop = _size_and_stop(code[head:last], head + 1)
                 means = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
                 functions[name] = Function(first=first, defined=number, last=last, size=size, stop=stop, means=means)
         return functions
@@ -221,6 +225,16 @@ class Mojo:
         code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source.text)
         lines = [(_indent(line), TOKEN.findall(line)) for line in code.split("\n")]
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
+
+
+def _end_of_head(code: list[str], number: int) -> int:
+    """Return the number of the line on which the head ends that begins on line ``number``: all brackets are closed."""
+    still_open = 0
+    for at, line in enumerate(code[number - 1 :], number):
+        still_open += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
+        if still_open <= 0:
+            return at
+    return len(code)
 
 
 def _end_of_block(code: list[str], head: int, indent: int) -> int:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from checker import machine as this_machine
 from checker.machine import why_max_cannot_run
 
 V3 = "flags\t\t: fpu sse4_2 avx avx2 bmi1 bmi2 f16c fma movbe"
@@ -25,3 +26,8 @@ def test_a_machine_without_what_max_needs(machine):
     said = why_max_cannot_run(*facts)
     assert (said == "") == (why == "")
     assert why in said
+
+
+def test_a_program_that_hangs_answers_nothing(monkeypatch):
+    monkeypatch.setattr(this_machine, "ANSWER_SECONDS", 0.1)
+    assert this_machine.output_of("sleep", "60") == ""

@@ -30,6 +30,9 @@ def test_doctor_names_too_little_memory_an_old_driver_and_an_old_compiler(monkey
     small = psutil.virtual_memory()._replace(total=4.1e9)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
     assert doctor.memory() == "no: 4.1 GB installed; MAX needs 8"
+    full = small._replace(total=16.8e9, available=3.1e9)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: full)
+    assert doctor.memory() == "no: 3.1 GB free of 16.8; compiling needs about 4"
 
 
 def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(monkeypatch, tmp_path):

@@ -65,7 +65,7 @@ def test_a_hunt_from_its_beginning_to_its_end(course):
     course.write("w01", edits={"return query @": "return 2 * query @"})
     refused = "steps/warmup_01.py has not passed as it is now; `./run w01` checks it\n"
     assert run(course, *hunt, status=2).endswith(refused)
-    assert run(course, *hunt, "--give-up", status=2) == "hunt: there is none; `./run hunt w01` begins one\n"
+    assert run(course, *hunt, "--give-up", status=2) == "hunt: no hunt is on; `./run hunt w01` begins one\n"
     passed(course, W01)
 
     run(course, *hunt, status=1)

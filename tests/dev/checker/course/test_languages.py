@@ -130,3 +130,12 @@ def test_what_nests_too_deeply_to_be_read_is_refused_in_words(source):
         PYTHON.refuse(source, "step.py")
         PYTHON.functions(source)
         PYTHON.docstring(source)
+
+
+def test_a_function_in_mojo_may_stand_on_one_line():
+    written = "def one(x: Int) -> Int: return x\n\n\ndef two() -> Int:\n    return 2\n"
+    one, two = MOJO.functions(Source(written)).values()
+    assert (one.first, one.last, one.size, one.stop) == (1, 1, 1, None)
+    assert (two.first, two.last, two.size) == (4, 5, 1)
+    unwritten = MOJO.functions(Source('def one(x: Int) -> Int: std.os.abort("to write")\n'))
+    assert unwritten["one"].stop == 1
