@@ -59,8 +59,8 @@ class Grader:
         outcomes = self.run_stage(Stage.TRACING, device=device)
         if failed(outcomes):
             return  # nobody waits for a compiler to hear that
-        if traced := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
-            outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced, device=device)}
+        if traced_claims := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
+            outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         from checker.max_adapter.runtime import devices
 
         if not self.job.device and all_pass(outcomes) and "gpu" in devices():

@@ -159,13 +159,13 @@ class Recorder:
         self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in claims_to_run.subjects}
         self.graphs: list[Graph] = []
         self.running: pytest.Function | None = None
-        self.abandoned: Graph | None = None
+        self.abandoned_graph: Graph | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         """Report which claim comes next, and for which subject."""
         self.running = item
-        self.abandoned = None
+        self.abandoned_graph = None
         self.send(events.ClaimBegan(sentence_of(item), subject_of(item)))
 
     @pytest.hookimpl(wrapper=True)
@@ -186,7 +186,7 @@ class Recorder:
             try:
                 return (yield)
             except AbandonedGraphError as error:
-                self.abandoned = error.graph  # so its outcome is that it is traced
+                self.abandoned_graph = error.graph  # so its outcome is that it is traced
                 return None
 
     @pytest.hookimpl(tryfirst=True)
@@ -211,8 +211,8 @@ class Recorder:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcome(item, failure)
         self.outcomes[name][claim] = outcome
-        if self.abandoned is not None:
-            self.graphs.append(self.abandoned)
+        if self.abandoned_graph is not None:
+            self.graphs.append(self.abandoned_graph)
         event = events.ClaimEnded(
             claim,
             outcome.about,
@@ -231,7 +231,7 @@ class Recorder:
         """Return the outcome of a claim that ended with this ``failure``, if any."""
         about = about_of(item)
         if failure is None:
-            return Outcome(Mark.PASS if self.abandoned is None else Mark.TRACED, about=about)
+            return Outcome(Mark.PASS if self.abandoned_graph is None else Mark.TRACED, about=about)
         path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
         cause = failure
         if self.may_be_late(failure.value, path):

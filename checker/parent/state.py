@@ -221,15 +221,15 @@ class State:
     def has_drawn_numbers(self) -> bool:
         """Whether other numbers were drawn, as they are once all recorded ones are right."""
         kinds = self.context.kinds
-        recorded = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) == Kind.NUMBERS}
-        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded == {Mark.PASS}
+        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) == Kind.NUMBERS}
+        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         kinds = self.context.kinds
-        failed = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
-        return self.context.options.seed if Kind.DRAWN in failed else None
+        failed_kinds = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
+        return self.context.options.seed if Kind.DRAWN in failed_kinds else None
 
     def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
