@@ -28,6 +28,7 @@ from checker.mojo.mojo_errors import explain_error, of_the_machine
 from checker.packages import installed_version
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
+FLAGS = ("--emit", "shared-lib", "--disable-warnings")  # of the compiler
 KEPT = ROOT / ".course" / "mojo"  # 70 kilobytes for each text that was compiled
 
 
@@ -43,7 +44,7 @@ def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
         UserError: nothing can be compiled on this machine.
     """
     names_and_texts = [part for name in sorted(texts) for part in (name, texts[name])]
-    library = KEPT / f"{digest(installed_version(), instructions(), main, *names_and_texts)}.so"
+    library = KEPT / f"{digest(installed_version(), instructions(), *FLAGS, main, *names_and_texts)}.so"
     if use_if_kept(library):
         return library
     try:
@@ -75,7 +76,7 @@ def build(main: Path, target: Path, name: str) -> None:
         CompilationError: it refuses the text.
         UserError: it cannot compile any.
     """
-    command = ["build", "--emit", "shared-lib", "--disable-warnings", "-o", str(target), str(main)]
+    command = ["build", *FLAGS, "-o", str(target), str(main)]
     with compiling(name, Compiler.MOJO):
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:

@@ -44,6 +44,13 @@ def test_a_kernel_is_compiled_once(kept, monkeypatch):
     assert library.name != "unused.so"
 
 
+def test_other_flags_of_the_compiler_make_another_library(kept, monkeypatch):
+    monkeypatch.setattr(library, "build", lambda main, target, name: target.touch())
+    before = build_library(STEP, SOLUTION)
+    monkeypatch.setattr(library, "FLAGS", (*library.FLAGS, "-g"))
+    assert build_library(STEP, SOLUTION) != before
+
+
 def test_a_whole_number_of_numpys_is_one_for_a_c_function_too():
     for value in (3, np.int64(3), np.int32(3)):
         assert isinstance(library._argument(value), ctypes.c_int64)
