@@ -153,7 +153,7 @@ def grade_step(
     if text is None:
         return Grade(step, NOT_BEGUN, "The file is missing.")
     if isinstance(text, Unreadable):
-        return Grade(step, Mark.FAIL, str(text))
+        return Grade(step, Mark.FAIL, text.sentence_with("`./run skeletons` in its clone"))
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
         file = Path(name, STEPS, step.learner_file.name)
         file.parent.mkdir()

@@ -70,7 +70,7 @@ def test_whatever_a_checkout_holds_every_step_has_its_own_grade(checkout):
         "w06": ("not begun", "The file is missing."),
         "w07": ("fail", "Cache.n_head: Outside the blanks, "),
         "w08": ("fail", "No verdict: the check ended without one, with exit status -9"),
-        "s01": ("fail", "This is a folder, not a file."),
+        "s01": ("fail", "This is a folder, not a file. Move it away; `./run skeletons` in its clone"),
         "s07": ("not begun", ""),
         "s21": ("fail", "The file is not Mojo: it contains null bytes."),
     }
