@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from checker.course.progress_file import HuntProgress, changing_progress, read_progress
+from checker.course.reading import Unreadable, read_text
 from checker.course.skeletons import back_up
 from checker.course.steps import Step
-from checker.files import digest
+from checker.files import digest, replacing
 
 SENTENCES = 4  # among which the mistake is named
 
@@ -46,14 +47,14 @@ class Hunt:
         unseen = [name for name in copies if name not in progress.seen]
         drawn_from = [*copies] if seed is not None or not unseen else unseen
         mistake = random.Random(seed).choice(drawn_from)
-        is_edited = path.is_file() and digest(path.read_bytes()) != progress.left_as
-        copy = back_up(path) if is_edited else None
-        path.write_text(copies[mistake], encoding="utf-8")
+        copy = back_up(path) if is_edited(path, progress.left_as) else None
         before = [name for name in progress.seen if name != mistake] if unseen else []
         seen_mistakes = [*before, mistake]
         as_drawn = digest(copies[mistake])
         hunts = replace(progress, guesses=0, is_named=False)
-        self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))
+        with replacing(path) as unfinished:  # which stays as it was where the hunt cannot be saved
+            unfinished.write_text(copies[mistake], encoding="utf-8")
+            self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))
         return copy
 
     def end(self, passed: str | None = None) -> str:
@@ -92,3 +93,13 @@ class Hunt:
         """Save how the hunts are now; it raises OSError if that is impossible."""
         with changing_progress() as progress:
             progress.hunts[self.step.name] = hunts
+
+
+def is_edited(path: Path, left_as: str) -> bool:
+    """Return whether a file has another text than the one whose digest is ``left_as``; line ends do not count."""
+    if not path.is_file():
+        return False
+    try:
+        return digest(read_text(path)) != left_as
+    except Unreadable:
+        return True

@@ -8,6 +8,7 @@ from checker.course import progress_file, steps
 from checker.course.hunts import Hunt
 from checker.course.progress import forget
 from checker.course.progress_file import HuntProgress
+from checker.files import replacing
 
 COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
 
@@ -58,9 +59,22 @@ def test_what_a_learner_wrote_is_kept(hunt):
     hunt.copy.learner_file.write_text("repaired = 1\n")
     hunt.end("repaired = 1\n")
     assert hunt.begin(COPIES) is None, "it has passed as it is"
+    hunt.copy.learner_file.write_bytes(b"\xef\xbb\xbfrepaired = 2\r\n")  # as editors on Windows write it
+    hunt.end("repaired = 2\n")
+    assert hunt.begin(COPIES) is None, "it has passed as it is"
     hunt.copy.learner_file.unlink()
     assert hunt.progress().mistake == "", "a copy that is gone ends the hunt"
     assert hunt.begin(COPIES) is None
+
+
+def test_a_hunt_that_cannot_be_saved_leaves_the_last_one_as_it_was(hunt, monkeypatch):
+    hunt.begin(COPIES)
+    progress, text = hunt.progress(), hunt.copy.learner_file.read_text()
+    monkeypatch.setattr(progress_file, "replacing", lambda path: replacing(path / "no folder"))
+    with pytest.raises(OSError, match="no folder"):
+        hunt.begin(COPIES)
+    assert (hunt.progress(), hunt.copy.learner_file.read_text()) == (progress, text)
+    assert [*steps.STEPS.glob("hunt_*")] == [hunt.copy.learner_file]
 
 
 def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunt, monkeypatch):
