@@ -58,14 +58,25 @@ class Progress:
 
 
 def read_progress() -> Progress:
+    """Return everything that is saved; nothing, if the file cannot be read."""
+    try:
+        return _read_to_change()
+    except OSError:
+        return Progress({}, {}, {}, {})
+
+
+def _read_to_change() -> Progress:
     """Return everything that is saved.
 
     A file that is missing or cannot be understood counts as an empty one, and of one that can, what is damaged is left
     out.
+
+    Raises:
+        OSError: the file is there, and cannot be read: it may hold what must not be written over.
     """
     try:
         file = json.loads(FILE.read_text())
-    except (OSError, ValueError):
+    except (FileNotFoundError, ValueError):
         file = {}
     return Progress(
         hints={step: seen for step, seen in _by_step(file, "hints") if isinstance(seen, int)},
@@ -112,12 +123,12 @@ def changing_progress() -> Iterator[Progress]:
     """Change what is saved. Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half.
 
     Raises:
-        OSError: the file cannot be written.
+        OSError: the file cannot be read or written.
     """
     FILE.parent.mkdir(exist_ok=True)
     with (FILE.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        progress = read_progress()
+        progress = _read_to_change()
         yield progress
         file = {
             "hints": progress.hints,

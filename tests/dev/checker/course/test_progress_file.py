@@ -34,6 +34,14 @@ def test_a_damaged_count_of_hints_is_none(file, seen):
     assert read_progress().hints == {"warmup_01": 1, "warmup_02": 2}
 
 
+def test_a_file_that_cannot_be_read_is_not_written_over(file):
+    file.symlink_to(file)  # to itself
+    assert read_progress() == Progress({}, {}, {}, {})
+    with pytest.raises(OSError, match="symbolic links"):
+        note_hints(find_step("w01"), 1)
+    assert file.is_symlink()
+
+
 #: What is missing or damaged beside a pass.
 BESIDE = [
     '"fail": {}',
