@@ -133,7 +133,7 @@ def what_to_do(unwritten: Unwritten, stop: str) -> str:
 
 
 def what_to_do_about_missing(function: str, likely_name: str = "") -> str:
-    """Return what to do about a function that the file does not have, if ``meant`` may be meant to be it."""
+    """Return what to do about a function that the file does not have, if ``likely_name`` may be meant to be it."""
     gone = f"there is no {function} in the file any more"
     name = function.rpartition(".")[2]
     return f"{gone}; it has {likely_name}: call it {name}" if likely_name else f"{gone}; write it, under this name"

@@ -94,7 +94,7 @@ def _innermost(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.st
 
 
 def _rewritten(statement: ast.stmt, span: Span | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
-    """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``place``."""
+    """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``span``."""
     if isinstance(after, ast.stmt) and isinstance(before, ast.expr):  # the statement is that expression
         bound = match(before, statement.value) if isinstance(statement, ast.Expr) else None
         return None if bound is None else _filled(after, bound)
