@@ -277,3 +277,5 @@ FromChild = (
 )
 FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
+#: After these nothing more is tried; of files that were opened, that is those in which nothing can be tried yet.
+EndEvent = FileOpened | FileRefused | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

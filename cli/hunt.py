@@ -22,7 +22,7 @@ from checker.parent.effects import SaveProgress
 from checker.parent.offers import Offers
 from checker.parent.printer import Printer
 from checker.parent.records import Record, verdict_record
-from checker.parent.state import FAILED, PASSED
+from checker.parent.state import FAILED, PASSED, VerdictKind
 from checker.parent.view import View
 from checker.terminal import Terminal
 from cli.compare import rows_of_texts
@@ -113,10 +113,11 @@ def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, R
     offers = OffersInHunt(hunt.copy.task)
     check = check_of_copy(hunt, Printer(terminal, offers), options)
     with Child() as child:
-        status = check.run(child).status
-    if status == FAILED and (check.state.to_write or not check.state.has_failed):  # it cannot all be tried
+        verdict = check.run(child)
+    cannot_all_be_tried = check.state.to_write or not check.state.has_failed
+    if verdict.kind is VerdictKind.FAIL and cannot_all_be_tried:
         terminal.line(f"\n{offers.anew} puts another copy in its place, and keeps this one beside it.")
-    return status, verdict_record(check)
+    return verdict.status, verdict_record(check)
 
 
 def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tuple[int, Record]:

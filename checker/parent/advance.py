@@ -34,7 +34,7 @@ from checker import events
 from checker.compiling import Compiler
 from checker.course.blanks import what_to_do, what_to_do_about_missing
 from checker.course.steps import Kind
-from checker.events import ClaimEnded, Event, Mark, Stage
+from checker.events import ClaimEnded, EndEvent, Event, Mark, Stage
 from checker.parent.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.parent.last_lines import last_lines
 from checker.parent.state import Compilation, Phase, State
@@ -89,7 +89,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
             return _file_refused(state, event)
         case events.Ended() | events.CheckFailed() | events.Late() | events.Died() | events.Interrupted():
             return _end(state, event)
-    return state, []  # it was Busy
+        case events.Busy():
+            return state, []
 
 
 def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
@@ -264,7 +265,7 @@ def _ticked(state: State) -> StateAndEffects:
 # ---------------------------------------------------------------- the end
 
 
-def _end(state: State, event: Event) -> StateAndEffects:
+def _end(state: State, event: EndEvent) -> StateAndEffects:
     """Decide, unless the verdict was given once all was compiled: what this ends then is the part on a GPU."""
     is_cut_short = isinstance(event, events.Late | events.Died | events.Interrupted)
     closing = [CloseView()] if is_cut_short else []
@@ -274,11 +275,11 @@ def _end(state: State, event: Event) -> StateAndEffects:
     return state, [*closing, *effects]
 
 
-def _words_after_verdict(state: State, event: Event) -> list[Words]:
+def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
     """Return what is said where claims on a GPU, which follow the verdict, do not come to their end."""
     if isinstance(event, events.CheckFailed):
         return [Words(no_verdict(event.reason))]
-    if state.has_passed and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
+    if state.pass_stands and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
         return [Words("The GPU's part did not come to its end. The pass stands.")]
     return []
 

@@ -6,22 +6,26 @@ from collections.abc import Sequence
 
 from checker.events import NumbersCompared
 from checker.parent.effects import Item, Words, WordsKind
-from checker.parent.state import FAILED, PASSED, Phase, State, Verdict
+from checker.parent.state import Phase, State, Verdict, VerdictKind
 
 
 def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
     """Return the last lines of a check, in their order: the one to act on is read last."""
     words = [Words(sentence) for sentence in verdict.words]
-    if verdict.status == PASSED and state.came_to_its_end:
-        return [*words, *_pass_in_words(state)]
-    if verdict.status == FAILED:
-        taken_back, numbers = _taken_back(state), _about_numbers(state, verdict)
-        return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
-    return words
+    match verdict.kind:
+        case VerdictKind.PASS:
+            return [*words, *_pass_in_words(state)]
+        case VerdictKind.FAIL:
+            taken_back, numbers = _taken_back(state), _about_numbers(state, verdict)
+            return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
+        case VerdictKind.INTERRUPTED:
+            return words
 
 
 def _pass_in_words(state: State) -> list[Words]:
-    """Return what is said of a pass."""
+    """Return what is said of a pass; nothing more if the check was cut short."""
+    if not state.came_to_its_end:
+        return []
     context = state.context
     left_out_by = ""
     if not context.tries_every_claim:

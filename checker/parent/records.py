@@ -11,10 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from checker.compiling import Compiler
-from checker.errors import INTERRUPTED
-from checker.events import Mark
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
-from checker.parent.state import PASSED
 from checker.parent.view import View
 
 if TYPE_CHECKING:
@@ -86,7 +83,7 @@ def verdict_record(check: Check) -> Record:
         "step": check.step.name,
         "task": check.step.task,
         "file": context.file,
-        "verdict": {PASSED: Mark.PASS, INTERRUPTED: "interrupted"}.get(verdict.status, Mark.FAIL),
+        "verdict": verdict.kind,
         "complete": state.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": context.options.seed if state.has_drawn_numbers else None,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum, auto
+from enum import Enum, StrEnum, auto
 
 from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
-from checker.events import ClaimEnded, Ended, Event, Finding, Mark, NumbersCompared, Stage, Unloadable
+from checker.errors import INTERRUPTED
+from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, Unloadable
 from checker.job import Options
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.offers import Offers
@@ -34,17 +35,36 @@ class Phase(Enum):
     OVER = auto()
 
 
+class VerdictKind(StrEnum):
+    """What a verdict is, in the word of a record."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    INTERRUPTED = "interrupted"
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its exit status, the explanations of a failure, the last words, and the ``progress`` to save.
+    """The end of a check: its kind, the explanations of a failure, the last words, and the ``progress`` to save.
 
     A failure is saved only if the file is to blame: not the machine, or what is installed there.
     """
 
-    status: int
+    kind: VerdictKind
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
     progress: SaveProgress | None = None
+
+    @property
+    def status(self) -> int:
+        """The exit status of a command that ends with it."""
+        match self.kind:
+            case VerdictKind.PASS:
+                return PASSED
+            case VerdictKind.FAIL:
+                return FAILED
+            case VerdictKind.INTERRUPTED:
+                return INTERRUPTED
 
 
 # ---------------------------------------------------------------- what is known
@@ -150,7 +170,7 @@ class State:
     waiting_labels: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
     numbers: NumbersCompared | None = None
-    end_event: Event | None = None
+    end_event: EndEvent | None = None
     verdict: Verdict | None = None
 
     @property
@@ -164,14 +184,11 @@ class State:
         return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
 
     @property
-    def verdict_is_pass(self) -> bool:
-        """Whether there is a verdict, and it is a pass."""
-        return self.verdict is not None and self.verdict.status == PASSED
-
-    @property
-    def has_passed(self) -> bool:
+    def pass_stands(self) -> bool:
         """Whether a pass stands: as the verdict, or until the compiler takes it back."""
-        return self.verdict_is_pass or self.is_passed_uncompiled
+        if self.verdict:
+            return self.verdict.kind is VerdictKind.PASS
+        return self.is_passed_uncompiled
 
     @property
     def has_failed(self) -> bool:
@@ -181,7 +198,9 @@ class State:
     @property
     def is_complete(self) -> bool:
         """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
-        return self.verdict_is_pass and self.context.tries_every_claim and self.came_to_its_end
+        if not self.verdict or self.verdict.kind is not VerdictKind.PASS:
+            return False
+        return self.context.tries_every_claim and self.came_to_its_end
 
     @property
     def came_to_its_end(self) -> bool:

@@ -9,10 +9,9 @@ from checker import events
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.errors import INTERRUPTED
 from checker.events import Activity, Died, Finding, Late, Limit, Mark
 from checker.parent.effects import Explanation, SaveProgress
-from checker.parent.state import FAILED, PASSED, Phase, State, Verdict
+from checker.parent.state import Phase, State, Verdict, VerdictKind
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
@@ -46,7 +45,8 @@ def _verdict_without_lines(state: State) -> Verdict:
             return _on_late(state, state.end_event)
         case events.Interrupted():
             return _on_interrupt(state)
-    return _all_tried(state)
+        case None | events.Ended():
+            return _all_tried(state)
 
 
 def _all_tried(state: State) -> Verdict:
@@ -57,11 +57,11 @@ def _all_tried(state: State) -> Verdict:
         words = "Nothing could be tried yet."
         if Mark.PASS in state.marks:
             words = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(FAILED, words=(words,))
+        return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
         return _incomplete(state, CutShort(Explanation(reason), after_failure=no_verdict(reason), progress=FAILURE))
-    return Verdict(PASSED, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
+    return Verdict(VerdictKind.PASS, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
 
 # ---------------------------------------------------------------- before a claim is tried
@@ -77,15 +77,15 @@ def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
         words = f"One blank is left to write. Replace `{stop}` with code, and {again}."
     else:
         words = f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
-    return Verdict(FAILED, words=(words,))
+    return Verdict(VerdictKind.FAIL, words=(words,))
 
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
     """Return the verdict on a file that was not run; one that could not even be read has not failed."""
     progress = FAILURE if refused.source else None
     if refused.claim:
-        return Verdict(FAILED, (Explanation(refused.sentence, location=refused.location),), progress=progress)
-    return Verdict(FAILED, words=(refused.sentence,), progress=progress)
+        return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), progress=progress)
+    return Verdict(VerdictKind.FAIL, words=(refused.sentence,), progress=progress)
 
 
 # ---------------------------------------------------------------- what cuts a check short
@@ -110,10 +110,10 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     """Return the verdict on a file that is not judged to the end; a failure or a pass stands."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
-    if state.has_passed:
-        return Verdict(PASSED, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
+    if state.pass_stands:
+        return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
     explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
-    return Verdict(FAILED, (explanation,), progress=cut.progress)
+    return Verdict(VerdictKind.FAIL, (explanation,), progress=cut.progress)
 
 
 def _ended_early(state: State, cut: CutShort) -> Verdict:
@@ -131,8 +131,8 @@ def no_verdict(reason: str) -> str:
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.is_of_another_max(event):
-        return Verdict(FAILED, (Explanation(state.context.another_max),))
-    return Verdict(FAILED, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.another_max),))
+    return Verdict(VerdictKind.FAIL, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
@@ -143,10 +143,11 @@ def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
-    if state.has_passed:
-        return Verdict(PASSED, words=(f"Interrupted{during}. {state.saved_in_words}",))
+    if state.pass_stands:
+        return Verdict(VerdictKind.PASS, words=(f"Interrupted{during}. {state.saved_in_words}",))
     what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
-    return Verdict(INTERRUPTED, words=(f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}.",))
+    words = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
+    return Verdict(VerdictKind.INTERRUPTED, words=(words,))
 
 
 def _known_so_far(state: State) -> str:
@@ -278,10 +279,10 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     failures = _failures(state)
     of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
     if failures and not of_file:
-        return Verdict(FAILED, (Explanation(state.context.another_max),), tuple(words))
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.another_max),), tuple(words))
     if of_file != failures:
         words = [state.context.another_max, *words]
-    return Verdict(FAILED, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
 
 
 def _failures(state: State) -> list[Finding]:

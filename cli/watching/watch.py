@@ -21,7 +21,7 @@ from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.job import Options
 from checker.parent.check import Check
 from checker.parent.printer import Printer
-from checker.parent.state import PASSED
+from checker.parent.state import VerdictKind
 from checker.terminal import Terminal
 from cli import compare, hint
 from cli.reset import start_over
@@ -179,7 +179,7 @@ class Watch:
             self.running = None
             about = next((explanation.about for explanation in verdict.explanations if explanation.has_numbers), "")
             self.to_show = Options(show=about, seed=state.failed_seed)
-            self.go_on(has_passed=verdict.status == PASSED)
+            self.go_on(has_passed=verdict.kind is VerdictKind.PASS)
         elif report is Report.BROKEN and background is self.running:
             self.running = None
             self.terminal.line(f"\n{FAULT}")
@@ -329,9 +329,9 @@ def in_one_line(check: Check) -> str:
     """Return the result of compiling, in one line."""
     task, state, verdict = check.step.task, check.state, check.state.verdict
     assert verdict
-    if verdict.status == PASSED and state.came_to_its_end:
+    if verdict.kind is VerdictKind.PASS and state.came_to_its_end:
         return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
-    if verdict.status == PASSED:
+    if verdict.kind is VerdictKind.PASS:
         return f"{task}: {' '.join(verdict.words)}"
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
     if verdict.progress:

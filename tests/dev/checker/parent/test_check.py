@@ -14,7 +14,7 @@ from checker.job import Options
 from checker.parent import check as edge
 from checker.parent.check import Check, context_of
 from checker.parent.offers import Offers
-from checker.parent.state import PASSED, State
+from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
 from tests.dev.checker.parent.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
@@ -93,7 +93,7 @@ def test_a_second_ctrl_c_need_not_wait(monkeypatch):
 def test_a_pass_is_saved_once_where_ctrl_c_comes_while_it_is_saved(monkeypatch):
     check, saved = run(monkeypatch, View(), while_saving=lambda: os.kill(os.getpid(), signal.SIGINT))
     assert saved == [False]
-    assert check.state.verdict.status == PASSED
+    assert check.state.verdict.kind is VerdictKind.PASS
 
 
 def edited(*arguments, **options):

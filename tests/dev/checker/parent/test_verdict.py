@@ -9,7 +9,7 @@ from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
 from checker.job import Options
-from checker.parent.state import FAILED, PASSED
+from checker.parent.state import VerdictKind
 from checker.parent.verdict import why_claims_fail
 from tests.dev.checker.parent.test_advance import (
     COMPILED_TOO,
@@ -25,11 +25,11 @@ from tests.dev.checker.parent.test_advance import (
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
     passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)]
-    assert folded(passing)[0].verdict.status == PASSED
+    assert folded(passing)[0].verdict.kind is VerdictKind.PASS
     state, lines = folded([event for event in passing if event != OTHER])
-    assert state.verdict.status == FAILED
+    assert state.verdict.kind is VerdictKind.FAIL
     assert [line for line in lines if line.startswith("saved")] == ["saved: fail"]
-    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.status == FAILED
+    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.kind is VerdictKind.FAIL
     assert folded(NUMBERS_RIGHT)[0].verdict is None
 
 
