@@ -60,7 +60,8 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _incomplete(state, CutShort(Explanation(reason), after_failure=no_verdict(reason), progress=FAILURE))
+        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), progress=FAILURE, may_be_of_max=False)
+        return _incomplete(state, cut)
     return Verdict(VerdictKind.PASS, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
 
@@ -99,28 +100,25 @@ class CutShort:
         explanation: as the end of a sentence, and maybe more sentences.
         after_failure: the words for it once a claim has failed.
         progress: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
+        may_be_of_max: whether another MAX, if one is installed, is to blame.
     """
 
     explanation: Explanation
     after_failure: str
     progress: SaveProgress | None = None
+    may_be_of_max: bool = True
 
 
 def _incomplete(state: State, cut: CutShort) -> Verdict:
     """Return the verdict on a file that is not judged to the end; a failure or a pass stands."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
+    if state.context.another_max and cut.may_be_of_max:
+        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.another_max), progress=None)
     if state.pass_stands:
         return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
     explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
     return Verdict(VerdictKind.FAIL, (explanation,), progress=cut.progress)
-
-
-def _ended_early(state: State, cut: CutShort) -> Verdict:
-    """Return that verdict where the process has failed or takes too long; another MAX, if installed, is to blame."""
-    if state.context.another_max:
-        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.another_max), progress=None)
-    return _incomplete(state, cut)
 
 
 def no_verdict(reason: str) -> str:
@@ -137,7 +135,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _ended_early(state, CutShort(Explanation(event.reason), after_failure=no_verdict(event.reason)))
+    return _incomplete(state, CutShort(Explanation(event.reason), after_failure=no_verdict(event.reason)))
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -179,7 +177,7 @@ def _on_death(state: State, died: Died) -> Verdict:
         explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
     progress = NO_END if is_of_file else None
-    return _ended_early(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
+    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _how_it_ended(state: State, died: Died) -> str:
@@ -207,7 +205,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
     progress = NO_END if is_of_file else None
-    return _ended_early(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
+    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
 
 
 def _which_limit(state: State, late: Late) -> str:
