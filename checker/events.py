@@ -37,7 +37,13 @@ class Stage(StrEnum):
     @property
     def kind(self) -> Kind:
         """The kind of the claims that it tries: the last three stages try the compiled ones."""
-        return {Stage.NUMBERS: Kind.NUMBERS, Stage.DRAWN: Kind.DRAWN}.get(self, Kind.COMPILED)
+        match self:
+            case Stage.NUMBERS:
+                return Kind.NUMBERS
+            case Stage.DRAWN:
+                return Kind.DRAWN
+            case Stage.TRACING | Stage.COMPILED | Stage.ON_GPU:
+                return Kind.COMPILED
 
 
 class Activity(StrEnum):
