@@ -31,7 +31,8 @@ class Options:
 class Job(Options):
     """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
 
-    ``to_write`` are the functions whose blank is still to write; what needs one of them waits for it.
+    ``to_write`` are the functions whose blank is still to write; what needs one of them waits for it. ``compile`` is
+    off also where the step has no compiled claims.
     """
 
     step: str

@@ -14,7 +14,7 @@ from checker import events
 from checker.child.loading import load_code
 from checker.child.observation import ClaimsToRun, Send, run_claims, unheard
 from checker.course.source import Source
-from checker.course.steps import Kind, Step, claims_of
+from checker.course.steps import Step
 from checker.events import FromChild, Mark, Stage
 from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
@@ -50,7 +50,7 @@ class Grader:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
         if failed(outcomes):
             self.diagnose_failures(outcomes, seeds if is_drawn else ())
-        elif self.job.compile and all_pass(outcomes) and Kind.COMPILED in claims_of(self.step).values():
+        elif self.job.compile and all_pass(outcomes):
             self.run_compiled_claims()
 
     def run_compiled_claims(self) -> None:
