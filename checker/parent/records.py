@@ -23,7 +23,7 @@ SECOND = 1.0  # between two records of what is being compiled
 Record = dict[str, Any]
 
 
-class Records(View):
+class RecordView(View):
     """Hands on each part of a check as a record; ``send`` gets them as they come."""
 
     def __init__(self, send: Callable[[Record], None]) -> None:

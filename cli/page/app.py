@@ -39,7 +39,7 @@ from checker.parent.records import Record, verdict_record
 from cli import compare, hunt
 from cli.page import answers, versions
 from cli.page.model import PageModel
-from cli.page.offers import ANEW, PageRecords
+from cli.page.offers import ANEW, PageView
 from cli.page.requests import Json, body_of, field_of, step_of
 from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
@@ -207,7 +207,7 @@ class CheckAnswer:
 
     def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
-        view = PageRecords(self.send)
+        view = PageView(self.send)
         check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
         background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=COMPILE_SECONDS)
         background.start()

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from checker.events import Mark
 from checker.parent.offers import Offers
-from checker.parent.records import Records
+from checker.parent.records import RecordView
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
@@ -32,7 +32,7 @@ class OffersOnPage(Offers):
         return f"Pass ({seconds:.1f} s), not compiled. Compare with {solution}." if left_out_by else ""
 
 
-class PageRecords(Records):
+class PageView(RecordView):
     """Hands on the parts of a check in the page's words."""
 
     offers = OffersOnPage()

@@ -15,7 +15,7 @@ from checker.files import ROOT
 from checker.job import Options
 from checker.parent import records
 from checker.parent.check import Check
-from checker.parent.records import Records, verdict_record
+from checker.parent.records import RecordView, verdict_record
 from checker.parent.state import State
 from checker.parent.view import View
 from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
@@ -29,7 +29,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: True)
     sent = []
-    check = Check(find_step("s07"), Records(sent.append))
+    check = Check(find_step("s07"), RecordView(sent.append))
     check.state = State(S07)
     for event in events:
         check.handle(event)
@@ -77,7 +77,7 @@ def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
 def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch):
     told, clock = [], SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
     monkeypatch.setattr(records, "time", clock)
-    page = Records(lambda record: told.append(record["text"]))
+    page = RecordView(lambda record: told.append(record["text"]))
     for clock.now in (100.0, 100.5, 101.5):
         page.show_compiling("step 20's Update", since=98.0, compiler=Compiler.MAX)
     assert told == ["compiling step 20's Update, 2 s", "compiling step 20's Update, 4 s"]
