@@ -174,16 +174,16 @@ class Watch:
         verdict = state.verdict
         if report is Report.GOES_ON and background is self.running:
             self.running, self.going_on[step] = None, background
-            self.go_on(has_passed=True)
+            self.go_on(is_done=not state.not_saved)
         elif verdict and background is self.running:
             self.running = None
             about = next((explanation.about for explanation in verdict.explanations if explanation.has_numbers), "")
             self.to_show = Options(show=about, seed=state.failed_seed)
-            self.go_on(has_passed=verdict.kind is VerdictKind.PASS)
+            self.go_on(is_done=verdict.kind is VerdictKind.PASS and not state.not_saved)
         elif report is Report.BROKEN and background is self.running:
             self.running = None
             self.terminal.line(f"\n{FAULT}")
-            self.go_on(has_passed=False)
+            self.go_on(is_done=False)
         elif report is Report.BROKEN and background is self.going_on.get(step):
             del self.going_on[step]
             self.terminal.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
@@ -191,9 +191,9 @@ class Watch:
             del self.going_on[step]
             self.terminal.line(f"\n{in_one_line(background.check)}")
 
-    def go_on(self, *, has_passed: bool) -> None:
-        """Say what can be done now."""
-        if has_passed:
+    def go_on(self, *, is_done: bool) -> None:
+        """Say what can be done now; of a step that has passed, and of which that is saved, that it ``is_done``."""
+        if is_done:
             self.terminal.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()
 

@@ -10,6 +10,7 @@ import pytest
 
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
+from checker.parent.state import Verdict, VerdictKind
 from cli.shared.background import ReadyChild, Report
 from cli.watching.offers import OffersAtSave, OffersByKeys
 from cli.watching.watch import KEYS, Key, Reported, Watch
@@ -165,6 +166,19 @@ def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
     watch.handle(Reported(watch.running, Report.BROKEN))
     watch.handle(Key("y"))
     assert (watch.running, done) == (None, [True])
+
+
+@pytest.mark.parametrize("not_saved", ["", "the file has been edited since"])
+@pytest.mark.parametrize("report", [Report.VERDICT, Report.GOES_ON])
+def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
+    watch = Watch(find_step("w01"), ReadyChild(), None)
+    verdict = Verdict(VerdictKind.PASS) if report is Report.VERDICT else None
+    state = SimpleNamespace(verdict=verdict, not_saved=not_saved, failed_seed=None)
+    watch.running = SimpleNamespace(check=SimpleNamespace(step=watch.step, state=state))
+    watch.handle(Reported(watch.running, report))
+    shown = capsys.readouterr().out
+    assert ("w01 is done." in shown) == (not not_saved)
+    assert "Watching steps/warmup_01.py" in shown
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
