@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
 from checker.parent.offers import Offers
@@ -44,6 +46,8 @@ class Printer(View):
             case Words():
                 goes_on = item.aside or self.last is None
                 terminal.line(item.text if goes_on else f"\n{item.text}")
+            case _:
+                assert_never(item)
         self.last = item
 
     def close(self) -> None:

@@ -70,7 +70,8 @@ def as_record(item: Item) -> Record:
                 "line": item.line,
                 "numbers": item.has_numbers and bool(item.about),
             }
-    return {"text": item.text}
+        case Words():
+            return {"text": item.text}
 
 
 def verdict_record(check: Check) -> Record:
