@@ -214,5 +214,5 @@ def context_of(step: Step, options: Options, offers: Offers) -> Context:
         functions={blank.label: blank.function for blank in blanks_of(step)},
         options=replace(options, seed=seed),
         offers=offers,
-        another_max=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
+        why_another_max=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
     )

@@ -93,8 +93,8 @@ class Context:
         functions: the qualified names of those with a blank, by label.
         options: how the step is checked; the seed is drawn.
         offers: what a learner can do next, in words.
-        another_max: that another MAX is installed than the course is written for, in words; nothing if that one is, or
-            if no claim runs MAX.
+        why_another_max: that another MAX is installed than the course is written for, in words; nothing if that one
+            is, or if no claim runs MAX.
     """
 
     task: str
@@ -106,7 +106,7 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     offers: Offers = field(default_factory=Offers)
-    another_max: str = ""
+    why_another_max: str = ""
 
     @property
     def tries_compiled_claims(self) -> bool:
@@ -252,7 +252,7 @@ class State:
 
     def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
-        return bool(self.context.another_max) and failure.of_max
+        return bool(self.context.why_another_max) and failure.of_max
 
     def with_finding(self, claim: ClaimEnded) -> ClaimEnded:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""

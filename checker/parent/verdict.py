@@ -113,8 +113,8 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     """Return the verdict on a file that is not judged to the end; a failure or a pass stands."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
-    if state.context.another_max and cut.may_be_of_max:
-        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.another_max), progress=None)
+    if state.context.why_another_max and cut.may_be_of_max:
+        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), progress=None)
     if state.pass_stands:
         return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
     explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
@@ -129,7 +129,7 @@ def no_verdict(reason: str) -> str:
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.is_of_another_max(event):
-        return Verdict(VerdictKind.FAIL, (Explanation(state.context.another_max),))
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
     return Verdict(VerdictKind.FAIL, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
 
 
@@ -277,9 +277,9 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     failures = _failures(state)
     of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
     if failures and not of_file:
-        return Verdict(VerdictKind.FAIL, (Explanation(state.context.another_max),), tuple(words))
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
-        words = [state.context.another_max, *words]
+        words = [state.context.why_another_max, *words]
     return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
 
 

@@ -520,7 +520,7 @@ WITH_MAX = {
 
 @pytest.mark.parametrize(("events", "lines"), WITH_MAX.values(), ids=WITH_MAX)
 def test_another_max_is_to_blame_for_its_errors_and_a_process_that_ends_and_for_nothing_else(events, lines):
-    assert folded(events, replace(S07, another_max=ANOTHER))[1] == lines
+    assert folded(events, replace(S07, why_another_max=ANOTHER))[1] == lines
 
 
 @pytest.mark.parametrize("end", [Died(Activity.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
@@ -551,7 +551,7 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
 @pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
 def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
     events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED), Ended()]
-    state, _ = folded(events, replace(S07, another_max=why))
+    state, _ = folded(events, replace(S07, why_another_max=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
 
