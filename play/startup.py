@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from checker.compiling import Compiler, Listener, listeners
+from checker.course.reading import why_not_utf8
 from play.mine import choice
 from play.processor import instruction_sets
 
@@ -46,10 +47,9 @@ def in_utf8(text: str) -> str:
         ValueError: it is not UTF-8; the message names the first byte that is not.
     """
     data = text.encode("utf-8", "surrogateescape")
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"the text is not UTF-8: byte {error.start} is {data[error.start]:#04x}") from error
+    if why := why_not_utf8(data):
+        raise ValueError(f"the text is not UTF-8: {why}")
+    return data.decode("utf-8")
 
 
 @contextmanager

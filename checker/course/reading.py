@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,8 +112,22 @@ def as_text(data: bytes) -> str:
     Raises:
         Unreadable: it is not text.
     """
+    if why := why_not_utf8(data):
+        raise Unreadable(f"The file is not UTF-8 text: {why}. Save it as UTF-8.", "not UTF-8 text")
+    return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def why_not_utf8(data: bytes) -> str:
+    """Return in words why bytes are no text in UTF-8; nothing if they are."""
+    if is_utf16(data):
+        return "it is UTF-16, as PowerShell writes it"
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+        data.decode("utf-8")
     except UnicodeDecodeError as error:
-        byte = f"byte {error.start} is {error.object[error.start]:#04x}"
-        raise Unreadable(f"The file is not UTF-8 text: {byte}. Save it as UTF-8.", "not UTF-8 text") from None
+        return f"byte {error.start} is {data[error.start]:#04x}"
+    return ""
+
+
+def is_utf16(data: bytes) -> bool:
+    """Return whether bytes begin as a text in UTF-16 does."""
+    return data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))

@@ -14,6 +14,7 @@ from pathlib import Path
 from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
 from starlette.requests import HTTPConnection
 
+from checker.course.reading import is_utf16
 from checker.errors import UserError
 from play.serving.options import ServerOptions
 from play.serving.paths import PROBES
@@ -39,7 +40,7 @@ class Keys(AuthenticationBackend):
         except OSError as error:
             reason = f"the file of --api-key cannot be read ({error.strerror}); it has one key per line"
             raise UserError(reason) from None
-        if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if is_utf16(content):
             raise UserError("the file of --api-key is in UTF-16, as PowerShell writes it; save it as UTF-8")
         lines = [line.strip() for line in content.splitlines()]
         keys = [line for line in lines if line and not line.startswith(b"#")]

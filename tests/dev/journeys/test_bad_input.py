@@ -44,6 +44,7 @@ IN_PLACE_OF_THE_FILE = {
     "a link to itself": (put(lambda path: path.symlink_to(path)), "The file cannot be read: "),
     "10 MB": (written("x" * 10_000_000), "The file has 10,000,000 bytes, and a step has a few thousand."),
     "Latin 1": (written(b"x = '\xe9'"), "not UTF-8 text: byte 5 is 0xe9. Save it as UTF-8."),
+    "UTF-16": (written("x = 1".encode("utf-16")), "not UTF-8 text: it is UTF-16, as PowerShell writes it. Save it as"),
     "a null byte": (written("x = 1\0"), "null"),
     "nested deeply": (written("(" * 3000 + ")" * 3000), "too "),
     "a syntax error": (written("x = 1\ny = (\n"), "Line 2: '(' was never closed."),
