@@ -32,28 +32,28 @@ from play.smollm2 import SMOLLM2, cached_file
 
 
 @dataclass(frozen=True)
-class Compilation:
-    """Something that MAX compiles, by ``python -m COMMAND`` in a process of its own."""
+class WarmUpPart:
+    """A part of a warm-up, for which MAX compiles: ``python -m COMMAND``, in a process of its own."""
 
     name: str
     command: tuple[str, ...]
 
 
 #: Before others may import them.
-FIRST = Compilation("the functions of MAX in Mojo", ("checker.child.warm_checks", "planning"))
-KERNELS = Compilation("the kernels of the model's steps", ("checker.child.warm_checks", "kernels", "model"))
-LATER = Compilation("the kernels of the later steps", ("checker.child.warm_checks", "kernels", "later"))
-GRAPHS = Compilation("the graphs of the solutions", ("checker.child.warm_checks", "graphs"))
+FIRST = WarmUpPart("the functions of MAX in Mojo", ("checker.child.warm_checks", "planning"))
+KERNELS = WarmUpPart("the kernels of the model's steps", ("checker.child.warm_checks", "kernels", "model"))
+LATER = WarmUpPart("the kernels of the later steps", ("checker.child.warm_checks", "kernels", "later"))
+GRAPHS = WarmUpPart("the graphs of the solutions", ("checker.child.warm_checks", "graphs"))
 WRITING, WRITING_ON_GPU = (
-    Compilation("the model that writes", ("play.warm_model", device)) for device in ("cpu", "gpu")
+    WarmUpPart("the model that writes", ("play.warm_model", device)) for device in ("cpu", "gpu")
 )
-SERVING = Compilation("the model that is served", ("play.warm_model", "serving", str(SMALL_MODEL)))
-TALKING = Compilation("the model that answers", ("play.warm_model", "chat"))
-TALKING_SERVED = Compilation("the model that answers, served", ("play.warm_model", "serving", SMOLLM2))
+SERVING = WarmUpPart("the model that is served", ("play.warm_model", "serving", str(SMALL_MODEL)))
+TALKING = WarmUpPart("the model that answers", ("play.warm_model", "chat"))
+TALKING_SERVED = WarmUpPart("the model that answers, served", ("play.warm_model", "serving", SMOLLM2))
 TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
 
 
-def all_compilations() -> list[Compilation]:
+def all_parts() -> list[WarmUpPart]:
     """Return what is to be compiled: one alone, then the others together.
 
     What is served is among them only if the server is installed, and the model that answers if it has been fetched.
@@ -68,13 +68,13 @@ def all_compilations() -> list[Compilation]:
     return [FIRST, *talking, *longest, KERNELS, LATER]
 
 
-def solution_check(step: Step, *options: str) -> Compilation:
+def solution_check(step: Step, *options: str) -> WarmUpPart:
     """Return the check of a step's solution."""
-    return Compilation(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
+    return WarmUpPart(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
 class CarryingOut:
-    """Carries out compilations, and shows how far it is: a bar in a terminal, and a line for everything that is done.
+    """Carries out parts of a warm-up, and shows how far it is: a bar in a terminal, and a line for all that is done.
 
     Args:
         total: how many there are.
@@ -82,18 +82,18 @@ class CarryingOut:
 
     def __init__(self, total: int) -> None:
         self.terminal, self.processors = Terminal(), asyncio.Semaphore(os.cpu_count() or 1)
-        self.failed = list[Compilation]()
+        self.failed = list[WarmUpPart]()
         columns = BarColumn(30), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}")
         console = self.terminal.console
         self.bar = Progress(*columns, console=console, disable=not console.is_terminal, transient=True)
         self.task = self.bar.add_task("", total=total)
 
-    async def carry_out(self, compilation: Compilation) -> None:
+    async def carry_out(self, part: WarmUpPart) -> None:
         """Carry out one as soon as there is a processor for it; its process ends with this, also by Ctrl-C."""
         async with self.processors:
             started = time.perf_counter()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", *compilation.command),
+                *(sys.executable, "-m", *part.command),
                 cwd=ROOT,
                 stdin=DEVNULL,
                 stdout=PIPE,
@@ -106,15 +106,15 @@ class CarryingOut:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
-        self.bar.update(self.task, advance=1, description=compilation.name)
-        self.terminal.line(f"  {compilation.name} ({time.perf_counter() - started:.0f} s)")
+        self.bar.update(self.task, advance=1, description=part.name)
+        self.terminal.line(f"  {part.name} ({time.perf_counter() - started:.0f} s)")
         if process.returncode:
-            self.failed.append(compilation)
+            self.failed.append(part)
             self.terminal.line(f"This failed:\n{output.decode(errors='replace')}")
 
 
-async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
-    """Carry out compilations, round after round, and those of one round at once, as many as there are processors.
+async def carry_out(*rounds: Sequence[WarmUpPart]) -> list[WarmUpPart]:
+    """Carry out parts of a warm-up, round after round, and those of one round at once, as many as there are processors.
 
     Returns:
         Those that failed.
@@ -122,16 +122,16 @@ async def carry_out(*rounds: Sequence[Compilation]) -> list[Compilation]:
     carrying = CarryingOut(sum(map(len, rounds)))
     carrying.terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
     with carrying.bar:
-        for compilations in rounds:
+        for parts in rounds:
             async with asyncio.TaskGroup() as group:
-                for compilation in compilations:
-                    group.create_task(carrying.carry_out(compilation))
+                for part in parts:
+                    group.create_task(carrying.carry_out(part))
     return carrying.failed
 
 
-def compile_missing(compilations: Sequence[Compilation]) -> None:
-    """Compile what this machine does not have yet of ``compilations``: seconds if it has all."""
-    asyncio.run(carry_out(compilations[:1], compilations[1:]))
+def compile_missing(parts: Sequence[WarmUpPart]) -> None:
+    """Compile what this machine does not have yet of ``parts``: seconds if it has all."""
+    asyncio.run(carry_out(parts[:1], parts[1:]))
 
 
 def warm_up(steps: Sequence[Step], device: str) -> int:
@@ -143,12 +143,12 @@ def warm_up(steps: Sequence[Step], device: str) -> int:
     if device == "gpu":
         require_gpu()
     print("Ctrl-C stops it; the next run continues from there.")
-    compilations = list[Compilation]()
+    parts = list[WarmUpPart]()
     if not steps:
-        compilations = all_compilations() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
+        parts = all_parts() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
     checks = []
     for step in steps or all_steps():
         is_left_out = step.compiles_long and device == "cpu" and not steps
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(solution_check(step, *options))
-    return int(bool(asyncio.run(carry_out(compilations[:1], compilations[1:], checks))))
+    return int(bool(asyncio.run(carry_out(parts[:1], parts[1:], checks))))

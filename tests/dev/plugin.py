@@ -59,12 +59,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config, option = session.config, session.config.option
     if not getattr(option, "numprocesses", None) or hasattr(config, "workerinput") or option.collectonly:
         return
-    from cli.warm import FIRST, TO_TRACE, all_compilations, compile_missing
+    from cli.warm import FIRST, TO_TRACE, all_parts, compile_missing
 
     for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
     if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
-        compile_missing(all_compilations() if option.all else TO_TRACE)
+        compile_missing(all_parts() if option.all else TO_TRACE)
     else:
         compile_missing([FIRST])
 

@@ -9,7 +9,7 @@ import pytest
 
 from checker.errors import UserError
 from cli import warm
-from cli.warm import Compilation
+from cli.warm import WarmUpPart
 from play.smollm2 import cached_file
 from tests.dev.helpers.terminal import Terminal
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
-    works = [Compilation(module, (module,)) for module in ("this", "no_such_module", "keyword")]
+    works = [WarmUpPart(module, (module,)) for module in ("this", "no_such_module", "keyword")]
     assert asyncio.run(warm.carry_out(works[:1], works[1:])) == [works[1]]
     shown = capsys.readouterr().out
     first, *others = re.findall(r"^  (\w+) \(\d+ s\)$", shown, re.MULTILINE)
@@ -26,7 +26,7 @@ def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
 
 
 def test_what_cannot_be_compiled_is_a_failure_too(monkeypatch):
-    monkeypatch.setattr(warm, "all_compilations", lambda: [Compilation("no such module", ("no_such_module",))])
+    monkeypatch.setattr(warm, "all_parts", lambda: [WarmUpPart("no such module", ("no_such_module",))])
     monkeypatch.setattr(warm, "all_steps", lambda: [])
     assert warm.warm_up([], "cpu") == 1
 
@@ -39,12 +39,12 @@ def test_the_model_that_answers_is_compiled_once_it_is_fetched_and_as_it_is_serv
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(warm, "check_version", lambda: None)
-    assert not {warm.TALKING, warm.TALKING_SERVED} & {*warm.all_compilations()}
+    assert not {warm.TALKING, warm.TALKING_SERVED} & {*warm.all_parts()}
     cached_file().parent.mkdir()
     cached_file().touch()
-    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} <= {*warm.all_compilations()}
+    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} <= {*warm.all_parts()}
     monkeypatch.setattr(warm, "check_version", refuse)
-    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} & {*warm.all_compilations()} == {warm.TALKING}
+    assert {warm.TALKING, warm.SERVING, warm.TALKING_SERVED} & {*warm.all_parts()} == {warm.TALKING}
 
 
 def test_a_terminal_shows_a_bar_and_a_wrong_solution_is_told(course):
