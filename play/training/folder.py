@@ -36,6 +36,11 @@ class SavedTraining:
     step: int
     groups: dict[str, Weights]  # weights, and the moving averages: means and squares
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its last step is done."""
+        return self.step >= self.plan.steps
+
 
 class Folder:
     """The folder of one training, which :mod:`play.training.places` keeps from any other.

@@ -65,6 +65,11 @@ class Training:
         self.tokens_per_step = self.plan.accumulate * self.plan.batch * (self.plan.positions - 1)
         self.saved_step, self.saved_at = self.trainer.step, time.monotonic()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether its last step is done."""
+        return self.trainer.step >= self.plan.steps
+
     def batches_of(self, step: int) -> Iterator[Batch]:
         """Yield the batches of a step; their labels are their tokens, which the loss of step 16 shifts."""
         for input_ids in self.material.windows.batches(step):
@@ -129,7 +134,7 @@ class Training:
                     self.begin()
                 show(f"{HEADER}  {SPEED}")
                 steps = self.steps(self.plan.steps)
-                while self.trainer.step < self.plan.steps:
+                while not self.is_over:
                     with put_off():
                         started = time.perf_counter()
                         self.history.losses.append(next(steps))
@@ -138,7 +143,7 @@ class Training:
         except KeyboardInterrupt:
             if self.saved_step < self.trainer.step:
                 self.save()
-            if self.trainer.step < self.plan.steps:
+            if not self.is_over:
                 raise
         finally:
             show_for_now("")

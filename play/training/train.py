@@ -179,7 +179,7 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
     plan, history = saved.plan, saved.history
     if history.facts.get("code") == "steps" and not mine:
         raise ValueError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
-    if saved.step >= plan.steps:
+    if saved.is_over:
         raise ValueError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
     material = read_material(plan, tokenizer)
     if history.facts["text"] != material.digest:
