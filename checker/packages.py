@@ -50,9 +50,9 @@ def installed_version() -> str:
 
 def why_not_usable() -> str:
     """Return why the installed MAX cannot be used and what to do about it; nothing if it can."""
-    installed, needed = installed_version(), needed_version()
+    installed, wanted = installed_version(), needed_version()
     what = f"MAX {installed} is installed" if installed else "MAX is not installed"
-    return "" if installed == needed else f"{what}, and {needed} is needed. {INSTALL_AGAIN}"
+    return "" if installed == wanted else f"{what}, and {wanted} is needed. {INSTALL_AGAIN}"
 
 
 def explain_import_error(error: ImportError) -> str:

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,9 +95,7 @@ class Conversation:
     sampling: NucleusSampling
     rng: Generator
     max_new_tokens: int
-
-    def __post_init__(self) -> None:
-        self.messages: list[Message] = []
+    messages: list[Message] = field(default_factory=list, init=False)
 
     def ask(self, question: str, tell: Tell, *, stoppable: bool = False) -> None:
         """Print the answer to a question, and remember both; ``tell`` what is forgotten, and whether the answer is cut.
