@@ -7,8 +7,6 @@ from checker.course.steps import find_step
 from cli.compare import rows_of, rows_of_texts
 from tests.dev.helpers.commands import run
 
-pytestmark = pytest.mark.slow
-
 OWN_WAY = {
     "scores = query @ key.T / math": "scores = my_scores(query, key) / math",
     "\n\nclass GPT2": "\n\ndef my_scores(query, key):\n    return query @ key.transpose(-2, -1)\n\n\nclass GPT2",
@@ -25,12 +23,14 @@ def test_a_form_feed_ends_no_line_and_a_last_line_end_counts():
     assert rows_of_texts("a\n", "a") == ["  a", "-"]
 
 
+@pytest.mark.slow
 def test_a_text_that_begins_in_the_first_column_changes_no_other_line_of_its_method(course):
     course.write("s07", edits={"scores = query @ key.T /": 'about = """\nmine"""\n        scores = query @ key.T /'})
     shown = run(course, "compare", "07", "--anyway").splitlines()
     assert [row for row in shown if row.startswith(("  -", "  +"))] == ['  -     about = """', '  - mine"""']
 
 
+@pytest.mark.slow
 def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     course.write("w01", edits={"return query @ np.swapaxes(key, -2, -1)": "return query @ key.swapaxes(-1, -2)"})
     assert "np.swapaxes" not in run(course, "compare", "w01", status=1)
