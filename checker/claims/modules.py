@@ -81,7 +81,7 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collecti
         owner = _part(owner, part)
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
-        hint = _what_it_has(module, name, names)
+        hint = _what_it_has(module, name, array.shape, names)
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
@@ -91,12 +91,14 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collecti
     setattr(owner, leaf, tensor(array))
 
 
-def _what_it_has(module: Module[..., Any], absent_name: str, names: Collection[str]) -> str:
+def _what_it_has(
+    module: Module[..., Any], absent_name: str, absent_shape: tuple[int, ...], names: Collection[str]
+) -> str:
     """Return which weights a module has in place of an absent one, as a sentence; nothing if it has none."""
-    there = [name for name, _ in module.parameters]
-    for name in there:
+    there = shapes_of(module)
+    for name, shape in there.items():
         words = _other_words(name, absent_name)
-        if name not in names and len(words) == 1:
+        if name not in names and shape == absent_shape and len(words) == 1:
             word, right_word = words[0]
             return f" It has {name}: rename {word} to {right_word}."
     listed = ", ".join(there)

@@ -25,6 +25,15 @@ def test_a_part_under_another_name_is_to_be_renamed():
         build(Renamed, config, weights={"h.0.ln_1.weight": np.ones(4, np.float32)})
 
 
+def test_a_part_of_another_shape_is_not_to_be_renamed():
+    class OneOfThree(Module):
+        def __init__(self):
+            self.q = Linear(4, 4)
+
+    with pytest.raises(Refusal, match=r"has no c_attn\.weight, .* It has q\.weight, q\.bias\.$"):
+        build(OneOfThree, weights={"c_attn.weight": np.ones((12, 4), np.float32)})
+
+
 def test_weights_without_a_place_are_refused():
     weights = {"weight": np.ones((2, 3), np.float32), "bias": np.ones(2, np.float32)}
     build(Linear, 3, 2, weights=weights)
