@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.events import NumbersCompared
 from checker.parent.effects import Item, Words, WordsKind
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 
@@ -56,16 +55,19 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
         again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
         words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
-        words += _numbers(state.numbers, options.show)
+        words += _numbers(state, options.show)
     elif with_numbers:
         words.append(Words(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
     return words
 
 
-def _numbers(compared: NumbersCompared | None, label: str) -> list[Words]:
+def _numbers(state: State, label: str) -> list[Words]:
     """Return the numbers of the function that ``--show`` has asked for, or that there are none."""
+    compared = state.numbers
     if compared and compared.about == label and compared.lines:
         return [Words(line, WordsKind.SHOWN) for line in compared.lines]
+    if label in state.waiting_labels:
+        return [Words(f"{label} waits, so it has no numbers to show yet.", WordsKind.SHOWN)]
     return [Words(f"{label} has no wrong numbers to show.", WordsKind.SHOWN)]
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from checker.events import Ended, Finding, NumbersCompared
+from checker.events import Ended, Finding, Mark, NumbersCompared
 from checker.job import Options
-from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, S07, SAVED, folded
+from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 
 #: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {
@@ -28,3 +28,9 @@ def test_numbers_are_shown_if_there_are_wrong_ones():
     wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
     assert folded([*wrong, NumbersCompared("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, NumbersCompared("one", ()), Ended()], context)[1]
+
+
+def test_a_function_that_waits_has_no_numbers_to_show_yet():
+    context = replace(S07, options=Options(seed=5, show="other"))
+    wrong = [OPENED, ONE_FAILS, replace(OTHER, mark=Mark.WAITS), Finding("test_one", "one", "Off."), Ended()]
+    assert "other waits, so it has no numbers to show yet." in folded(wrong, context)[1]
