@@ -177,12 +177,12 @@ def steps_up_to(last: str) -> list[Step]:
 
 
 def find_step(text: str) -> Step:
-    """Return the step that a person means by ``07``, ``7``, ``s07``, ``w01`` or ``step_07``.
+    """Return the step that a person means by ``07``, ``7``, ``s07``, ``w01``, ``step_07`` or ``step_07.py``.
 
     Raises:
         ValueError: there is no such step; the message lists those there are.
     """
-    match = re.fullmatch(r"(s|step_|w|warmup_)?(\d{1,2})", text)
+    match = re.fullmatch(r"(s|step_|w|warmup_)?(\d{1,2})(\.py|\.mojo)?", text)
     if match:
         kind = "warmup" if (match[1] or "s").startswith("w") else "step"
         step = Step(f"{kind}_{int(match[2]):02}")
