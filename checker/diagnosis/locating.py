@@ -51,8 +51,9 @@ def _line_to_write(caught: CaughtError, wanted: str) -> tuple[int, str]:
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(caught)
     rules += max_errors.rewrites_for(caught.message, rewrites)
-    if not rules:
-        return 0, ""
+    is_in_condition = re.search(max_errors.CONDITION, caught.statement)
+    if not rules or (is_in_condition and re.search(max_errors.NO_NUMBERS_YET, caught.message)):
+        return 0, ""  # a condition needs numbers, with .item() or without
     line, instead = rewritten("".join(linecache.getlines(caught.path)), caught.span, rules)
     return line, finished(instead, _rules_for_the_rest(caught.error, instead, rewrites))
 

@@ -29,6 +29,9 @@ NO_BROADCAST = r"could not be broadcast|neither equivalent nor"
 FROM_THE_LAST = "From the last axis on, sizes must be equal, or one of them 1."
 OUTSIDE = r"^(?!.*(gather index|num_)).*(out of bounds|out of range for)"
 PLACES = "An axis of size n, or a table of n rows, has the places 0 to n - 1."
+#: What MAX and Python say where a number is wanted of a tensor that is part of a graph.
+NO_NUMBERS_YET = r"realize tensor before|or a real number, not 'Tensor'"
+CONDITION = r"\b(if|while|assert|and|or|not)\b"  # in a statement
 SEVERAL = ("[*a]", "(*a,)", "*a")
 SIGNS = ("<", ">", "<=", ">=", "==", "!=")
 
@@ -115,10 +118,16 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"no attribute '(cross_entropy|nll_loss)'": "MAX has no loss. Pick log-probabilities with F.gather_nd.",
     r"no attribute 'one_hot'": "MAX has none. Compare with Tensor.arange(vocab_size), and cast the result.",
     r"two numbers for each axis": "The first axis comes first: of two axes, F.pad(x, [0, 0, 0, 1]) appends one column.",
-    r"realize tensor before|or a real number, not 'Tensor'": (
-        "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
-        "tensor; the caller can ask for .item()."
-    ),
+    NO_NUMBERS_YET: {
+        rf"^(?!.*{CONDITION})": (
+            "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
+            "tensor; the caller can ask for .item()."
+        ),
+        r"": (
+            "While the operations of a function are gathered to one graph, its tensors have no numbers yet, and no "
+            "condition can depend on them. F.where(condition, x, y), F.max(x, y) and F.min(x, y) choose in the graph."
+        ),
+    },
     r"__setitem__ requires a Tensor value": (
         "Only a tensor can be written into a tensor: x[i] = F.full_like(x[i], value). F.where(mask, value, x) makes a "
         "new one, with value where mask is true."

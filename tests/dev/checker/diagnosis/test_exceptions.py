@@ -101,6 +101,26 @@ def test_the_line_to_write_instead_has_nothing_more_to_rewrite(tmp_path, stateme
     assert location_of(raised.value, str(file)).instead == wanted
 
 
+#: What asks for a number of a tensor that is part of a graph -> what to write instead.
+ASKING = {
+    "return x.item()": "return x",
+    "return 1.0 if x.item() < 2 else 1 / x": "",
+    "return 1.0 if x < 2 else 1 / x": "",
+    "while float(x) < 2: x = x + 1": "",
+}
+
+
+@pytest.mark.parametrize(("statement", "wanted"), ASKING.items(), ids=ASKING)
+def test_no_line_is_to_write_instead_where_a_condition_needs_a_number(tmp_path, statement, wanted):
+    file, space = tmp_path / "step.py", {}
+    file.write_text(f"def f(x):\n    {statement}\n")
+    exec(compile(file.read_text(), str(file), "exec"), space)
+    with F.lazy(), pytest.raises(TypeError) as raised:
+        space["f"](Tensor.ones([]))
+    assert location_of(raised.value, str(file)).instead == wanted
+    assert wanted or "F.where(condition, x, y)" in error_in_words(raised.value, str(file))
+
+
 #: Code -> whether another MAX may take it where the installed one raises an error.
 OF_MAX = {
     "F.no_such_function(x)": True,
