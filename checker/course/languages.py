@@ -71,7 +71,8 @@ class Python:
         stop: the statement that marks a blank.
         loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
         look_for_loop, look_for_wait: what to look for in a file that never ends, and computes or only waits.
-        look_for_exit, look_for_crash: what to look for in a file whose process has exited, or was ended by a signal.
+        look_for_exit, look_for_abort, look_for_crash: what to look for in a file whose process has exited, or was ended
+            by SIGABRT or another signal.
     """
 
     name = "Python"
@@ -82,7 +83,8 @@ class Python:
     look_for_loop = "Look for a loop that never ends."
     look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer
     look_for_exit = "Look for os._exit, or an exit in C code."
-    look_for_crash = "Look for os.abort, or an index outside of its table, at which MAX may crash."
+    look_for_abort = "Look for os.abort, or an index outside of its table, at which MAX may crash."
+    look_for_crash = "Look for ctypes, or an index outside of its table, at which MAX may crash."
 
     def refuse(self, source: Source, path: str) -> None:
         """Raise Unreadable if the text is not Python."""
@@ -177,6 +179,7 @@ class Mojo:
     look_for_wait = "Look for input(), sleep, or a lock."
     look_for_exit = "Look for an exit."
     look_for_crash = "Look for an index outside of its array: a pointer does not know where its numbers end."
+    look_for_abort = look_for_crash
 
     def refuse(self, source: Source, path: str) -> None:
         """Raise Unreadable if the text cannot be a source file at all."""

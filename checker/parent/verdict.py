@@ -196,6 +196,8 @@ def _look_for(language: Language, died: Died) -> str:
         return "Look for a kill, in the file or from outside."
     if died.activity is Activity.COMPILING:
         return RUN_AGAIN
+    if died.signal == "SIGABRT":
+        return language.look_for_abort
     return language.look_for_crash if died.signal else language.look_for_exit
 
 

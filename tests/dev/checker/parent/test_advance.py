@@ -339,6 +339,14 @@ CHECKS = {
             "Look for os.abort, or an index outside of its table, at which MAX may crash.",
         ],
     ),
+    "it reads where it may not": (
+        [OPENED, ClaimBegan("One is right."), Died(signal="SIGSEGV")],
+        [
+            CRASHED,
+            "No verdict: the process was ended by SIGSEGV during this claim: One is right. "
+            "Look for ctypes, or an index outside of its table, at which MAX may crash.",
+        ],
+    ),
     "it dies after a claim": (
         [OPENED, ClaimBegan("One is right."), ONE, Died()],
         [
