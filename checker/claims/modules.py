@@ -18,7 +18,7 @@ from max.experimental.nn import Module
 from max.experimental.random import set_seed
 from max.experimental.tensor import Tensor, TensorType
 
-from checker.claims.vocabulary import Refusal, article, close, equal, keeps_nothing, require
+from checker.claims.vocabulary import Refusal, article, close, equal, hint_on, keeps_nothing, require
 from checker.compiling import compiling
 from checker.course.languages import NotWritten
 from checker.max_adapter.runtime import lazily, open_device, tensor
@@ -171,8 +171,7 @@ def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: s
     is_claims = "<" in name or getattr(function, "__module__", "").startswith("test_")
     name = "It" if is_claims else name  # the name of a claim's own lambda or class means nothing to a learner
     returned = returned or ("None" if result is None else article(type(result).__name__))
-    hint = " Is there a `return`?" if result is None else ""
-    return Refusal(f"{name} returns {returned}, and must return {wanted}.{hint}")
+    return Refusal(f"{name} returns {returned}, and must return {wanted}.{hint_on(result)}")
 
 
 def compiled(

@@ -7,6 +7,7 @@ that gives the same observation.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -196,7 +197,8 @@ def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what:
     if actual is None:
         raise Refusal(f"{what} is None: is there a `return`?")
     if not (isinstance(actual, np.ndarray | np.generic) or hasattr(actual, "__dlpack__")):
-        raise Refusal(f"{what} is {article(type(actual).__name__)}, where one tensor is expected.")
+        kind = article(type(actual).__name__)
+        raise Refusal(f"{what} is {kind}, where one tensor is expected.{hint_on(actual)}")
     array, dtype = as_array(actual)
     sizes = actual.shape if array is None else array.shape
     shape = tuple(int(size) if str(size).isdigit() else str(size) for size in sizes)  # a dimension may be symbolic
@@ -276,6 +278,17 @@ def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
             return None, name
         array = np.array(np.from_dlpack(actual), subok=False)
     return array, array.dtype.name
+
+
+def hint_on(result: object) -> str:
+    """Return what to change in a function that returns such a result, as a sentence; nothing if that is not known."""
+    if result is None:
+        return " Is there a `return`?"
+    if inspect.isgenerator(result):
+        return " Write `return` instead of `yield`."
+    if inspect.iscoroutine(result) or inspect.isasyncgen(result):
+        return " Remove `async` in front of `def`."
+    return ""
 
 
 def article(name: str) -> str:

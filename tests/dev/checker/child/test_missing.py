@@ -74,6 +74,11 @@ LACKING = {
         ],
     ),
     "__call__ for forward": ("s03", {"    def forward(": "    def __call__("}, ["it has __call__: call it forward"]),
+    "a coroutine for forward": (
+        "s03",
+        {"    def forward(": "    async def forward("},
+        ["returns a coroutine, and must return a Tensor. Remove `async` in front of `def`."],
+    ),
     "a class of one's own without forward": (
         "s08",
         {TENSOR: RESIDUAL_BY_A_CLASS, RESIDUAL: "return Residual()(x, norm, sublayer)"},
