@@ -53,6 +53,17 @@ class RaisedError:
         return self.kind, SIZE.sub("", self.text)
 
 
+def printable(error: BaseException) -> BaseException:
+    """Return an error; if its ``__str__`` raises another, in its place one of the same name, from the same lines."""
+    try:
+        str(error)
+    except Exception as of_str:
+        same_name = type(type(error).__name__, (Exception,), {})
+        words = f"its __str__ raises {type(of_str).__name__}, so its message cannot be shown"
+        return same_name(words).with_traceback(error.__traceback__)
+    return error
+
+
 def raised_error(error: BaseException) -> RaisedError:
     """Return what is kept of an error."""
     name = error.name if isinstance(error, NameError | AttributeError) else None

@@ -20,6 +20,7 @@ from types import ModuleType
 from checker import compiling, events
 from checker.child.claim_errors import fault_of_check
 from checker.child.grader import Grader
+from checker.child.keyboard import take_keyboard_away
 from checker.child.loading import load_step
 from checker.child.observation import Send
 from checker.child.preparing import import_claims, import_max, prepare_ahead
@@ -54,7 +55,9 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
     from checker.course.compatibility import advise_on_old_file
     from checker.diagnosis.exceptions import error_in_words, is_of_max
     from checker.diagnosis.locating import location_of
+    from checker.outcomes import printable
 
+    error = printable(error)
     words = error_in_words(error)
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
         words += advise_on_old_file(step, Source(job.source))
@@ -83,7 +86,8 @@ def receive_job(parent: ParentProcess) -> Job | None:
     if message is None:
         return None
     end_with_parent(sys.stdin.fileno())
-    sys.stdin.close()  # input() fails at once; the descriptor stays open, and is watched
+    sys.stdin.close()  # the descriptor stays open, and is watched
+    take_keyboard_away()
     return Job(**message)
 
 

@@ -37,7 +37,9 @@ def unheard(event: FromChild) -> None:
 
 
 #: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
-UNUSED_PLUGINS = ("terminal", "cacheprovider", "logging", "faulthandler", "unraisableexception", "threadexception")
+UNUSED_PLUGINS = (
+    *("terminal", "cacheprovider", "debugging", "logging", "faulthandler", "unraisableexception", "threadexception"),
+)
 
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()

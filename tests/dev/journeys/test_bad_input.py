@@ -16,6 +16,9 @@ FAKE = "Pass (0.1 s). Compare with solutions/warmup_01.py."
 IMPORT, SCORES = "import numpy as np\n", "return query @ np.swapaxes(key, -2, -1)"
 
 
+ODD = "Odd = type('Odd', (Exception,), {'__str__': lambda self: 1 / 0})"
+
+
 def put(what):
     """Put something other than a file of Python in the place of ``steps/warmup_01.py``."""
     return lambda path: (path.unlink(), what(path))
@@ -61,7 +64,17 @@ WHAT_IT_DOES = {
     "os._exit at import": (at_import("import os; os._exit(0)"), "the process ended while the file was loaded."),
     "kills its group": (at_import("import os, signal; os.killpg(0, signal.SIGKILL)"), "was ended by SIGKILL while"),
     "aborts": (at_import("import os; os.abort()"), "the process was ended by SIGABRT while the file was loaded."),
-    "waits for an answer": (at_import("input('who? ')"), "ValueError: I/O operation on closed file."),
+    "waits for an answer": (at_import("input('who? ')"), "RuntimeError: a check has no keyboard. Write "),
+    "input": (while_scoring("input('who? ')"), "attention_scores: RuntimeError: a check has no keyboard. Write "),
+    "a breakpoint": (while_scoring("breakpoint()"), "attention_scores: RuntimeError: a check has no debugger. Use "),
+    "a debugger": (while_scoring("import pdb; pdb.set_trace()"), "attention_scores: RuntimeError: a check has no "),
+    "an error without words at import": (at_import(f"{ODD}; raise Odd"), "Odd: its __str__ raises ZeroDivisionError,"),
+    "an error without words": (while_scoring(f"{ODD}; raise Odd"), "attention_scores: Odd: its __str__ raises "),
+    "a generator": (while_scoring("yield 1"), "is a generator, where one tensor is expected. Write `return` instead"),
+    "a coroutine": (
+        lambda path: path.write_text(solution(path).replace("def attention_scores", "async def attention_scores")),
+        "is a coroutine, where one tensor is expected. Remove `async` in front of `def`.",
+    ),
     "a fake verdict": (at_import(f"print({FAKE!r}, flush=True); import os; os._exit(0)"), "the process ended while"),
     "a loop at import": (at_import("while True: pass"), "timed out after 2 s while the file was loaded."),
     "a loop beside another thread": (

@@ -1,0 +1,33 @@
+"""Tell code that waits for somebody at a keyboard that a check has none, and what to do instead."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import NoReturn
+
+NO_DEBUGGER = "a check has no debugger. Use print, or try the code in `./run python`."
+NO_KEYBOARD = "a check has no keyboard. Write the value into the code instead."
+
+
+class NoKeyboard(io.TextIOBase):
+    """Stands in the place of ``sys.stdin``, from which ``input()`` reads too."""
+
+    def readline(self, size: int = -1) -> NoReturn:  # type: ignore[override]
+        """Raise RuntimeError."""
+        raise RuntimeError(NO_KEYBOARD)
+
+    def read(self, size: int | None = -1) -> NoReturn:
+        """Raise RuntimeError."""
+        raise RuntimeError(NO_KEYBOARD)
+
+
+def refuse_breakpoint(*arguments: object, **options: object) -> NoReturn:
+    """Raise RuntimeError, in the place of what ``breakpoint()`` calls."""
+    raise RuntimeError(NO_DEBUGGER)
+
+
+def take_keyboard_away() -> None:
+    """From now on, code that asks for input or for a debugger raises an error; nobody could answer it."""
+    sys.stdin = NoKeyboard()
+    sys.breakpointhook = refuse_breakpoint
