@@ -180,9 +180,9 @@ class Busy:
 
 @dataclass(frozen=True)
 class FunctionsMissing:
-    """The learner's file has run, and does not have these functions with a blank, by their qualified names.
+    """The learner's file has run, and does not have these functions with a blank, or classes of such functions.
 
-    With each comes the name of a function of the file that may be meant, or nothing.
+    With each qualified name comes that of a function or class of the file that may be meant, or nothing.
     """
 
     functions: Mapping[str, str]

@@ -65,7 +65,7 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
-    """Report the functions with a blank that a file lacks, although it has run; return their labels."""
+    """Report the functions with a blank, or their classes, that a file lacks, although it has run; return labels."""
     if not step.language.is_run:
         return []
     blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
@@ -77,7 +77,8 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     missing = missing_from(module, source, blanks)
     if missing:
         send(events.FunctionsMissing(missing))
-    return [function.rpartition(".")[2] for function in missing]
+    of_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]
+    return [*(name.rpartition(".")[2] for name in missing), *of_missing_classes]
 
 
 def receive_job(parent: ParentProcess) -> Job | None:

@@ -19,6 +19,8 @@ CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is wh
 def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
+    Of a class that is not there, only the class itself is said to be missing.
+
     Args:
         module: what the file has made.
         source: the text of the file.
@@ -30,8 +32,10 @@ def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) ->
     functions = [name for name in source.function_nodes if name not in blanks]  # another blank's is meant as itself
     missing = {}
     for blank in blanks:
-        name = blank.rpartition(".")[2]
-        if name not in names_it_sets and not _has(module, blank):
+        owner, _, name = blank.rpartition(".")
+        if owner and owner not in names_it_sets and not hasattr(module, owner):
+            missing[owner] = closest_name(owner, _other_classes(source, blanks))
+        elif name not in names_it_sets and not _has(module, blank):
             missing[blank] = _likely_name(blank, functions)
     return missing
 
@@ -49,6 +53,12 @@ def _has(module: ModuleType, blank: str) -> bool:
     if name.startswith("__"):
         return True  # a decorator has made it, or it is inherited; what it lacks, the claims will tell
     return any(name in vars(kind) for kind in owner.__mro__ if not kind.__module__.startswith("max."))
+
+
+def _other_classes(source: Source, blanks: Collection[str]) -> list[str]:
+    """Return the classes of a file in which no function has a blank."""
+    owners = {blank.rpartition(".")[0] for blank in blanks}
+    return [node.name for node in source.tree.body if isinstance(node, ast.ClassDef) and node.name not in owners]
 
 
 def _likely_name(blank: str, functions: Iterable[str]) -> str:

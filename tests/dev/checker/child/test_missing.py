@@ -74,6 +74,20 @@ LACKING = {
         ],
     ),
     "__call__ for forward": ("s03", {"    def forward(": "    def __call__("}, ["it has __call__: call it forward"]),
+    "another name for a class": (
+        "s07",
+        {"class GPT2MultiHeadAttention(": "class GPT2MultiheadAttention("},
+        [
+            "there is no GPT2MultiHeadAttention in the file any more; it has GPT2MultiheadAttention: call it",
+            "waits _qkv waits until GPT2MultiHeadAttention is written",
+            "Nothing could be tried yet.",
+        ],
+    ),
+    "a class that is one of two": (
+        "s20",
+        {"class AdamW:": "class Optimizer:", "(math.pi * progress)) / 2": "(math.pi * progress)) / 3"},
+        ["there is no AdamW in the file any more; write it", "learning_rate: "],
+    ),
     "a coroutine for forward": (
         "s03",
         {"    def forward(": "    async def forward("},
