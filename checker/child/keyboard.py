@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 from typing import NoReturn
 
 NO_DEBUGGER = "a check has no debugger. Use print, or try the code in `./run python`."
@@ -25,9 +24,3 @@ class NoKeyboard(io.TextIOBase):
 def refuse_breakpoint(*arguments: object, **options: object) -> NoReturn:
     """Raise RuntimeError, in the place of what ``breakpoint()`` calls."""
     raise RuntimeError(NO_DEBUGGER)
-
-
-def take_keyboard_away() -> None:
-    """From now on, code that asks for input or for a debugger raises an error; nobody could answer it."""
-    sys.stdin = NoKeyboard()
-    sys.breakpointhook = refuse_breakpoint

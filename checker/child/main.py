@@ -20,7 +20,7 @@ from types import ModuleType
 from checker import compiling, events
 from checker.child.claim_errors import fault_of_check
 from checker.child.grader import Grader
-from checker.child.keyboard import take_keyboard_away
+from checker.child.keyboard import NoKeyboard, refuse_breakpoint
 from checker.child.loading import load_step
 from checker.child.observation import Send
 from checker.child.preparing import import_claims, import_max, prepare_ahead
@@ -88,7 +88,8 @@ def receive_job(parent: ParentProcess) -> Job | None:
         return None
     end_with_parent(sys.stdin.fileno())
     sys.stdin.close()  # the descriptor stays open, and is watched
-    take_keyboard_away()
+    sys.stdin = NoKeyboard()
+    sys.breakpointhook = refuse_breakpoint
     return Job(**message)
 
 
