@@ -71,7 +71,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         r"": "What is unpacked falls apart along its first axis; F.split(x, [n, n], axis=-1) cuts the last one.",
     },
     r"unexpected keyword argument '(dim|dims)'": "MAX's word for it is axis.",
-    r"no attribute 'tri[ul]'": "MAX has F.band_part; with exclude=True it keeps what is outside a band.",
+    r"no attribute 'tri[ul]'": "MAX has F.band_part, which keeps a band of diagonals; with exclude=True, all the rest.",
     r"no attribute 'masked_fill_?'": "Add the mask to the scores, or use F.where.",
     r"no attribute 'view'": "MAX's word for it is reshape, which takes one list.",
     r"no attribute 'contiguous'": "MAX needs none: leave it out.",
