@@ -56,8 +56,6 @@ class Refusal(AssertionError):
         *,
         foreseen: bool = False,
     ) -> None:
-        if sentence.startswith("the "):
-            sentence = f"T{sentence[1:]}"
         super().__init__(sentence)
         self.wanted, self.compared, self.foreseen = wanted, compared, foreseen
         self.sentence = sentence
@@ -205,10 +203,10 @@ def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what:
     sizes = actual.shape if array is None else array.shape
     shape = tuple(int(size) if str(size).isdigit() else str(size) for size in sizes)  # a dimension may be symbolic
     if shape != expected.shape:
-        sentence = f"{what} must have the shape {_with_axes(expected.shape, axes)}, not {_with_axes(shape)}."
+        sentence = f"{what} has the shape {_with_axes(shape)}, and must have {_with_axes(expected.shape, axes)}."
         raise Refusal(sentence, f"a tensor of {dtype}" if array is None else array)
     if array is None or dtype != expected.dtype.name:
-        raise Refusal(f"{what} must be {expected.dtype.name}, not {dtype}.")
+        raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
     return array
 
 

@@ -118,7 +118,7 @@ REFUSED = {
     "the first half of the warm-up is subtracted twice": (
         "s20",
         {"progress = min(1.0, (step - warmup_steps)": "progress = max(0.0, (step - 1.5 * warmup_steps)"},
-        "learning_rate: The rate of step 12 of 24 is 0.0006, and must be 0.000512132.",
+        "learning_rate: the rate of step 12 of 24 is 0.0006, and must be 0.000512132.",
         "The cosine begins at step 0",
     ),
 }
