@@ -103,7 +103,7 @@ class CarryingOut:
             try:
                 output, _ = await process.communicate()
             finally:
-                with contextlib.suppress(ProcessLookupError):
+                with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         self.bar.update(self.task, advance=1, description=part.name)

@@ -1,6 +1,6 @@
 """Record Hugging Face's numbers, and PyTorch's gradients, for every step that is compared with them.
 
-``tests/dev/tools/test_references.py`` runs the same functions and compares. The batch is 2 and the length 7, on the
+``tests/dev/tools/test_record_references.py`` runs the same functions and compares. The batch is 2 and the length 7, on the
 awkward configuration; no number is one or zero.
 """
 

@@ -153,7 +153,7 @@ class Recorder:
         outcomes: for each subject, those of the claims so far.
         graphs: those that were abandoned, of all claims so far.
         running: the claim that runs.
-        abandoned: the graph at which that claim has ended, since MAX was not to compile it, if it has.
+        abandoned_graph: the one at which that claim has ended, since MAX was not to compile it, if it has.
     """
 
     def __init__(self, claims_to_run: ClaimsToRun, send: Send) -> None:

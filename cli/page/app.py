@@ -188,9 +188,11 @@ class Book:
 
     async def stop(self, request: Request) -> Response:
         """End the check of a step that goes on, if one does; its own answer says so."""
-        if self.newest_check and self.newest_check.check.step == await step_of(request):
-            self.stopped_check = self.newest_check
-            self.newest_check.cancel()
+        step = await step_of(request)
+        newest = self.newest_check  # another check may have begun while the step was found
+        if newest and newest.check.step == step:
+            self.stopped_check = newest
+            newest.cancel()
         return JSONResponse({})
 
 

@@ -107,7 +107,7 @@ def succeeds(command: Command, lock: int) -> bool:
     try:
         return process.wait() == 0
     finally:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
