@@ -1,7 +1,7 @@
 """Record Hugging Face's numbers, and PyTorch's gradients, for every step that is compared with them.
 
-``tests/dev/tools/test_record_references.py`` runs the same functions and compares. The batch is 2 and the length 7, on the
-awkward configuration; no number is one or zero.
+``tests/dev/tools/test_record_references.py`` runs the same functions and compares. The batch is 2 and the length 7, on
+the awkward configuration; no number is one or zero.
 """
 
 from __future__ import annotations
