@@ -18,7 +18,7 @@ def head_dim(n_embd: int, n_head: int) -> int:
 
 
 def split_heads(x: np.ndarray, n_head: int) -> np.ndarray:  # [..., seq, embd] -> [..., head, seq, head_dim]
-    """Give every head its own slice of the embedding: head 0 the first channels, head 1 the next.
+    """Give every head its own slice of the channels: head 0 the first channels, head 1 the next.
 
     Raise ValueError if ``n_head`` does not divide the width of ``x``.
     """
