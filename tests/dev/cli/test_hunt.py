@@ -113,8 +113,8 @@ def test_a_copy_that_cannot_be_tried_is_told_by_its_own_name_with_a_way_out(cour
     way_out = "`./run hunt 04 --new` puts another copy in its place, and keeps this one beside it.\n"
     renamed = file.read_text().replace("class GPT2MLP", "class MLP")
     for source, said in (
-        ("", "module 'steps.hunt_04' has no attribute 'GPT2MLP'"),
-        (renamed, "module 'steps.hunt_04' has no attribute 'GPT2MLP'"),
+        ("", "there is no GPT2MLP in the file any more; write it, under this name\n"),
+        (renamed, "there is no GPT2MLP in the file any more; it has MLP: call it GPT2MLP\n"),
         ("import (\n", "Line 1: invalid syntax."),
     ):
         file.write_text(source)
