@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from checker.course.blanks import TODO, blanks_of
 from checker.course.languages import Function
-from checker.course.progress import standing_of
 from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
+from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.terminal import Terminal

@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from checker.course.reading import NoSuchFile, Unreadable, read_text
@@ -23,34 +24,46 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
 from checker.files import ROOT
-from checker.parent.records import Record
+from checker.parent.records import Record, kind_of_verdict
+from checker.parent.state import VerdictKind
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
 from cli.shared.problems import Problem, as_lines, not_obeyed, problems_of
 from cli.shared.programs import last_line, run_module
 
-NOT_BEGUN = "not begun"  # beside a pass and a failure
 VERSION = 3  # of the object, which grades.schema.json describes
 STEPS = "steps"
 PARTS = ("cli", "checker", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 
 
+class Result(StrEnum):
+    """What a step gets."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    NOT_BEGUN = "not begun"
+
+
+STYLE_OF_RESULT = {Result.PASS: STYLES[Mark.PASS], Result.FAIL: STYLES[Mark.FAIL], Result.NOT_BEGUN: "dim"}
+WIDTH_OF_RESULT = max(len(result) for result in Result)
+
+
 @dataclass(frozen=True)
 class Grade:
-    """The grade of one step: ``pass``, ``fail`` or ``not begun``, why, and the record of its check if one was run."""
+    """The grade of one step: the result, the reason for it, and the record of the step's check if one was run."""
 
     step: Step
-    result: str
+    result: Result
     reason: str = ""
     seconds: float = 0.0
-    check: Record | None = None
+    record: Record | None = None
 
     @property
     def problems(self) -> list[Problem]:
-        """The problems of its check; if there is no verdict, the reason."""
-        if self.check:
-            return problems_of(self.check)
-        if self.result != Mark.FAIL:
+        """The problems that the check found; if a step fails without a verdict, the reason is the only one."""
+        if self.record:
+            return problems_of(self.record)
+        if self.result is not Result.FAIL:
             return []
         return [Problem(relative_path(self.step.learner_file), 1, "", self.reason)]
 
@@ -83,14 +96,14 @@ def grade_checkout(
         for step in steps or all_steps():
             grades.append(grade_step(step, texts, helpers, options, limit))
             print_grade(terminal, grades[-1])
-        counts = counted(grades)
-        passes, failures = counts[Mark.PASS], counts[Mark.FAIL]
-        terminal.line(f"\n{passes} of {len(grades)} pass, {failures} fail, {counts[NOT_BEGUN]} not begun.")
+        counts = counts_of_results(grades)
+        passes, failures, not_begun = counts[Result.PASS], counts[Result.FAIL], counts[Result.NOT_BEGUN]
+        terminal.line(f"\n{passes} of {len(grades)} pass, {failures} fail, {not_begun} not begun.")
     if form == "json":
         print(json.dumps(as_object(checkout, grades), indent=1))
     for line in as_lines((problem for grade in grades for problem in grade.problems), form):
         print(line)
-    failing = {Mark.FAIL, NOT_BEGUN} if steps else {Mark.FAIL}
+    failing = {Result.FAIL, Result.NOT_BEGUN} if steps else {Result.FAIL}
     return int(any(grade.result in failing for grade in grades))
 
 
@@ -151,9 +164,9 @@ def grade_step(
     """Return the grade of a step; its check runs in a copy of the course, beside the other steps and the helpers."""
     text = texts.get(step)
     if text is None:
-        return Grade(step, NOT_BEGUN, "The file is missing.")
+        return Grade(step, Result.NOT_BEGUN, "The file is missing.")
     if isinstance(text, Unreadable):
-        return Grade(step, Mark.FAIL, text.sentence_with("`./run skeletons` in its clone"))
+        return Grade(step, Result.FAIL, text.sentence_with("`./run skeletons` in its clone"))
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
         file = Path(name, STEPS, step.learner_file.name)
         file.parent.mkdir()
@@ -163,7 +176,7 @@ def grade_step(
             module.parent.mkdir(parents=True, exist_ok=True)
             module.write_text(source, encoding="utf-8", newline="")
         if not is_begun(step, file):
-            return Grade(step, NOT_BEGUN)
+            return Grade(step, Result.NOT_BEGUN)
         copy_course(Path(name))
         return run_check(step, Path(name), options, limit)
 
@@ -178,38 +191,38 @@ def run_check(step: Step, folder: Path, options: Sequence[str], limit: float) ->
     run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=folder, environment=variables)
     seconds = round(time.monotonic() - started, 1)
     if run is None:
-        return Grade(step, Mark.FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
+        return Grade(step, Result.FAIL, f"No verdict: the check took longer than {limit:g} seconds.", seconds)
     try:
         record = json.loads(run.stdout)
     except ValueError:
         failure = f"the check ended without one, with exit status {run.returncode} ({last_line(run)})."
-        return Grade(step, Mark.FAIL, f"No verdict: {failure}", seconds)
-    return Grade(step, Mark.PASS if record["verdict"] == Mark.PASS else Mark.FAIL, why_not(record), seconds, record)
+        return Grade(step, Result.FAIL, f"No verdict: {failure}", seconds)
+    if kind_of_verdict(record) is VerdictKind.PASS:
+        return Grade(step, Result.PASS, seconds=seconds, record=record)
+    return Grade(step, Result.FAIL, why_no_pass(record), seconds, record)
 
 
-def why_not(record: Record) -> str:
-    """Return the first reason for a failure, and whether there are more; nothing for a pass."""
-    if record["verdict"] == Mark.PASS:
-        return ""
+def why_no_pass(record: Record) -> str:
+    """Return the first reason for a failure, and whether there are more."""
     if problems := problems_of(record):
         more = f" (The first of {len(problems)} reasons; `./run {record['task']}` shows all.)"
         return problems[0].words + (more if len(problems) > 1 else "")
-    to_write = [row["about"] for row in record["rows"] if row["mark"] == Mark.TODO]
+    to_write = [row["about"] for row in record["rows"] if Mark(row["mark"]) is Mark.TODO]
     return f"Still to write: {', '.join(to_write)}." if to_write else " ".join(record["said"])
 
 
 def print_grade(terminal: Terminal, grade: Grade) -> None:
     """Print the line of a step, and below it why it fails."""
-    seconds = f" ({grade.seconds:.1f} s)" if grade.check else ""
-    word = f"{grade.result:<{len(NOT_BEGUN)}}", STYLES.get(grade.result, "dim")
+    seconds = f" ({grade.seconds:.1f} s)" if grade.record else ""
+    word = f"{grade.result:<{WIDTH_OF_RESULT}}", STYLE_OF_RESULT[grade.result]
     terminal.styled(f"  {grade.step.task}  ", word, f"  {grade.step.read_title()}{seconds}")
     terminal.below(grade.reason, 7)
 
 
-def counted(grades: Sequence[Grade]) -> dict[str, int]:
-    """Return how many grades there are of each kind."""
+def counts_of_results(grades: Sequence[Grade]) -> dict[Result, int]:
+    """Return how many steps have each result."""
     counts = Counter(grade.result for grade in grades)
-    return {result: counts[result] for result in (Mark.PASS, Mark.FAIL, NOT_BEGUN)}
+    return {result: counts[result] for result in Result}
 
 
 def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
@@ -218,7 +231,7 @@ def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
         "version": VERSION,
         "checkout": str(checkout),
         "course": {"folder": str(ROOT), "commit": commit()},
-        "counts": counted(grades),
+        "counts": counts_of_results(grades),
         "steps": [
             {
                 "step": grade.step.name,
@@ -227,7 +240,7 @@ def as_object(checkout: Path, grades: Sequence[Grade]) -> Record:
                 "verdict": grade.result,
                 "why": grade.reason,
                 "seconds": grade.seconds,
-                "check": grade.check,
+                "check": grade.record,
             }
             for grade in grades
         ],

@@ -1,7 +1,7 @@
 """Show the next hint of a step.
 
 Hints are in the step's chapter of the book, each telling more than the one before. The last gives away most or all of
-the lines, so the learner is asked first. The number of hints seen is saved (``checker/course/progress_file.py``).
+the lines, so the learner is asked first. The number of hints seen is saved (``checker/course/progress.py``).
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from rich.markdown import Markdown
 from rich.theme import Theme
 
-from checker.course import progress_file
-from checker.course.progress import note_hints
+from checker.course import progress
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.terminal import Terminal
@@ -63,7 +62,7 @@ def next_hint(step: Step) -> Hint | None:
     Raises:
         UserError: as ``hints_of``.
     """
-    last_seen = progress_file.read_progress().hints.get(step.name, 0)
+    last_seen = progress.read_progress().hints.get(step.name, 0)
     return next((hint for hint in hints_of(step) if hint.number > last_seen), None)
 
 
@@ -91,7 +90,7 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
             terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", hint.body), code_theme="ansi_dark"))
         terminal.line()
         try:
-            note_hints(step, hint.number)
+            progress.note_hints(step, hint.number)
         except OSError as error:
-            file = relative_path(progress_file.FILE)
+            file = relative_path(progress.FILE)
             terminal.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")

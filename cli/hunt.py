@@ -10,7 +10,7 @@ from typing import Any
 
 from checker.course.blanks import blanks_of
 from checker.course.hunts import SENTENCES, Hunt
-from checker.course.progress import standing_of
+from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError
@@ -49,7 +49,7 @@ def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
 
 def end_at_pass(hunt: Hunt, effect: SaveProgress, source: str) -> Event | None:
     """End the hunt if its copy has passed; return that it is over then."""
-    if effect.passed and hunt.progress().mistake:
+    if effect.passed and hunt.saved().mistake:
         return HuntEnded(hunt.end(source))
     return None
 
@@ -88,10 +88,10 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
     if give_up or number is not None:
         status, record = give_up_or_guess(hunt, terminal, None if give_up else number)
     else:
-        if new or not hunt.progress().mistake:
+        if new or not hunt.saved().mistake:
             begin_and_say_so(hunt, terminal, options["seed"])
         status, record = check_copy(hunt, terminal, Options(**options))
-    if status == PASSED and not hunt.progress().mistake:
+    if status == PASSED and not hunt.saved().mistake:
         terminal.line(f"\n`./run {hunt.copy.task}` begins another hunt.")
     if as_json:
         print(json.dumps(record, indent=1))
@@ -126,7 +126,7 @@ def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tupl
     Raises:
         UserError: no hunt is on, or there is no such sentence.
     """
-    if not hunt.progress().mistake:
+    if not hunt.saved().mistake:
         raise UserError(f"no hunt is on; `./run {hunt.copy.task}` begins one")
     status, lines = reveal(hunt) if number is None else take_guess(hunt, number)
     for line in lines:
@@ -136,23 +136,23 @@ def give_up_or_guess(hunt: Hunt, terminal: Terminal, number: int | None) -> tupl
 
 def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
     """Return an exit status, and sentences of which one names the mistake or, with a number, whether that one does."""
-    progress, task = hunt.progress(), hunt.copy.task
-    sentences = sentences_with(hunt.step, progress.mistake)
+    saved, task = hunt.saved(), hunt.copy.task
+    sentences = sentences_with(hunt.step, saved.mistake)
     if len(sentences) == 1:
         raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunt.step)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
-    if not (number or progress.is_named):
+    if not (number or saved.is_named):
         question = f"\nWhich one is it? `./run {task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), question]
     answer = hunt.guess(sentences[number - 1])
-    if not hunt.progress().is_named:
+    if not hunt.saved().is_named:
         return FAILED, [answer]
     return PASSED, [answer, f"Now repair it: `./run {task}` checks the file, and --new begins another hunt."]
 
 
 def reveal(hunt: Hunt) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
-    copy, right_copy = copy_of(hunt.step, hunt.progress().mistake), copy_with(hunt.step, {})
+    copy, right_copy = copy_of(hunt.step, hunt.saved().mistake), copy_with(hunt.step, {})
     rows = ["", *rows_of_texts(copy, right_copy)] if copy else []
     return PASSED, [hunt.end(), *rows]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from checker.course.progress import NOT_COMPILED, Standing, StepState, all_standings, next_to_do
-from checker.course.progress_file import read_progress
+from checker.course.progress import read_progress
+from checker.course.standings import NOT_COMPILED, Standing, StepState, all_standings, next_to_do
 from checker.course.steps import FAST_PATH, Step, relative_path
 from checker.terminal import Terminal
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from checker.course.progress_file import HuntProgress, changing_progress, read_progress
+from checker.course.progress import SavedHunts, changing_progress, read_progress
 from checker.course.reading import Unreadable, read_text
 from checker.course.skeletons import back_up
 from checker.course.steps import Step
@@ -23,74 +23,87 @@ class Hunt:
     def __init__(self, name: str) -> None:
         self.step, self.copy = Step(name), Step(name, hunted=True)
 
-    def progress(self) -> HuntProgress:
-        """Return what is saved; no hunt is on where the copy is gone."""
-        progress = self._saved_progress()
-        return progress if self.copy.learner_file.exists() else replace(progress, mistake="")
+    def saved(self) -> SavedHunts:
+        """Return what is saved of the step's hunts; if the copy is gone, no hunt is on."""
+        saved = self._saved_with_copy_or_without()
+        return saved if self.copy.learner_file.exists() else replace(saved, mistake="")
 
     def is_gone(self) -> bool:
         """Return whether the copy in which a mistake was hunted for is gone."""
-        return bool(self._saved_progress().mistake) and not self.copy.learner_file.exists()
+        return bool(self._saved_with_copy_or_without().mistake) and not self.copy.learner_file.exists()
 
-    def _saved_progress(self) -> HuntProgress:
-        return read_progress().hunts.get(self.step.name, HuntProgress())
+    def _saved_with_copy_or_without(self) -> SavedHunts:
+        """Return what is saved of the step's hunts, also if the copy is gone."""
+        return read_progress().hunts.get(self.step.name, SavedHunts())
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
-        """Draw one of some copies, each by the name of its mistake; return where the copy of a learner's last one is.
+        """Draw one of some copies, each by the name of its mistake, and write it as the file to hunt in.
 
-        A seed draws the same one every time, even one that has come before.
+        A seed draws the same copy every time, even one that has come before.
+
+        Returns:
+            Where the file of the last hunt is kept, if the learner had edited it.
 
         Raises:
             OSError: a file cannot be written.
         """
-        progress, path = self.progress(), self.copy.learner_file
-        unseen = [name for name in copies if name not in progress.seen]
+        saved, path = self.saved(), self.copy.learner_file
+        unseen = [name for name in copies if name not in saved.seen]
         drawn_from = [*copies] if seed is not None or not unseen else unseen
         mistake = random.Random(seed).choice(drawn_from)
-        copy = back_up(path) if is_edited(path, progress.left_as) else None
-        before = [name for name in progress.seen if name != mistake] if unseen else []
-        seen_mistakes = [*before, mistake]
-        as_drawn = digest(copies[mistake])
-        hunts = replace(progress, guesses=0, is_named=False)
-        with replacing(path) as unfinished:  # which stays as it was where the hunt cannot be saved
+        kept_copy = back_up(path) if is_edited(path, saved.left_as) else None
+        seen_before = [name for name in saved.seen if name != mistake] if unseen else []
+        begun = replace(
+            saved,
+            mistake=mistake,
+            began=time.time(),
+            left_as=digest(copies[mistake]),
+            guesses=0,
+            is_named=False,
+            seen=[*seen_before, mistake],
+        )
+        with replacing(path) as unfinished:  # the file stays as it was where the hunt cannot be saved
             unfinished.write_text(copies[mistake], encoding="utf-8")
-            self.save(replace(hunts, mistake=mistake, began=time.time(), seen=seen_mistakes, left_as=as_drawn))
-        return copy
+            self.save(begun)
+        return kept_copy
 
     def end(self, passed: str | None = None) -> str:
-        """End the hunt that is on, at a text that has ``passed`` or else unsolved; return after how long, and its name.
+        """End the hunt that is on: its copy has ``passed`` with this text, or the learner gives up.
+
+        Returns:
+            A sentence: how the hunt ended, after how long, and the mistake.
 
         Raises:
             OSError: a file cannot be written.
         """
-        progress = self.progress()
-        new = 0 if progress.is_named else 1  # one that was named is counted already
+        saved = self.saved()
+        new = 0 if saved.is_named else 1  # a mistake that was named is counted already
         if passed is None:
-            ending, hunts = "Given up", replace(progress, given_up=progress.given_up + new)
+            ending, ended = "Given up", replace(saved, given_up=saved.given_up + new)
         else:
-            ending = "Repaired" if progress.is_named else "Found"
-            hunts = replace(progress, found=progress.found + new, left_as=digest(passed))
-        self.save(replace(hunts, mistake=""))
-        return f"{ending} {progress.after()}: {progress.mistake}"
+            ending = "Repaired" if saved.is_named else "Found"
+            ended = replace(saved, found=saved.found + new, left_as=digest(passed))
+        self.save(replace(ended, mistake=""))
+        return f"{ending} {saved.after()}: {saved.mistake}"
 
     def guess(self, mistake: str) -> str:
-        """Guess the name of the mistake that is hunted for; return how that went, unless it was named before.
+        """Take a guess at the mistake that is hunted for, unless it is named already; return a sentence on it.
 
         Raises:
             OSError: a file cannot be written.
         """
-        progress = self.progress()
-        if not progress.is_named:
-            progress = replace(progress, guesses=progress.guesses + 1)
-            if mistake == progress.mistake:
-                progress = replace(progress, is_named=True, named=progress.named + 1)
-            self.save(progress)
-        if progress.is_named:
-            return f"Named at guess {progress.guesses}, {progress.after()}: {progress.mistake}"
-        return f"It is another one; that was guess {progress.guesses}."
+        saved = self.saved()
+        if not saved.is_named:
+            saved = replace(saved, guesses=saved.guesses + 1)
+            if mistake == saved.mistake:
+                saved = replace(saved, is_named=True, named=saved.named + 1)
+            self.save(saved)
+        if saved.is_named:
+            return f"Named at guess {saved.guesses}, {saved.after()}: {saved.mistake}"
+        return f"It is another one; that was guess {saved.guesses}."
 
-    def save(self, hunts: HuntProgress) -> None:
-        """Save how the hunts are now; it raises OSError if that is impossible."""
+    def save(self, hunts: SavedHunts) -> None:
+        """Save what is known of the step's hunts now; it raises OSError if that is impossible."""
         with changing_progress() as progress:
             progress.hunts[self.step.name] = hunts
 

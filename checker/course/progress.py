@@ -1,29 +1,157 @@
-"""How far a step is: untouched, in progress, done, or done but changed since.
+"""A learner's progress: what is saved of hints, checks and hunts, in one file that git ignores.
 
-That is read from the files. What they do not show is saved (``progress_file``): which hints were read, and what the
-last check said, which counts only for a file that means what the checked one meant.
+The file may be deleted at any time: hints and hunts start over, and a check finds out again which steps are done.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+import fcntl
+import json
+import time
+from collections.abc import ItemsView, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from checker.course.blanks import skeleton
-from checker.course.opening import OpenedFile, open_file
-from checker.course.progress_file import LastPass, Progress, changing_progress, read_progress
-from checker.course.reading import NoSuchFile, Unreadable, read_text
+from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
-from checker.course.steps import Step, all_steps
-from checker.files import digest, saved_at
+from checker.course.steps import Step
+from checker.files import ROOT, digest, replacing
 
-NOT_COMPILED, LAST_FAILED = "pass, not compiled", "last check: fail"  # the first counts as done
+FILE = ROOT / ".course" / "progress.json"
+
+
+@dataclass(frozen=True)
+class LastPass:
+    """The last pass of a step: digests of the code that passed and of its check, and whether MAX had compiled it."""
+
+    code_digest: str
+    check_digest: str
+    compiled: bool
+
+
+@dataclass(frozen=True)
+class SavedHunts:
+    """What is saved of a step's hunts: of the hunt that is on, and counts of those that have ended."""
+
+    mistake: str = ""  # the one that is hunted for; nothing if no hunt is on
+    began: float = 0.0  # when the hunt did, as ``time.time`` has it
+    left_as: str = ""  # the digest of the copy as it was drawn, or as it has passed: that text needs no copy
+    guesses: int = 0  # how often the mistake's name was guessed
+    is_named: bool = False  # whether the last guess was right
+    seen: Sequence[str] = ()  # the mistakes that were drawn
+    found: int = 0  # how many were repaired before they were named
+    named: int = 0
+    given_up: int = 0
+
+    def after(self) -> str:
+        """Return how long the hunt has been on, in words."""
+        minutes, seconds = divmod(round(time.time() - self.began), 60)
+        return f"after {minutes} min {seconds} s" if minutes else f"after {seconds} s"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Everything that is saved, each part by the names of steps."""
+
+    hints: dict[str, int]  # how many of a step's were seen
+    passes: dict[str, LastPass]
+    failures: dict[str, str]  # the digest of the code that failed last
+    hunts: dict[str, SavedHunts]
+
+
+def read_progress() -> Progress:
+    """Return everything that is saved; nothing, if the file cannot be read."""
+    try:
+        return _read_to_change()
+    except OSError:
+        return Progress({}, {}, {}, {})
+
+
+def _read_to_change() -> Progress:
+    """Return everything that is saved.
+
+    A file that is missing or is no JSON counts as an empty one; of any other, the damaged entries are left out.
+
+    Raises:
+        OSError: the file is there, and cannot be read: it may hold progress that must not be written over.
+    """
+    try:
+        file = json.loads(FILE.read_text())
+    except (FileNotFoundError, ValueError):
+        file = {}
+    return Progress(
+        hints={step: seen for step, seen in _by_step(file, "hints") if isinstance(seen, int)},
+        passes={step: last for step, entry in _by_step(file, "pass") if (last := _last_pass(entry))},
+        failures={step: code for step, code in _by_step(file, "fail") if isinstance(code, str)},
+        hunts={step: hunts for step, entry in _by_step(file, "hunts") if (hunts := _saved_hunts(entry))},
+    )
+
+
+def _by_step(file: Any, part: str) -> ItemsView[str, Any]:
+    """Return the entries of one part of the file, by step: none if the part is missing or damaged."""
+    steps = file.get(part) if isinstance(file, dict) else None
+    return steps.items() if isinstance(steps, dict) else {}.items()
+
+
+def _last_pass(entry: Any) -> LastPass | None:
+    """Return the pass that an entry of the file tells of; None if the entry is damaged."""
+    match entry:
+        case {"code": str(code_digest), "check": str(check_digest), "compiled": bool(compiled)}:
+            return LastPass(code_digest, check_digest, compiled)
+    return None
+
+
+def _entry_of_pass(last: LastPass) -> dict[str, Any]:
+    """Return the entry of the file that tells of a pass."""
+    return {"code": last.code_digest, "check": last.check_digest, "compiled": last.compiled}
+
+
+def _saved_hunts(entry: Any) -> SavedHunts | None:
+    """Return what an entry of the file tells of a step's hunts; None if it is damaged or of another version."""
+    match entry:
+        case {
+            "mistake": str(),
+            "began": int() | float(),
+            "left_as": str(),
+            "guesses": int(),
+            "is_named": bool(),
+            "seen": [*seen],
+            "found": int(),
+            "named": int(),
+            "given_up": int(),
+            **others,
+        } if not others and all(isinstance(mistake, str) for mistake in seen):
+            return SavedHunts(**entry)
+    return None
+
+
+@contextlib.contextmanager
+def changing_progress() -> Iterator[Progress]:
+    """While this is open, change what is saved; the file is written at the end.
+
+    Two processes (``watch`` and ``hint``, say) take turns, and a reader never sees half a file.
+
+    Raises:
+        OSError: the file cannot be read or written.
+    """
+    FILE.parent.mkdir(exist_ok=True)
+    with (FILE.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        progress = _read_to_change()
+        yield progress
+        file = {
+            "hints": progress.hints,
+            "pass": {step: _entry_of_pass(last) for step, last in progress.passes.items()},
+            "fail": progress.failures,
+            "hunts": {step: asdict(hunts) for step, hunts in progress.hunts.items()},
+        }
+        with replacing(FILE) as new:
+            new.write_text(json.dumps(file, indent=1, sort_keys=True) + "\n")
 
 
 def digest_of_check(step: Step) -> str:
-    """Return the digest of what a learner's file is compared with: the claims, and the recorded numbers."""
+    """Return the digest of what decides the outcomes of a check: the claims, and the recorded numbers."""
     files = (step.check_file, step.reference_file)
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
 
@@ -31,7 +159,7 @@ def digest_of_check(step: Step) -> str:
 def digest_of_code(step: Step, source: str) -> str:
     """Return the digest of what a file means in its language: comments and the layout of lines change nothing.
 
-    What is none of its language is taken as it is.
+    A text that is not of its language is digested as it is.
     """
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
         return digest(step.language.meaning(Source(source)))
@@ -39,17 +167,19 @@ def digest_of_code(step: Step, source: str) -> str:
 
 
 def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
-    """Save that this ``source`` passed, and whether it did so once MAX had compiled it; return whether that is saved.
+    """Save that this ``source`` has passed, and whether MAX had compiled it; return whether the pass is saved.
 
-    If the step was reset meanwhile, its file means something else, and this pass is not known any more: it stays so.
+    A step may have been reset while its file was checked. Then the file means something else, no pass of it is saved
+    any more, and this one is not saved either.
     """
     with changing_progress() as progress:
-        code, check = digest_of_code(step, source), digest_of_check(step)
-        before = progress.passes.get(step.name)
-        earlier = before if before and (before.code, before.check) == (code, check) else None
-        counts = earlier is not None or digest_of_code(step, _text_of(step)) == code
+        code_digest, check_digest = digest_of_code(step, source), digest_of_check(step)
+        last = progress.passes.get(step.name)
+        is_same = last is not None and (last.code_digest, last.check_digest) == (code_digest, check_digest)
+        was_compiled = last is not None and is_same and last.compiled
+        counts = is_same or digest_of_code(step, _text_of(step)) == code_digest
         if counts:
-            progress.passes[step.name] = LastPass(code, check, compiled or (earlier is not None and earlier.compiled))
+            progress.passes[step.name] = LastPass(code_digest, check_digest, compiled or was_compiled)
             progress.failures.pop(step.name, None)
     return counts
 
@@ -62,143 +192,25 @@ def _text_of(step: Step) -> str:
 
 
 def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
-    """Save that this ``source`` failed; if it has passed before, only a failure that ``takes_back`` the pass counts."""
+    """Save that this ``source`` has failed; a pass of the same code stays unless the failure ``takes_back`` that."""
     with changing_progress() as progress:
-        code = digest_of_code(step, source)
+        code_digest = digest_of_code(step, source)
         last = progress.passes.get(step.name)
-        if last and last.code == code:
+        if last and last.code_digest == code_digest:
             if not takes_back:
                 return
             del progress.passes[step.name]  # it has since been compiled, or its check has changed
-        progress.failures[step.name] = code
+        progress.failures[step.name] = code_digest
 
 
 def note_hints(step: Step, count: int) -> None:
-    """Save how many hints of a step were shown, at least."""
+    """Save that at least this many hints of a step were shown."""
     with changing_progress() as progress:
         progress.hints[step.name] = max(count, progress.hints.get(step.name, 0))
 
 
 def forget(step: Step) -> None:
-    """Start a step over: no hint seen, no verdict; a mistake that was hunted for stays known."""
+    """Start a step over: no hint seen, no verdict; what is saved of its hunts stays."""
     with changing_progress() as progress:
         for part in (progress.hints, progress.passes, progress.failures):
             part.pop(step.name, None)
-
-
-class StepState(StrEnum):
-    """How far a step is, in a word."""
-
-    UNTOUCHED = "untouched"
-    MISSING = "missing"
-    IN_PROGRESS = "in progress"
-    DONE = "done"
-    CHANGED = "changed"  # since its pass
-
-
-#: How it is said that a file has been begun.
-BEGUN = {StepState.IN_PROGRESS: "in progress", StepState.CHANGED: "changed since its pass"}
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where one step stands.
-
-    ``failed`` says that the file as it is failed its last check, and ``uncompiled`` that its pass left compiling out;
-    ``by_its_check``, of a step that has changed, that not its file has, but the check that this passed.
-    """
-
-    step: Step
-    state: StepState
-    words: str
-    failed: bool = False
-    uncompiled: bool = False
-    by_its_check: bool = False
-
-    @property
-    def is_done(self) -> bool:
-        """Whether its file has passed as it is."""
-        return self.state == StepState.DONE
-
-
-def standing_of(step: Step) -> Standing:
-    """Return where a step stands now."""
-    return _standing(step, read_progress())
-
-
-def all_standings() -> list[Standing]:
-    """Return where every step stands now."""
-    progress = read_progress()
-    return [_standing(step, progress) for step in all_steps()]
-
-
-def _standing(step: Step, progress: Progress) -> Standing:
-    """Return where a step stands, by its file and by the ``progress`` that is saved."""
-    last_pass, last_failure = progress.passes.get(step.name), progress.failures.get(step.name)
-    state = StepState.CHANGED if last_pass else StepState.IN_PROGRESS
-    try:
-        file = open_file(step, step.learner_file)
-    except NoSuchFile:
-        return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
-    except Unreadable as error:
-        failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
-        return Standing(step, state, _words_of_unreadable(state, error, failed=failed), failed)
-    if file.source == skeleton(step.read_solution(), step.language):
-        return Standing(step, StepState.UNTOUCHED, "untouched")
-    code = digest_of_code(step, file.source)
-    if last_pass and last_pass.code == code:
-        if last_pass.check != digest_of_check(step):
-            return Standing(step, StepState.CHANGED, _words_of_changed_check(step, file.source), by_its_check=True)
-        words = "done" if last_pass.compiled else NOT_COMPILED
-        return Standing(step, StepState.DONE, words, uncompiled=not last_pass.compiled)
-    failed = last_failure == code
-    return Standing(step, state, _words_of_begun(state, file, failed=failed), failed)
-
-
-def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -> str:
-    reason = f"line {error.location.line}: {error.short}" if error.location else error.short
-    return f"{BEGUN[state]} ({reason}, {LAST_FAILED})" if failed else f"{BEGUN[state]} ({reason})"
-
-
-def _words_of_changed_check(step: Step, source: str) -> str:
-    from checker.course.compatibility import incompatible_parts  # which a check does without
-
-    words = "done, but its check has changed since"
-    names = [name.rpartition(".")[2] for name in incompatible_parts(step, Source(source))]
-    if not names:
-        return words
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{words} (see {names[0]}{more})"
-
-
-def _words_of_begun(state: StepState, file: OpenedFile, *, failed: bool) -> str:
-    to_write, details = len(file.to_write), []
-    if to_write or state == StepState.IN_PROGRESS:
-        details.append(f"{file.blanks - to_write} of {file.blanks} blanks")
-    if failed:
-        details.append(LAST_FAILED)
-    elif state == StepState.CHANGED or not to_write:
-        details.append("not checked")
-    return f"{BEGUN[state]} ({', '.join(details)})"
-
-
-def first_to_do(standings: Iterable[Standing]) -> Step | None:
-    """Return the first step that is not done."""
-    return next((standing.step for standing in standings if not standing.is_done), None)
-
-
-def next_to_do(standings: Sequence[Standing]) -> Step | None:
-    """Return the step to continue with: the one being worked on, else the first to do after the last that is done.
-
-    So a learner who skips a step is not sent back to it before everything else is done. The one being worked on was
-    saved last; if none is in progress, it is the first that has changed since its pass, or whose check has.
-    """
-    steps_begun = [
-        standing.step for standing in standings if standing.state in (StepState.IN_PROGRESS, StepState.CHANGED)
-    ]
-    if any(standing.state == StepState.IN_PROGRESS for standing in standings):
-        return max(steps_begun, key=lambda step: saved_at(step.learner_file))
-    if steps_begun:
-        return steps_begun[0]
-    after = max((number for number, standing in enumerate(standings, 1) if standing.is_done), default=0)
-    return first_to_do([*standings[after:], *standings[:after]])

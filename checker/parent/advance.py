@@ -288,6 +288,6 @@ def _give_verdict(state: State, phase_after: Phase) -> StateAndEffects:
     """Decide; first save progress, then show what was held and the last lines. The phase is ``phase_after`` then."""
     state, rows = _rows_of_held(state)
     verdict = decide(state)
-    saving = [verdict.progress] if verdict.progress and state.context.saves_progress else []
+    saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress else []
     lines = last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]

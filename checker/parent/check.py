@@ -19,7 +19,7 @@ from dataclasses import asdict, replace
 from functools import partial
 
 from checker import events
-from checker.course import progress, progress_file
+from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.opening import open_file
 from checker.course.reading import Unreadable
@@ -165,7 +165,7 @@ class Check:
         try:
             return self.save(effect, self.state.source)
         except OSError as error:
-            reason = f"{relative_path(progress_file.FILE)} cannot be written"
+            reason = f"{relative_path(progress.FILE)} cannot be written"
             return events.NotSaved(reason, error.strerror or str(error))
 
 

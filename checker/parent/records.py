@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
+from checker.parent.state import VerdictKind
 from checker.parent.view import View
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ def as_record(item: Item) -> Record:
             }
         case Words():
             return {"text": item.text}
+
+
+def kind_of_verdict(record: Record) -> VerdictKind:
+    """Return the kind of the verdict in the record of a whole check, which may have been read from JSON."""
+    return VerdictKind(record["verdict"])
 
 
 def verdict_record(check: Check) -> Record:

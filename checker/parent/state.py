@@ -45,7 +45,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its kind, the explanations of a failure, the last words, and the ``progress`` to save.
+    """The end of a check: its kind, the explanations of a failure, the last words, and what is ``to_save`` of it.
 
     A failure is saved only if the file is to blame: not the machine, or what is installed there.
     """
@@ -53,7 +53,7 @@ class Verdict:
     kind: VerdictKind
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
-    progress: SaveProgress | None = None
+    to_save: SaveProgress | None = None
 
     @property
     def status(self) -> int:

@@ -60,9 +60,9 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), progress=FAILURE, may_be_of_max=False)
+        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), to_save=FAILURE, may_be_of_max=False)
         return _incomplete(state, cut)
-    return Verdict(VerdictKind.PASS, progress=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
+    return Verdict(VerdictKind.PASS, to_save=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
 
 # ---------------------------------------------------------------- before a claim is tried
@@ -83,10 +83,10 @@ def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
     """Return the verdict on a file that was not run; one that could not even be read has not failed."""
-    progress = FAILURE if refused.source else None
+    to_save = FAILURE if refused.source else None
     if refused.claim:
-        return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), progress=progress)
-    return Verdict(VerdictKind.FAIL, words=(refused.sentence,), progress=progress)
+        return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), to_save=to_save)
+    return Verdict(VerdictKind.FAIL, words=(refused.sentence,), to_save=to_save)
 
 
 # ---------------------------------------------------------------- what cuts a check short
@@ -99,13 +99,13 @@ class CutShort:
     Attributes:
         explanation: as the end of a sentence, and maybe more sentences.
         after_failure: the words for it once a claim has failed.
-        progress: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
+        to_save: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
         may_be_of_max: whether another MAX, if one is installed, is to blame.
     """
 
     explanation: Explanation
     after_failure: str
-    progress: SaveProgress | None = None
+    to_save: SaveProgress | None = None
     may_be_of_max: bool = True
 
 
@@ -114,11 +114,11 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     if state.has_failed:
         return _failed(state, cut.after_failure)
     if state.context.why_another_max and cut.may_be_of_max:
-        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), progress=None)
+        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), to_save=None)
     if state.pass_stands:
         return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
     explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
-    return Verdict(VerdictKind.FAIL, (explanation,), progress=cut.progress)
+    return Verdict(VerdictKind.FAIL, (explanation,), to_save=cut.to_save)
 
 
 def no_verdict(reason: str) -> str:
@@ -130,7 +130,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.is_of_another_max(event):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
-    return Verdict(VerdictKind.FAIL, (Explanation(event.sentence, location=event.location),), progress=FAILURE)
+    return Verdict(VerdictKind.FAIL, (Explanation(event.sentence, location=event.location),), to_save=FAILURE)
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
@@ -176,8 +176,8 @@ def _on_death(state: State, died: Died) -> Verdict:
         advice = _advice_on_solution(state) or _look_for(state.context.language, died)
         explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
-    progress = NO_END if is_of_file else None
-    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
+    to_save = NO_END if is_of_file else None
+    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
 def _how_it_ended(state: State, died: Died) -> str:
@@ -206,8 +206,8 @@ def _on_late(state: State, late: Late) -> Verdict:
     happened = _which_limit(state, late)
     explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
-    progress = NO_END if is_of_file else None
-    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), progress=progress))
+    to_save = NO_END if is_of_file else None
+    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
 def _which_limit(state: State, late: Late) -> str:
@@ -282,7 +282,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
         words = [state.context.why_another_max, *words]
-    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), progress=FAILURE)
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), to_save=FAILURE)
 
 
 def _failures(state: State) -> list[Finding]:

@@ -9,7 +9,8 @@ from dataclasses import asdict
 
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
-from checker.course.progress import all_standings, next_to_do, note_hints, standing_of
+from checker.course.progress import note_hints
+from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
 from cli.page import versions
@@ -69,7 +70,7 @@ def replace_file(step: Step, body: Json) -> Json:
 def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
     new_hunt = Hunt(step.name)
-    if not new_hunt.progress().mistake:
+    if not new_hunt.saved().mistake:
         hunt.begin(new_hunt)
     file = new_hunt.copy.learner_file
     return {"name": file.stem, "file": relative_path(file), "words": hunt.BEGUN}

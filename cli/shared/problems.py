@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from checker.events import Mark
-from checker.parent.records import Record
+from checker.parent.records import Record, kind_of_verdict
+from checker.parent.state import VerdictKind
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,13 @@ class Problem:
 
 def problems_of(record: Record) -> list[Problem]:
     """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is none."""
-    if record["verdict"] != Mark.FAIL:
+    if kind_of_verdict(record) is not VerdictKind.FAIL:
         return []
     problems = [
         Problem(record["file"], explanation["line"] or 1, explanation["about"], explanation["sentence"])
         for explanation in record["explanations"]
     ]
-    if problems or any(row["mark"] in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
+    if problems or any(Mark(row["mark"]) in (Mark.TODO, Mark.WAITS) for row in record["rows"]):
         return problems
     return [Problem(record["file"], 1, "", reason) for reason in record["said"][:1]]  # the file cannot be read
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from checker.course.blanks import blanks_of
-from checker.course.progress import StepState, all_standings, first_to_do, next_to_do, standing_of
+from checker.course.standings import StepState, all_standings, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.job import Options
@@ -334,7 +334,7 @@ def in_one_line(check: Check) -> str:
     if verdict.kind is VerdictKind.PASS:
         return f"{task}: {' '.join(verdict.words)}"
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if verdict.progress:
+    if verdict.to_save:
         return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
     return f"{task} is not compiled. {state.saved_in_words} {sentences}"
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from checker.course.compatibility import incompatible_parts
 from checker.course.opening import open_file
-from checker.course.progress import Standing, StepState, standing_of
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
+from checker.course.standings import Standing, StepState, standing_of
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
 from play.mine.stand_ins import stand_in
 

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
-from checker.course.progress import standing_of
+from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 

@@ -13,7 +13,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.files import ROOT
 from cli import grade
-from cli.grade import why_not
+from cli.grade import why_no_pass
 from tests.dev.helpers.terminal import started
 from tools.course_copy import python
 
@@ -131,5 +131,5 @@ def test_max_may_compile_for_half_of_the_limit_so_that_the_check_can_say_so(monk
 def test_a_grade_says_how_many_reasons_it_leaves_out():
     reasons = [{"about": about, "sentence": "It is wrong.", "line": 1} for about in ("_attn", "forward")]
     verdict = {"verdict": "fail", "task": "s07", "file": "steps/step_07.py", "explanations": reasons, "rows": []}
-    assert why_not(verdict) == "_attn: It is wrong. (The first of 2 reasons; `./run s07` shows all.)"
-    assert why_not(verdict | {"explanations": reasons[:1]}) == "_attn: It is wrong."
+    assert why_no_pass(verdict) == "_attn: It is wrong. (The first of 2 reasons; `./run s07` shows all.)"
+    assert why_no_pass(verdict | {"explanations": reasons[:1]}) == "_attn: It is wrong."

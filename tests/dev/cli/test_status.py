@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from checker.course import progress
-from checker.course.progress import NOT_COMPILED, Standing, StepState
+from checker.course import progress, standings
+from checker.course.standings import NOT_COMPILED, Standing, StepState
 from checker.course.steps import all_steps, find_step
 from checker.terminal import Terminal
 from cli import status
@@ -44,8 +44,8 @@ def test_every_state_of_a_step(course):
 
 
 def test_every_file_is_read_once(monkeypatch):
-    read, times = progress.open_file, Counter()
-    monkeypatch.setattr(progress, "open_file", lambda step, file: times.update([step]) or read(step, file))
+    read, times = standings.open_file, Counter()
+    monkeypatch.setattr(standings, "open_file", lambda step, file: times.update([step]) or read(step, file))
     list_all(Terminal(quiet=True))
     assert times == Counter(all_steps())
 

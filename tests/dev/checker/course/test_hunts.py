@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from checker.course import progress_file, steps
+from checker.course import progress, steps
 from checker.course.hunts import Hunt
-from checker.course.progress import forget
-from checker.course.progress_file import HuntProgress
+from checker.course.progress import SavedHunts, forget
 from checker.files import replacing
 
 COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
@@ -17,7 +16,7 @@ COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask",
 def hunt(tmp_path, monkeypatch):
     """Warm-up 01, with files of its own."""
     monkeypatch.setattr(steps, "STEPS", tmp_path)
-    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
+    monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
     return Hunt("warmup_01")
 
 
@@ -32,27 +31,27 @@ def test_no_mistake_comes_twice_until_all_have(hunt):
         drawn = []
         for _ in COPIES:
             assert hunt.begin(COPIES) is None, "nobody has edited a copy"
-            drawn.append(hunt.progress().mistake)
+            drawn.append(hunt.saved().mistake)
             assert hunt.copy.learner_file.read_text() == COPIES[drawn[-1]]
         assert {*drawn} == COPIES.keys()
     hunt.begin({**COPIES, "A new one.": "new = 1\n"})
-    assert hunt.progress().mistake == "A new one."
+    assert hunt.saved().mistake == "A new one."
 
 
 def test_a_seed_draws_the_same_for_everybody(hunt):
     drawn = set()
-    for before in (HuntProgress(), HuntProgress(), None):
+    for before in (SavedHunts(), SavedHunts(), None):
         if before:
             hunt.save(before)
         hunt.begin(COPIES, seed=5)
-        drawn.add(hunt.progress().mistake)
+        drawn.add(hunt.saved().mistake)
     assert len(drawn) == 1, "also where it has come before"
-    assert [*hunt.progress().seen] == [*drawn]
+    assert [*hunt.saved().seen] == [*drawn]
 
 
 def test_what_a_learner_wrote_is_kept(hunt):
     hunt.begin(COPIES)
-    another = next(copy for name, copy in COPIES.items() if name != hunt.progress().mistake)
+    another = next(copy for name, copy in COPIES.items() if name != hunt.saved().mistake)
     for written in (another.encode(), b"mine = 1\n", b"\xff"):
         hunt.copy.learner_file.write_bytes(written)
         assert hunt.begin(COPIES).read_bytes() == written
@@ -63,46 +62,46 @@ def test_what_a_learner_wrote_is_kept(hunt):
     hunt.end("repaired = 2\n")
     assert hunt.begin(COPIES) is None, "it has passed as it is"
     hunt.copy.learner_file.unlink()
-    assert hunt.progress().mistake == "", "a copy that is gone ends the hunt"
+    assert hunt.saved().mistake == "", "a copy that is gone ends the hunt"
     assert hunt.begin(COPIES) is None
 
 
 def test_a_hunt_that_cannot_be_saved_leaves_the_last_one_as_it_was(hunt, monkeypatch):
     hunt.begin(COPIES)
-    progress, text = hunt.progress(), hunt.copy.learner_file.read_text()
-    monkeypatch.setattr(progress_file, "replacing", lambda path: replacing(path / "no folder"))
+    saved, text = hunt.saved(), hunt.copy.learner_file.read_text()
+    monkeypatch.setattr(progress, "replacing", lambda path: replacing(path / "no folder"))
     with pytest.raises(OSError, match="no folder"):
         hunt.begin(COPIES)
-    assert (hunt.progress(), hunt.copy.learner_file.read_text()) == (progress, text)
+    assert (hunt.saved(), hunt.copy.learner_file.read_text()) == (saved, text)
     assert [*steps.STEPS.glob("hunt_*")] == [hunt.copy.learner_file]
 
 
 def test_the_end_tells_the_time_and_the_mistake_and_is_counted(hunt, monkeypatch):
     now = 1000.0
-    monkeypatch.setattr(progress_file.time, "time", lambda: now)
+    monkeypatch.setattr(progress.time, "time", lambda: now)
     for passed, words in (("scale = 2\n", "Found"), (None, "Given up"), ("scale = 2\n", "Found")):
         hunt.begin(COPIES)
-        mistake, now = hunt.progress().mistake, now + 192.4
+        mistake, now = hunt.saved().mistake, now + 192.4
         assert hunt.end(passed) == f"{words} after 3 min 12 s: {mistake}"
-    assert (hunt.progress().mistake, hunt.progress().found, hunt.progress().given_up) == ("", 2, 1)
+    assert (hunt.saved().mistake, hunt.saved().found, hunt.saved().given_up) == ("", 2, 1)
     forget(hunt.step)
-    assert hunt.progress().found == 2, "a step that begins anew need not draw what came before"
+    assert hunt.saved().found == 2, "a step that begins anew need not draw what came before"
 
 
 def test_a_name_is_guessed_and_the_hunt_goes_on(hunt):
     hunt.begin(COPIES, seed=1)
-    mistake = hunt.progress().mistake
+    mistake = hunt.saved().mistake
     wrong = [name for name in COPIES if name != mistake]
     assert [hunt.guess(name) for name in wrong] == [f"It is another one; that was guess {at}." for at in (1, 2)]
     for guess in (mistake, wrong[0]):
         assert hunt.guess(guess) == f"Named at guess 3, after 0 s: {mistake}", "it is known from then on"
     assert hunt.end("repaired = 1\n") == f"Repaired after 0 s: {mistake}"
-    assert (hunt.progress().found, hunt.progress().named, hunt.progress().given_up) == (0, 1, 0), "it counts once"
+    assert (hunt.saved().found, hunt.saved().named, hunt.saved().given_up) == (0, 1, 0), "it counts once"
     hunt.begin(COPIES)
-    assert (hunt.progress().guesses, hunt.progress().is_named) == (0, False)
+    assert (hunt.saved().guesses, hunt.saved().is_named) == (0, False)
 
 
 def test_what_another_version_kept_counts_as_nothing(hunt):
     hunt.begin(COPIES)
-    progress_file.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
-    assert hunt.progress() == HuntProgress()
+    progress.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
+    assert hunt.saved() == SavedHunts()

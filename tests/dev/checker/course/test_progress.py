@@ -1,44 +1,76 @@
-"""What is kept of a step: whether the file that passed is the file that is there, and how many hints were seen."""
+"""What is saved of hints, checks and hunts: what is damaged in the file is left out, and nothing else."""
 
 import json
 import shutil
 
 import pytest
 
-from checker.course import progress, progress_file
-from checker.course.progress_file import read_progress
+from checker.course import progress
+from checker.course.progress import LastPass, Progress, SavedHunts, changing_progress, note_hints, read_progress
 from checker.course.skeletons import expected
 from checker.course.steps import Step, find_step
-from checker.diagnosis.mistakes import load_attempts
-from tests.dev.helpers.commands import run, states
+from tests.dev.helpers.commands import run
 
 
-@pytest.mark.slow
-def test_done_is_exactly_the_file_that_passed(course):
-    solution = find_step("w01").read_solution().text
-    for source, is_checked, state in (
-        (solution, True, "done"),
-        (f"{solution}# a note\n", False, "done"),  # it means the same
-        (f"{solution}NOTE = 1\n", False, "changed since its pass (not checked)"),
-        (solution.replace("return query @ ", "return 2 * query @ "), True, "changed since its pass (last check: fail)"),
-        (solution, False, "done"),
-    ):
-        course.write("w01", source)
-        if is_checked:
-            course.check("w01")
-        assert states(course)["w01"] == state
-    claims = course.root / "tests" / "test_warmup_01.py"
-    claims.write_text(claims.read_text() + "\n# another claim\n")
-    assert states(course)["w01"] == "done, but its check has changed since"
-    course.write("s02")
-    for arguments, state in ((["--no-compile"], "pass, not compiled"), ([], "done"), (["--no-compile"], "done")):
-        course.check("s02", *arguments)
-        assert states(course)["s02"] == state
-    course.write("s02", edits=load_attempts(find_step("s02")).alternatives["the source tutorial's signature"])
-    course.check("s02", "--no-compile")
-    claims = course.root / "tests" / "test_step_02.py"
-    claims.write_text(claims.read_text() + "\n# another claim\n")
-    assert states(course)["s02"] == "done, but its check has changed since (see causal_mask)"
+@pytest.fixture(autouse=True)
+def file(monkeypatch, tmp_path):
+    """A file that is not there yet."""
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
+    return progress.FILE
+
+
+def test_what_is_saved_is_read_again():
+    hunts = SavedHunts(mistake="The mask is wrong.", began=1.5, seen=["The mask is wrong."])
+    with changing_progress() as saved:
+        saved.hints["step_01"], saved.passes["step_02"] = 2, LastPass("1", "2", compiled=True)
+        saved.failures["step_03"], saved.hunts["step_04"] = "3", hunts
+    assert read_progress() == saved
+    assert saved.hunts == {"step_04": hunts}
+
+
+@pytest.mark.parametrize("seen", ['"x"', "null", "[2]", "{}", "1.5"])
+def test_a_damaged_count_of_hints_is_none(file, seen):
+    file.write_text(f'{{"hints": {{"warmup_01": {seen}, "warmup_02": 2}}}}')
+    assert read_progress().hints == {"warmup_02": 2}
+    note_hints(find_step("w01"), 1)
+    assert read_progress().hints == {"warmup_01": 1, "warmup_02": 2}
+
+
+def test_a_file_that_cannot_be_read_is_not_written_over(file):
+    file.symlink_to(file)  # to itself
+    assert read_progress() == Progress({}, {}, {}, {})
+    with pytest.raises(OSError, match="symbolic links"):
+        note_hints(find_step("w01"), 1)
+    assert file.is_symlink()
+
+
+#: What is missing or damaged beside a pass.
+BESIDE = [
+    '"fail": {}',
+    '"hints": 3',
+    '"hints": {}, "pass": {"step_01": 3}',
+    '"pass": {"step_01": {"code": 1, "check": "2", "compiled": true}}',
+    '"hunts": {"step_01": 3}',
+    '"fail": {"step_01": []}',
+]
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_what_is_damaged_takes_no_pass_along(file, beside):
+    kept = json.loads(f"{{{beside}}}")
+    kept["pass"] = {"step_02": {"code": "1", "check": "2", "compiled": True}, **kept.get("pass", {})}
+    file.write_text(json.dumps(kept))
+    assert read_progress() == Progress({}, {"step_02": LastPass("1", "2", compiled=True)}, {}, {})
+
+
+@pytest.mark.parametrize(("part", "damaged"), [("seen", 3), ("seen", [3]), ("found", "many"), ("began", None)])
+def test_hunts_in_which_something_is_damaged_count_as_none(file, part, damaged):
+    with changing_progress() as saved:
+        saved.hunts["step_01"] = saved.hunts["step_02"] = SavedHunts(found=1)
+    kept = json.loads(file.read_text())
+    kept["hunts"]["step_01"][part] = damaged
+    file.write_text(json.dumps(kept))
+    assert read_progress().hunts == {"step_02": SavedHunts(found=1, seen=[])}
 
 
 @pytest.mark.slow
@@ -72,7 +104,6 @@ MEANWHILE = {
 def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path, name):
     while_checked, while_compiled, is_compiled = MEANWHILE[name]
     file = tmp_path / "warmup_01.py"
-    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
     monkeypatch.setattr(Step, "learner_file", file)
     for text, compiled in ((while_checked, False), (while_compiled, True)):
         file.write_text(text)
@@ -94,14 +125,8 @@ AGAIN = {
 
 @pytest.mark.parametrize(("source", "takes_back", "counts"), AGAIN.values(), ids=AGAIN)
 def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, source, takes_back, counts):
-    monkeypatch.setattr(progress_file, "FILE", tmp_path / ".course" / "progress.json")
     monkeypatch.setattr(Step, "learner_file", tmp_path / "warmup_01.py")
     W01.learner_file.write_text(RIGHT)
     progress.note_pass(W01, RIGHT, compiled=True)
     progress.note_failure(W01, source, takes_back=takes_back)
     assert (W01.name in read_progress().passes, W01.name in read_progress().failures) == counts
-
-
-def test_a_file_that_is_removed_at_this_moment_may_be_the_next(monkeypatch, tmp_path):
-    monkeypatch.setattr(Step, "learner_file", tmp_path / "removed.py")
-    assert progress.next_to_do([progress.Standing(W01, progress.StepState.IN_PROGRESS, "")]) == W01

@@ -17,7 +17,7 @@ import jsonschema
 import psutil
 import pytest
 
-from checker.course import progress_file
+from checker.course import progress
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark
@@ -195,7 +195,7 @@ def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
 def test_a_slow_disk_holds_up_no_other_request(monkeypatch, tmp_path):
     """No file is opened, and no process is started, in the thread that answers all requests."""
     (tmp_path / "index.html").write_text("<head></head>")
-    monkeypatch.setattr(progress_file, "FILE", tmp_path / "progress.json")
+    monkeypatch.setattr(progress, "FILE", tmp_path / "progress.json")
     own, done, here = threading.get_ident(), [], "http://127.0.0.1"
 
     def noting(original):

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course.opening import OpenedFile
-from checker.course.progress import Standing, StepState
 from checker.course.reading import Unreadable
+from checker.course.standings import Standing, StepState
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
 from play.mine import choice, stand_ins
 from play.mine.choice import Chosen

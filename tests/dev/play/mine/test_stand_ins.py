@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from checker.course.progress import Standing, StepState
+from checker.course.standings import Standing, StepState
 from checker.course.steps import find_step
 from cli.model_commands import blaming
 from play.mine import stand_ins
