@@ -1,4 +1,4 @@
-"""Who hears of what is being compiled, by MAX or by Mojo."""
+"""Tell whoever listens what MAX or Mojo is compiling."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Compiler(StrEnum):
 
 @dataclass(frozen=True)
 class Listener:
-    """What is called when a compiler begins with something, and when that has ended.
+    """The functions to call when a compilation begins and when it has ended.
 
-    ``ended`` is told how many seconds it took, and the error that ended it, if one did.
+    ``ended`` gets the seconds that the compilation took, and the error that ended it, if one did.
     """
 
     began: Callable[[str, Compiler], None]
     ended: Callable[[str, float, BaseException | None], None]
 
 
-#: Everyone in this process who is told.
+#: All that listen in this process.
 listeners: list[Listener] = []
 
 

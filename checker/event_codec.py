@@ -1,4 +1,4 @@
-"""An event as a message, which ``checker.lines`` carries from the child of a check to its parent, and back."""
+"""The events of a child as messages, which ``checker.lines`` carries to the parent: write and read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def encode(event: FromChild) -> Message:
 
 
 def decode(line: bytes) -> Event | None:
-    """Return the event on a line, or None if there is none."""
+    """Return the event on a line, or None if the line has none."""
     message = message_of(line) or {}
     try:
         event_type = EVENT_TYPES[message.pop("event")]

@@ -1,9 +1,9 @@
-"""Messages between a process and one that it has started: on each side a line of JSON, and what is printed is none.
+"""Messages between a parent process and the child process that it has started, each a line of JSON.
 
-The one that was started receives messages on standard input and sends its own on standard output. Whatever else is
-printed there, by a library or by a learner's code, goes to standard error, which the other may read or drop.
+The child receives messages on standard input and sends its own on standard output. Whatever else the child prints, by a
+library or by a learner's code, goes to standard error, which the parent may read or drop.
 
-A trick, ``SIGIO``: by this signal Linux ends the one that was started, once the other is gone.
+A trick, ``SIGIO``: by this signal Linux ends the child once the parent is gone.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Lines:
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
-        self.line = b""  # that is not complete yet
+        self.line = b""  # the last one, which is not complete yet
         self.is_open = True
 
     def read(self) -> list[bytes]:
-        """Return the lines that are complete now; this waits for something to come."""
+        """Wait until something comes, and return the lines that are complete then."""
         data = os.read(self.descriptor, 1 << 16)
         self.is_open = bool(data)
         *lines, self.line = (self.line + data).split(b"\n")
@@ -52,8 +52,8 @@ class StartedProcess:
     """A process that was started to work for this one, in a group of its own.
 
     Args:
-        command: what starts it.
-        printed: where what it prints goes: a file, ``subprocess.PIPE`` or ``DEVNULL``; None is where this one prints.
+        command: the command that starts it.
+        printed: where its output goes: a file, ``subprocess.PIPE`` or ``DEVNULL``; None is where this process prints.
     """
 
     def __init__(self, command: Sequence[str], printed: int | IO[str] | None = subprocess.DEVNULL) -> None:
@@ -62,19 +62,19 @@ class StartedProcess:
         )
         assert self.popen.stdout is not None
         self.lines = Lines(self.popen.stdout.fileno())
-        self.waiting: list[bytes] = []  # lines that have come and were not asked for yet
-        self.turn = threading.RLock()  # of those who signal it, and of who reaps it
+        self.waiting: list[bytes] = []  # lines that have come, and that nobody has asked for yet
+        self.turn = threading.RLock()  # held by whoever signals the process or reaps it
 
     @property
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process has not ended."""
         return self.status is None
 
     @property
     def status(self) -> int | None:
-        """Its exit status, or minus the number of the signal that has ended it; None while it is alive.
+        """The exit status, or minus the number of the signal that has ended the process; None while it is alive.
 
-        One that has ended is not reaped here: its number has to stay its own until it is.
+        A process that has ended is not reaped here: until it is, no other process can get its number.
         """
         if not LOOKS_WITHOUT_REAPING or self.popen.returncode is not None:
             return self.popen.poll()
@@ -87,7 +87,7 @@ class StartedProcess:
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def ended_by(self, seconds: float) -> str:
-        """Return the name of the signal that has ended it; nothing if it exited, or is alive after so many seconds."""
+        """Return the name of the signal that has ended the process; nothing if it exited, or is still alive then."""
         deadline = time.monotonic() + seconds
         while self.is_alive and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -96,17 +96,17 @@ class StartedProcess:
             return ""
         with contextlib.suppress(ValueError):
             return signal.Signals(-status).name
-        return f"signal {-status}"  # one of those that have no name
+        return f"signal {-status}"  # a signal without a name
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send it a message; whether it is there to receive it will show in what it sends."""
+        """Send the process a message; if it has ended, the message is lost."""
         assert self.popen.stdin is not None
         with contextlib.suppress(BrokenPipeError, ValueError):  # it has ended, or another thread has stopped it
             self.popen.stdin.write(json.dumps(message).encode() + b"\n")
-            self.popen.stdin.flush()  # it stays open for as long as this process lives
+            self.popen.stdin.flush()  # the pipe stays open for as long as this process lives
 
     def receive(self, seconds: float | None = None) -> Message | None:
-        """Return the next message; None if it has ended, sends something else, or sends none in so many seconds."""
+        """Return the next message; None if the process has ended, sends no message, or sends none for ``seconds``."""
         deadline = None if seconds is None else time.monotonic() + seconds
         with contextlib.suppress(OSError, ValueError):  # another thread has stopped it
             while not self.waiting and self.lines.is_open and len(self.lines.line) < MOST_BYTES:
@@ -117,20 +117,20 @@ class StartedProcess:
         return message_of(self.waiting.pop(0)) if self.waiting else None
 
     def send_signal(self, number: int) -> None:
-        """Send it a signal, from any thread, unless it has been reaped: another process may have its number then."""
+        """Send the process a signal, from any thread; not once it is reaped, when another may have its number."""
         with self.turn:
             if self.popen.returncode is None:
                 os.kill(self.popen.pid, number)
 
     def kill(self) -> None:
-        """End it and whatever it started, from any thread; nothing once it has been stopped."""
+        """End the process and all that it started, from any thread; do nothing once it has been stopped."""
         assert self.popen.stdout is not None
         with self.turn, contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
             if not self.popen.stdout.closed:
                 os.killpg(self.popen.pid, signal.SIGKILL)
 
     def stop(self) -> None:
-        """End it and whatever it started, and close the pipes to it. A second call does nothing."""
+        """End the process and all that it started, and close the pipes to it. A second call does nothing."""
         with self.turn:
             self.kill()
             with contextlib.suppress(BrokenPipeError), self.popen:  # this waits for it, and closes its pipes
@@ -138,7 +138,7 @@ class StartedProcess:
 
 
 class ParentProcess:
-    """The process that has started this one, seen from here; from now on, what is printed is no message."""
+    """The process that has started this one, seen from here. Once it is made, no printed line is a message any more."""
 
     def __init__(self) -> None:
         self.descriptor = os.dup(1)
@@ -147,7 +147,7 @@ class ParentProcess:
         self.turn = threading.Lock()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        """Send it a message; several threads may."""
+        """Send the parent a message; several threads may do so."""
         line = json.dumps(message).encode() + b"\n"
         with self.turn:
             while line:
@@ -155,7 +155,7 @@ class ParentProcess:
                 line = line[written:]
 
     def messages(self) -> Iterator[Message]:
-        """Yield its messages, until it sends no more."""
+        """Yield the parent's messages, until it sends no more."""
         for line in sys.stdin:
             yield json.loads(line)
 
@@ -170,11 +170,10 @@ def message_of(line: bytes) -> Message | None:
 
 
 def end_with_parent(descriptor: int) -> None:
-    """End this process, and all that it has started, once the other end of a pipe is closed.
+    """End this process, and all that it has started, once the parent's end of a pipe is closed.
 
-    A process that is killed cannot end those that it has started, and MAX may be compiling for minutes. If it is a pipe
-    from which nothing is read any more, Linux itself ends this process, by SIGIO, even in code that holds Python's
-    lock.
+    A parent that is killed cannot end its child, which may let MAX compile for minutes. If this process reads nothing
+    more from the pipe, Linux itself ends it, by SIGIO, even in code that holds Python's lock.
     """
     flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
     if sys.platform == "linux" and flags & os.O_ACCMODE == os.O_RDONLY:

@@ -1,6 +1,6 @@
-"""What this machine is, and whether MAX can run on it, found out without MAX: pip would name no reason.
+"""This machine: whether MAX can run on it and Mojo can link on it, how busy it is, and which instructions it has.
 
-Set-up asks before it installs MAX. Before Mojo compiles, the check asks whether there is a linker.
+Nothing here needs MAX. Set-up asks before it installs MAX, since pip would name no reason.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from pathlib import Path
 
 CPUINFO = Path("/proc/cpuinfo")  # Linux's
 GLIBC, MACOS = (2, 34), (15, 0)  # the oldest that MAX runs with
-ANSWER_SECONDS = 10.0  # that a program asked for a fact has for its answer
-BUSY = 2.0  # programs that want each core, from which on a machine is busy; a check alone is one or two
+ANSWER_SECONDS = 10.0  # for a program that is asked for a fact
+BUSY = 2.0  # so many programs for each core make a machine busy; a check alone is one or two
 INSTALL_CC = "On Debian and Ubuntu: apt install gcc libc6-dev; on a Mac: xcode-select --install."
 X86_64_V3 = {"avx2", "bmi2", "f16c", "fma", "movbe"}  # instructions in MAX's own code; without them, it is killed
 
 
 def load_per_core() -> float:
-    """Return how many programs have wanted each core of late, this one included."""
+    """Return how many programs have wanted the processor in the last minute, for each core, this program included."""
     return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
 def crowd() -> str:
-    """Return in words that other programs want the processor, or nothing: ``load 18 on 2 cores``."""
+    """Return the load in words, such as ``load 18 on 2 cores``, if other programs want the processor; else nothing."""
     cores = os.cpu_count() or 1
     return f"load {load_per_core() * cores:.0f} on {cores} cores" if load_per_core() >= BUSY else ""
 
 
 def instructions() -> str:
-    """Return Linux's line with the instructions of the processor; elsewhere its name."""
+    """Return the line in which Linux lists the instructions of the processor; elsewhere the processor's name."""
     lines = CPUINFO.read_text().splitlines() if CPUINFO.is_file() else []
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
 
@@ -68,7 +68,7 @@ def why_not_here() -> str:
 
 
 def output_of(*command: str) -> str:
-    """Return what a program prints; nothing where there is no such program, or where it hangs, as a driver may."""
+    """Return what a program prints; nothing if there is no such program, or if it hangs, as a driver may."""
     with suppress(OSError, subprocess.TimeoutExpired):
         run = subprocess.run(
             command, capture_output=True, encoding="utf-8", errors="replace", timeout=ANSWER_SECONDS, check=False
@@ -78,9 +78,9 @@ def output_of(*command: str) -> str:
 
 
 def why_mojo_cannot_link() -> str:
-    """Return why Mojo cannot make a library here, in a sentence with what to do; nothing if it can.
+    """Return why Mojo cannot make a library here, and what to do, in a sentence; nothing if it can.
 
-    It links by the program ``cc``, no other, and that one also needs the C library's files for developers.
+    Mojo links by the program ``cc`` and no other, and ``cc`` also needs the C library's files for developers.
     """
     program = shutil.which("cc")
     if program is None:

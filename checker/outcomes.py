@@ -1,6 +1,6 @@
-"""What one claim says of one subject, and when two claims say the same.
+"""Outcomes: what one claim said of one subject, and when two outcomes are the same.
 
-A claim observes numbers, of which a sketch is kept, or words, or an error.
+A claim observes numbers, of which a sketch is kept, or the words of a refusal, or an error.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from checker.numeric.comparison import OTHER_ORDER, Comparison
 from checker.numeric.sketches import Sketch
 
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
-OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is printed behind a colon, too
+OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is also printed behind a colon
 WRONG_CALL = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")  # Python's words for it
 
 
 @dataclass(frozen=True)
 class RefusalWords:
-    """The words of a refusal."""
+    """The words with which a claim refused a value."""
 
     words: str
 
 
 @dataclass(frozen=True)
 class RaisedError:
-    """An error.
+    """An error that was raised.
 
     Attributes:
         kind: the name of its class.
         text: its message.
-        missing_name: the name or attribute that is not there, if that is the error.
-        function: the one that was called with arguments which it does not take, if that is the error.
+        missing_name: the name or attribute that is missing, if that is the error.
+        function: the function that was called with arguments which it does not take, if that is the error.
     """
 
     kind: str
@@ -49,12 +49,12 @@ class RaisedError:
 
     @property
     def without_sizes(self) -> tuple[str, str]:
-        """The error but for the sizes in its message: each way of writing a file has its own."""
+        """The error without the sizes in its message, which differ between two ways of writing the same mistake."""
         return self.kind, SIZE.sub("", self.text)
 
 
 def printable(error: BaseException) -> BaseException:
-    """Return an error; if its ``__str__`` raises another, in its place one of the same name, from the same lines."""
+    """Return an error as it is; if its ``__str__`` raises, return one with the same name and traceback that prints."""
     try:
         str(error)
     except Exception as of_str:
@@ -65,7 +65,7 @@ def printable(error: BaseException) -> BaseException:
 
 
 def raised_error(error: BaseException) -> RaisedError:
-    """Return what is kept of an error."""
+    """Return an error as it is kept in an outcome."""
     name = error.name if isinstance(error, NameError | AttributeError) else None
     call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
     return RaisedError(type(error).__name__, str(error), name or "", call[1] if call else "")
@@ -78,11 +78,17 @@ Observation = Sketch | RefusalWords | RaisedError
 class Outcome:
     """What one claim said of one subject.
 
-    ``mark`` is ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-    ``observation`` is what is compared to find a mistake: what did not fit, what was refused, or the error.
-    ``comparison`` is what ``--show`` shows. ``measured`` says that the sentence tells what the code computed, not which
-    error it raised; ``foreseen``, that only the compiler could find it, and the sentence says what to do.
-    ``advice`` is what to do about an error, with which the sentence ends; ``of_max`` says that MAX has raised it.
+    Attributes:
+        mark: ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
+        sentence: why the claim does not pass.
+        location: the place in the file that the sentence is about.
+        observation: the numbers that did not fit, the words of a refusal, or the error; mistakes are told apart by it.
+        about: the label of the blank that the claim is about.
+        comparison: the numbers that ``--show`` shows.
+        measured: whether the sentence tells what the code computed, not which error it raised.
+        foreseen: whether only the compiler could find the failure, and the sentence says what to do.
+        advice: the end of the sentence that says what to do about an error.
+        of_max: whether MAX has raised the error.
     """
 
     mark: Mark
@@ -99,24 +105,24 @@ class Outcome:
 
     @property
     def is_error(self) -> bool:
-        """Whether the code raised an error, instead of computing something else than it should."""
+        """Whether the code raised an error; otherwise, what it computed is wrong."""
         return isinstance(self.observation, RaisedError)
 
     @property
     def words(self) -> str:
-        """What was refused or raised, in words; nothing of numbers."""
+        """The words of a refusal or of an error; nothing if numbers were observed."""
         return self.observation.words if isinstance(self.observation, RefusalWords | RaisedError) else ""
 
     @property
     def error_key(self) -> str:
-        """Of an error, its line, kind and words, but for the sizes in them; nothing if no line of the file is known."""
+        """The line, kind and words of an error, without sizes; nothing if there is no error or no line."""
         if not (isinstance(self.observation, RaisedError) and self.location):
             return ""
         return " ".join([f"line {self.location.line}:", *self.observation.without_sizes])
 
     @property
     def figures(self) -> str:
-        """What was measured, as a sentence behind a mistake's name, which says more than that the order is wrong."""
+        """The sentence as it stands behind a mistake's name: without the words that the order is wrong."""
         return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
 
     @property
@@ -139,7 +145,7 @@ def outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:
 
 
 def all_pass(outcomes: Outcomes) -> bool:
-    """Return whether there are claims, and all hold."""
+    """Return whether there are outcomes, and all are passes."""
     return {outcome.mark for outcome in outcomes.values()} == {Mark.PASS}
 
 

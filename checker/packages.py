@@ -1,7 +1,6 @@
-"""Which packages are installed, and in which versions the course needs them: MAX without importing it, others with.
+"""Which versions of its packages the course needs, whether MAX is installed in that one, and which are broken.
 
-``pyproject.toml`` is the one place that says which versions these are. ``python -m checker.packages`` prints which
-packages cannot be imported.
+``pyproject.toml`` alone states the versions. ``python -m checker.packages`` prints which packages cannot be imported.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def needed_version() -> str:
 
 
 def broken_packages() -> list[str]:
-    """Return which of these packages, all but MAX, cannot be imported, and what each of them says."""
+    """Return which of the packages that every task needs, but for MAX, cannot be imported, and the error of each."""
     broken = []
     for name in needed().keys() - {"max"}:
         try:
@@ -56,7 +55,7 @@ def why_not_usable() -> str:
 
 
 def explain_import_error(error: ImportError) -> str:
-    """Return what to say when MAX could not be imported, and what to do now."""
+    """Return why MAX could not be imported, and what to do now."""
     if reason := why_not_usable():
         return reason
     words = " ".join(f"{type(error).__name__}: {error}".split())

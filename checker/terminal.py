@@ -16,8 +16,8 @@ from checker.machine import crowd
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
-NARROWEST = 24  # columns for a sentence; with fewer, it stands below what it is about
-BELOW = 4  # columns in front of it there
+NARROWEST = 24  # columns for a sentence; with fewer, it stands below its row
+BELOW = 4  # columns in front of such a sentence
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 
 
@@ -28,8 +28,8 @@ class Terminal:
         self.console = Console(highlight=False, markup=False, emoji=False, stderr=stderr, quiet=quiet)
         self.console.width = min(self.console.width, WIDTH) if self.console.is_terminal else UNBROKEN
         self.label_width = max(map(len, labels), default=12)
-        self.moving_line: Any = None  # rich's, which few checks need
-        self.moving_name = ""  # of the compilation that it tells of
+        self.moving_line: Any = None  # of rich's, which few checks need
+        self.moving_name = ""  # the compilation that the moving line tells of
         self.told_why = False
 
     def line(self, text: str = "") -> None:
@@ -46,11 +46,11 @@ class Terminal:
 
     @property
     def drawing_width(self) -> int:
-        """The columns of what is drawn, not written."""
+        """How many columns a table or Markdown has."""
         return self.console.width if self.console.is_terminal else WIDTH
 
     def draw(self, drawing: RenderableType) -> None:
-        """Print a table or Markdown; where it is read as text, no line ends with padding."""
+        """Print a table or Markdown; no line ends with padding, which a log would keep."""
         with self.console.capture() as drawn:
             self.console.print(drawing, width=self.drawing_width)
         for line in drawn.get().splitlines():
@@ -73,13 +73,13 @@ class Terminal:
             self.console.print(Text(" " * column + line))
 
     def below(self, text: str, indent: int, style: str = "") -> None:
-        """Print text that belongs to the line above: wrapped, and indented by so many columns if there is room."""
+        """Print text that belongs to the line above: wrapped, and indented by ``indent`` columns if there is room."""
         indent = min(indent, self.console.width // 8)
         for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
     def show_compiling(self, name: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
-        """Show a moving line; before the first one of MAX's, say once why it compiles."""
+        """Show a moving line; before the first one for MAX, say why MAX compiles."""
         if self.moving_line:
             return
         if not self.told_why and compiler is Compiler.MAX:
@@ -98,7 +98,7 @@ class Terminal:
         self.moving_line.start()
 
     def end_compiling(self, name: str, seconds: float) -> None:
-        """Print how long it took, in place of the moving line that tells of it; of something inside it, nothing."""
+        """Print how long a compilation took, in place of its moving line; nothing for one inside of another."""
         if self.moving_line and name == self.moving_name:
             self.close()
             self.line(f"  compiling {name} took {seconds:.0f} s")  # whatever came of it

@@ -1,6 +1,6 @@
-"""Show where the learner's file and the solution differ: blanks written in another way, which after a pass is no worse.
+"""Show where the learner's file and the solution differ: blanks written in another way, which may be just as right.
 
-A line that only the learner's file has is marked ``-``, and one that only the solution has ``+``, as ``diff`` does.
+Lines of the learner's file alone are marked ``-``, and lines of the solution alone ``+``, as ``diff`` does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ STYLES = {"-": "yellow", "+": "green", "…": "dim"}
 
 @dataclass(frozen=True)
 class Difference:
-    """A taught function that is written differently: its line in the learner's file, if it is there, and the rows."""
+    """A function with a blank that is written differently: its line in the learner's file, if any, and the rows."""
 
     name: str
     line: int | None
@@ -32,7 +32,7 @@ class Difference:
 
 
 def differences(step: Step) -> list[Difference]:
-    """Return the taught functions that are not written alike.
+    """Return the functions with a blank that are not written alike.
 
     Comments, blank lines and formatting do not count as a difference.
 
@@ -61,20 +61,20 @@ def _lines(source: Source, function: Function) -> list[str]:
 
 
 def rows_of(left: Sequence[str], right: Sequence[str]) -> list[str]:
-    """Return where two texts differ, with an equal line around each place; nothing if they are equal."""
+    """Return rows for the places where two texts differ, with an equal line around each; none if they are equal."""
     lines = list(difflib.unified_diff(left, right, n=1, lineterm=""))[3:]  # after the names, and the first place
     return ["…" if line.startswith("@@") else f"{line[0]} {line[1:]}".rstrip() for line in lines]
 
 
 def warning_before(step: Step) -> str:
-    """Return what to say before the solution is shown: nothing once the file has passed as it is."""
+    """Return a warning to give before the solution is shown; nothing once the file has passed as it is."""
     return "" if standing_of(step).is_done else WARNING
 
 
 def rows_of_texts(left: str, right: str) -> list[str]:
-    """Return where two texts differ; that one ends within a line, and the other behind it, is a difference."""
+    """Return rows for the places where two texts differ; a line end at the end of one of them is a difference, too."""
     rows = rows_of(Source(left).lines, Source(right).lines)
-    return rows[:-1] if rows[-1:] == [""] else rows  # behind the last line, which both end
+    return rows[:-1] if rows[-1:] == [""] else rows  # the empty line behind an end of line that both have
 
 
 def show_differences(step: Step, *, anyway: bool) -> int:
@@ -82,7 +82,7 @@ def show_differences(step: Step, *, anyway: bool) -> int:
 
     Args:
         step: the step.
-        anyway: show it even if the file as it is has not passed.
+        anyway: print them even if the file as it is has not passed.
 
     Returns:
         The exit status: 1 if the file has not passed.
@@ -113,7 +113,7 @@ def show_differences(step: Step, *, anyway: bool) -> int:
 
 
 def in_short(different: int, count: int, *, has_passed: bool) -> str:
-    """Return in a sentence how many of so many blanks are written differently, which is no grade."""
+    """Return a sentence that says how many of ``count`` blanks are written differently, which is no grade."""
     if not different:
         return (
             f"All {count} blanks are written as in the solution." if count > 1 else "It is written as in the solution."

@@ -25,7 +25,7 @@ PLAIN = Theme({"markdown.code": "bold"})
 
 @dataclass(frozen=True)
 class Hint:
-    """A hint among those of its step: ``number`` of ``count``, from 1; what it is about, and its Markdown."""
+    """A hint of a step: its number, counted from 1, of how many; its title, and its text in Markdown."""
 
     number: int
     count: int
@@ -34,7 +34,7 @@ class Hint:
 
     @property
     def warning(self) -> str:
-        """What to say before it is shown, if it is the last one; else nothing."""
+        """The warning to give before the hint is shown, if it is the last one; else nothing."""
         words = f'The last hint, {self.number} of {self.count}, "{self.title}", gives away what to write.'
         return words if self.number == self.count else ""
 
@@ -57,7 +57,7 @@ def hints_of(step: Step) -> list[Hint]:
 
 
 def next_hint(step: Step) -> Hint | None:
-    """Return the hint that follows those that were seen; None if all were.
+    """Return the hint after those that were seen; None if all were.
 
     Raises:
         UserError: as ``hints_of``.
@@ -79,14 +79,14 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
         terminal.line(f"You have seen all {len(hints_of(step))} hints of {step.task}; --all shows them again.")
         terminal.line(f"`./run compare {step.task} --anyway` shows the solution.")
     for hint in hints:
-        if following and hint.warning and not sure:  # else all were seen before
+        if following and hint.warning and not sure:  # without a following hint, all were seen before
             answer = confirm(f"{hint.warning} Show it?")
             if answer is None:
                 raise UserError(f"{hint.warning} Add --yes to see it.")
             if not answer:
                 return
         terminal.line(f"Hint {hint.number} of {hint.count}: {hint.title}")
-        with terminal.console.use_theme(PLAIN):  # and backticks stay, since they tell code from prose without color
+        with terminal.console.use_theme(PLAIN):  # backticks stay, since they tell code from prose without color
             terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", hint.body), code_theme="ansi_dark"))
         terminal.line()
         try:

@@ -19,7 +19,7 @@ from cli.shared.command_line import confirm, writing
 def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:
     """Replace the learner's files with skeletons, after keeping copies.
 
-    A person at a terminal is asked first, unless ``sure``. Nothing is lost either way.
+    A person at a terminal is asked first, unless the call is ``sure``. Nothing is lost either way.
 
     Raises:
         UserError: a file cannot be written.
@@ -40,7 +40,7 @@ def reset_steps(steps: Sequence[Step], *, sure: bool) -> None:
 
 
 def start_over(step: Step) -> list[str]:
-    """Begin a step again; return what was done, a sentence a line.
+    """Begin a step again; return sentences on what was done.
 
     Raises:
         UserError: a file cannot be kept or written.

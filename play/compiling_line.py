@@ -1,4 +1,4 @@
-"""What commands of the finished model say on standard error while MAX compiles for them."""
+"""The line on standard error of a command for which MAX compiles."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from checker.terminal import Terminal
 
 
 class CompilingLine:
-    """The line on standard error of what MAX compiles, once that takes longer than a moment."""
+    """A line on standard error about a compilation, once it takes longer than a moment."""
 
     def __init__(self) -> None:
         self.terminal = Terminal(stderr=True)
         self.timers = list[threading.Timer]()  # of what is being compiled, the innermost last
 
     def began(self, name: str, compiler: Compiler) -> None:
-        """Show it soon."""
+        """Show the compilation soon, if it has not ended by then."""
         timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [name, time.monotonic(), compiler])
         self.timers.append(timer)
         timer.start()
 
     def ended(self, name: str, seconds: float, error: BaseException | None) -> None:
-        """Say how long it took, if it was shown; nothing if it has failed."""
+        """Say how long the compilation took, if it was shown and has not failed."""
         self.stop_timer(self.timers.pop())
         if error:
             self.terminal.close()
@@ -34,7 +34,7 @@ class CompilingLine:
             self.terminal.end_compiling(name, seconds)
 
     def close(self) -> None:
-        """Show nothing more, also of what Ctrl-C has ended."""
+        """Show nothing more, also of a compilation that Ctrl-C has ended."""
         for timer in self.timers:
             self.stop_timer(timer)
         self.terminal.close()
@@ -47,7 +47,7 @@ class CompilingLine:
 
 @contextmanager
 def telling_of_compiling() -> Iterator[None]:
-    """While this is open, say on standard error what takes longer than a moment to compile."""
+    """While this is open, tell on standard error of each compilation that takes longer than a moment."""
     line = CompilingLine()
     listener = Listener(line.began, line.ended)
     listeners.append(listener)

@@ -1,4 +1,4 @@
-"""The processor of this machine in words: what a record of measured times is kept under."""
+"""The processor of this machine in words, under which measured times are recorded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GENERATIONS = {("25", "AVX2"): "Zen 3", ("25", "AVX-512"): "Zen 4", ("26", "AVX-
 
 
 def processor_name() -> str:
-    """Return the name of the processor, and which of that name it is, as far as the system tells: ``EPYC (Zen 4)``."""
+    """Return the name of the processor and its generation, as far as the system tells: ``EPYC (Zen 4)``."""
     facts = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in _first_core())}
     name = facts.get("model name") or platform.processor() or platform.machine()
     family, widest = facts.get("cpu family", ""), next(iter(instruction_sets()), "")

@@ -1,4 +1,4 @@
-"""What signals do: end a command, even in the middle of a call into C++, or the processes of a server, in time.
+"""Signals end a command, even in the middle of a call into C++, or the processes of a server, in time.
 
 Two tricks: ``wakeup``, Python writes the number of a signal to a pipe, which a thread reads; and ``importing``, a
 handler looks in its stack for the importer.
@@ -28,7 +28,7 @@ def not_ignored() -> list[signal.Signals]:
 
 
 def is_importing(frame: FrameType | None) -> bool:
-    """Return whether what runs in a frame is the import of a module, or was called by one."""
+    """Return whether the code that runs in a frame is the import of a module, or was called by one."""
     return any(its.f_code.co_filename.startswith("<frozen importlib.") for its, _ in traceback.walk_stack(frame))
 
 
@@ -39,10 +39,10 @@ class Ending:
         say: called before the program ends, with the name of the signal.
 
     Attributes:
-        handlers: what handled these signals before.
+        handlers: the former handlers of these signals.
         interrupted_by: the first signal that has raised an exception; None until one has.
-        is_closed: set once what is open was closed in time.
-        turn: of who ends the program, and never given back: only the first says something.
+        is_closed: set once all open contexts were closed in time.
+        turn: taken by whoever ends the program, and never given back, so that only the first says something.
     """
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -118,7 +118,7 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """While this is open, let the signals of :data:`ENDINGS` wait: for what must not be left half done."""
+    """While this is open, let the signals of :data:`ENDINGS` wait, so that nothing is left half done."""
     if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
         yield
         return
@@ -150,7 +150,7 @@ def stopping() -> Iterator[threading.Event]:
 
 
 def end_at_once() -> None:
-    """Let a signal end this process wherever it is, which is right as long as it has nothing to finish.
+    """Let a signal end this process wherever it is, which is right for a process that has nothing to finish.
 
     Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.
     """

@@ -1,4 +1,4 @@
-"""GPT-2 in NumPy, for the book: what the modules of the model in the box compute from a sentence to its logits."""
+"""GPT-2 in NumPy, for the book: every tensor of the model in the box, from a sentence to its logits."""
 
 import json
 import math
@@ -16,7 +16,7 @@ SENTENCE = "The whale struck the ship, and it sank."
 def read(text: str = SENTENCE) -> dict[str, Any]:
     """Return a text's ``tokens`` and ``ids``, the ``vocabulary``, the weights, and every tensor up to the ``logits``.
 
-    A weight has its name in the checkpoint, without ``transformer.``; a tensor that of the module that returns it.
+    A weight has its name in the checkpoint, without ``transformer.``; a tensor that of the module which returns it.
     """
     tokenizer = Tokenizer.from_file(str(SMALL_MODEL / "tokenizer.json"))
     config = json.loads((SMALL_MODEL / "config.json").read_text())

@@ -1,5 +1,5 @@
 """The child of a check: runs the claims of a step beside the learner's code, and reports what they say.
 
-It takes a job from the parent, the check file of a step, and the file to grade; it sends events, with an outcome for
+It takes a job from the parent, runs the check file of a step on the file to grade, and sends events, with an outcome of
 every claim. Only tests and maintainers' tools may import it, never the parent.
 """

@@ -1,4 +1,4 @@
-"""What an error in a claim says: that the file fails or waits for a blank, or that the check itself is broken."""
+"""Make outcomes of the errors that claims raise: a failure, a wait for a blank, or a fault of the check itself."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
     """Return the outcome of a claim that has raised an error.
 
     Args:
-        error: what it raised.
+        error: the error.
         path: the graded file, whose lines are shown.
         about: the function that the claim is about.
         to_write: the labels of the functions that this file has yet to write.
@@ -52,14 +52,14 @@ def _outcome_of_refusal(refusal: Refusal, path: str, about: str) -> Outcome:
 
 
 def _observation(observed: object) -> Observation:
-    """Return what is kept of what a refusal has observed: of an array its sketch, of anything else its words."""
+    """Return the observation of a refusal: the sketch of an array, or the words of anything else."""
     if isinstance(observed, np.ndarray):
         return sketch(observed)
     return RefusalWords(observed if isinstance(observed, str) else repr(observed))
 
 
 def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
-    """Return the outcome of a claim in which something else was raised than a refusal."""
+    """Return the outcome of a claim that has raised another error than a refusal."""
     from checker.diagnosis.exceptions import describe, is_of_max
     from checker.diagnosis.locating import location_of  # most claims raise no error
 
@@ -76,9 +76,9 @@ def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
 
 
 def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> str:
-    """Return the function to write that an error comes from, or nothing.
+    """Return the unwritten function that an error comes from, or nothing.
 
-    It stops at its own blank, it is not there, or, if it is ``forward``, MAX stops in its place.
+    The function has stopped at its own blank, or is not there, or it is ``forward`` and MAX has stopped in its place.
     """
     if isinstance(error, NotWritten):
         function, _ = function_and_line(error, path)
@@ -93,6 +93,6 @@ def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> s
 
 
 def fault_of_check(error: BaseException) -> str:
-    """Return why there is no verdict, if the check itself has raised an error."""
+    """Return why there is no verdict: the check itself has raised an error."""
     words = " ".join(f"{type(error).__name__}: {error}".split())
     return f"the check itself failed ({words}). It isn't your file; please report it."

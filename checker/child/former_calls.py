@@ -1,11 +1,11 @@
-"""Let the file of a step call two things that it imports as they could once be called.
+"""Let the file of a step call a function and a class that it imports as they could once be called.
 
-A file may be older than the present solutions, or have the form of the source tutorial. Of what it imports, two things
-had one parameter more: ``causal_mask`` was told how many tokens came before, and ``GPT2MLP`` how wide the network is,
+A file may be older than the present solutions, or have the form of the source tutorial. The function and the class had
+one parameter more then: ``causal_mask`` was told how many tokens came before, and ``GPT2MLP`` how wide the network is,
 which the configuration says now. Such a file is right and has to pass, though the solutions, which everyone reads, take
 today's calls alone.
 
-A trick, ``former calls``: once a file has been run, these two names in it stand for what takes both.
+A trick, ``former calls``: once a file has been run, these two names in it are replaced by ones that take either call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 
 def accept_former_calls(module: ModuleType) -> None:
-    """Let a module call what it has imported as it once could, too."""
+    """Let a module make the former calls, too, of the function and the class, if it has imported them."""
     names = vars(module)
     if _is_imported(module, "causal_mask", "solutions.solution_02"):
         names["causal_mask"] = mask_after_earlier_tokens(names["causal_mask"])
@@ -28,6 +28,7 @@ def accept_former_calls(module: ModuleType) -> None:
 
 
 def _is_imported(module: ModuleType, name: str, solution: str) -> bool:
+    """Return whether a name in a module is what the solution has under it."""
     return getattr(vars(module).get(name), "__module__", "") == solution
 
 
@@ -46,14 +47,14 @@ def mask_after_earlier_tokens(causal_mask: Callable[..., Any]) -> Callable[..., 
 def mlp_of_given_width(mlp: type) -> type:
     """Return a ``GPT2MLP`` that takes ``GPT2MLP(width, config)``, too.
 
-    It is made of what the file has imported, since to import that here would import MAX for every step.
+    It is a subclass of the class that the file has imported: to import that here would import MAX for every step.
     """
 
     class GPT2MLP(mlp):  # type: ignore[misc]
         __doc__ = mlp.__doc__
         __module__ = mlp.__module__
         __qualname__ = mlp.__qualname__
-        __signature__ = inspect.signature(mlp)  # which is shown where a call does not fit
+        __signature__ = inspect.signature(mlp)  # the one that is shown if a call does not fit
 
         def __init__(self, *arguments: Any, **options: Any) -> None:
             if len(arguments) == 2 and isinstance(arguments[0], int):

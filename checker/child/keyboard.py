@@ -1,4 +1,4 @@
-"""Tell code that waits for somebody at a keyboard that a check has none, and what to do instead."""
+"""Refuse ``input()`` and ``breakpoint()``: a check has no keyboard, and says what to do instead."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NO_KEYBOARD = "a check has no keyboard. Write the value into the code instead."
 
 
 class NoKeyboard(io.TextIOBase):
-    """Stands in the place of ``sys.stdin``, from which ``input()`` reads too."""
+    """Stands in for ``sys.stdin``, from which ``input()`` reads, too."""
 
     def readline(self, size: int = -1) -> NoReturn:  # type: ignore[override]
         """Raise RuntimeError."""
@@ -22,5 +22,5 @@ class NoKeyboard(io.TextIOBase):
 
 
 def refuse_breakpoint(*arguments: object, **options: object) -> NoReturn:
-    """Raise RuntimeError, in the place of what ``breakpoint()`` calls."""
+    """Stand in for the function that ``breakpoint()`` calls: raise RuntimeError."""
     raise RuntimeError(NO_DEBUGGER)

@@ -1,4 +1,4 @@
-"""Run the file of a step, or compile it, as a module: the learner's, the solution, or one that was put together.
+"""Load the file of a step as a module, by running or compiling it: the learner's, a solution, or a mixture of both.
 
 A trick, ``linecache``: the text that is run is put into Python's cache of lines, in the place of the file.
 """
@@ -22,10 +22,10 @@ def load_step(step: Step, name: str, source: Source, path: str) -> ModuleType:
     """Run the file of a step as the module ``name`` or, where it is a kernel, compile it.
 
     Args:
-        step: whose file.
-        name: of the module.
+        step: the step of the file.
+        name: the name of the module.
         source: the text of the file.
-        path: where it is; tracebacks show its lines as those of this path.
+        path: where the file is; tracebacks show the lines of the text as those of this path.
 
     Raises:
         Unreadable: the kernel does not compile.
@@ -45,7 +45,7 @@ def load_source(name: str, source: Source, path: str) -> ModuleType:
 
 
 def load_code(name: str, code: CodeType) -> ModuleType:
-    """Run ``code`` as the module ``name``; what lies beside its file can be imported, plainly or relatively."""
+    """Run ``code`` as the module ``name``; it can import the modules beside its file, plainly or relatively."""
     module = ModuleType(name)
     folder = Path(code.co_filename).parent
     module.__file__ = code.co_filename
@@ -54,7 +54,7 @@ def load_code(name: str, code: CodeType) -> ModuleType:
     if folder == STEPS and str(folder) not in sys.path:
         sys.path.append(str(folder))
     sys.modules[name] = module
-    with warnings.catch_warnings(action="ignore"):  # as pytest drops them in a claim: they are nothing that is printed
+    with warnings.catch_warnings(action="ignore"):  # pytest drops warnings in claims, too
         exec(code, module.__dict__)
     if folder != SOLUTIONS:
         accept_former_calls(module)
@@ -63,7 +63,7 @@ def load_code(name: str, code: CodeType) -> ModuleType:
 
 @cache
 def load_solution(step: Step) -> ModuleType:
-    """Return the solution of a step, of a kernel its model, as a module of its own; it is run once."""
+    """Return the solution of a step as a module, or the model of a kernel; it is run once."""
     path = step.model_file
     return load_source(f"solution.{step.name}", Source(path.read_text(encoding="utf-8")), str(path))
 

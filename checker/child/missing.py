@@ -1,6 +1,6 @@
-"""Which functions with a blank a module lacks once its file has run, and which of its own may be meant instead.
+"""Find the functions with a blank that a module lacks once its file has run, and the names that may be meant.
 
-Whatever a module or class has counts, however it came by it: an alias, a lambda, an inherited or a decorated method.
+Every attribute of a module or class counts, however it came there: an alias, a lambda, an inherited method.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is wh
 def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
-    Of a class that is not there, only the class itself is said to be missing.
+    If a class is not there, the class itself is among them, in place of its methods.
 
     Args:
-        module: what the file has made.
+        module: the module of the file.
         source: the text of the file.
         blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
     """
     nodes = list(ast.walk(source.tree))
     names_it_sets = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     names_it_sets |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    functions = [name for name in source.function_nodes if name not in blanks]  # another blank's is meant as itself
+    functions = [name for name in source.function_nodes if name not in blanks]  # that of another blank is itself
     missing = {}
     for blank in blanks:
         owner, _, name = blank.rpartition(".")
@@ -41,7 +41,7 @@ def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) ->
 
 
 def _has(module: ModuleType, blank: str) -> bool:
-    """Return whether a module has a function, or its class a method; MAX's own, which only raises an error, is none."""
+    """Return whether a module has a function, or its class a method other than those of MAX's, which only raise."""
     *path, name = blank.split(".")
     owner: object = module
     for part in path:
@@ -49,9 +49,9 @@ def _has(module: ModuleType, blank: str) -> bool:
             return False
         owner = getattr(owner, part)
     if not isinstance(owner, type):
-        return hasattr(owner, name) or owner is not module  # what was put in the place of a class may do without
+        return hasattr(owner, name) or owner is not module  # an object in the place of a class may do without
     if name.startswith("__"):
-        return True  # a decorator has made it, or it is inherited; what it lacks, the claims will tell
+        return True  # a decorator has made it, or it is inherited; if not, the claims will tell
     return any(name in vars(kind) for kind in owner.__mro__ if not kind.__module__.startswith("max."))
 
 
@@ -62,7 +62,7 @@ def _other_classes(source: Source, blanks: Collection[str]) -> list[str]:
 
 
 def _likely_name(blank: str, functions: Iterable[str]) -> str:
-    """Return the function of a file that is or was called like a missing one, in the same class or outside of any."""
+    """Return which function, in the same class or outside of any, has or once had a name like that of a missing one."""
     owner, _, name = blank.rpartition(".")
     beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
     if name == "forward" and CALLED_INSTEAD in beside:

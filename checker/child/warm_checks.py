@@ -1,8 +1,8 @@
 """Compile what the checks of all solutions need: ``python -m checker.child.warm_checks kernels model``, ``… graphs``.
 
-``warm`` starts each in a process of its own: two have MAX compile the recorded kernels, of the ``model`` and ``later``
-ones; another runs the compiled claims on every solution up to where MAX would compile a graph, and has the adapter
-compile all these graphs in one module.
+``warm`` starts each call in a process of its own. Two have MAX compile the recorded kernels, the ``model``'s and the
+``later`` ones. Another runs the compiled claims on every solution up to where MAX would compile a graph, and has the
+adapter compile all these graphs in one module.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SET = "solutions"
 def graphs() -> list[Graph]:
     """Return the graphs that the compiled claims on the solutions would have MAX compile for the CPU.
 
-    It leaves out the steps whose graphs take minutes; no pass waits for those.
+    The steps whose graphs take minutes are left out: no pass waits for those.
     """
     all_graphs = list[Graph]()
     for step in filter(uses_max, all_steps()):
@@ -36,7 +36,7 @@ def graphs() -> list[Graph]:
 
 
 def main() -> None:
-    """Carry out what the command line says."""
+    """Compile what the command line names."""
     match sys.argv[1:]:
         case ["planning"]:
             with contextlib.suppress(ModuleNotFoundError):  # another MAX may have no such functions

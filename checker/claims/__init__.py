@@ -1,6 +1,6 @@
-"""What claims are written in: the words of every check file, and what those of modules share.
+"""The words that claims are written in (``vocabulary``), and how claims about modules of MAX run them (``modules``).
 
-Only check files, tests, the child and maintainers' tools may import it, never the parent of a check.
+Only check files, tests, the child and maintainers' tools may import this package, never the parent of a check.
 """
 
 from checker.claims.vocabulary import (

@@ -1,12 +1,12 @@
-"""The blanks of a step: where a solution hides them, and which a learner's file has yet to write.
+"""The blanks of a step: where they are in a solution, and which of them a learner's file has yet to write.
 
 A blank is the rest of a function, from a comment that says what to write and how long it is::
 
     # Cut the last axis into (head, head_dim), then bring head in front of seq. (2 lines)
 
-The skeleton has ``# TODO:`` and the same words there, then the statement at which it stops: in Python
+In its place, the skeleton has ``# TODO:`` and the same words, then the stop statement, which in Python is
 ``raise NotImplementedError``. Everything else in the two files is identical, so a skeleton cannot drift from its
-solution. A ``return`` that the comment does not count is given: it stays behind that statement.
+solution. A ``return`` that the comment does not count is given: the skeleton has it, too, behind the stop statement.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
 
-TODO = "# TODO: "  # how a skeleton's comment begins, which in the solution begins with "# "
+TODO = "# TODO: "  # begins the comment of a blank in the skeleton, which begins with "# " in the solution
 COMMENT = re.compile(r"^(?P<indent> +)# (?P<words>.*\((?P<length>\d+) lines?\))$")
 
 
 @dataclass(frozen=True)
 class Blank:
-    """One thing to write: lines ``first`` (the comment) to ``last`` of the solution, from 1."""
+    """One thing to write: lines ``first`` (the comment) to ``last`` of the solution, counted from 1."""
 
     function: str  # qualified: "GPT2MultiHeadAttention._attn"
     words: str
@@ -42,11 +42,11 @@ class Blank:
 
 @dataclass(frozen=True)
 class Unwritten:
-    """A blank that the learner's file still has, and why we think so."""
+    """A blank that the learner's file still has to write."""
 
     blank: Blank
-    line: int | None  # at which the learner's file stops; None if a language that is not run has no such function
-    started: bool = False  # there is code besides that statement
+    line: int | None  # of the stop statement; None if the file, in a language that is not run, lacks the function
+    started: bool = False  # there is code besides the stop statement
 
 
 def blanks_of(step: Step) -> tuple[Blank, ...]:
@@ -54,12 +54,12 @@ def blanks_of(step: Step) -> tuple[Blank, ...]:
     return find_blanks(step.read_solution(), step.language)
 
 
-@lru_cache(maxsize=64)  # a check asks six times; a process that goes through all steps, often once each
+@lru_cache(maxsize=64)  # a check asks six times for one step; some commands ask for every step
 def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, ...]:
     """Return the blanks of a solution's source, from top to bottom.
 
     Raises:
-        ValueError: a blank is outside a function, is not as long as it says, or is called as another one.
+        ValueError: a blank is outside a function, is not as long as it says, or has the label of another blank.
     """
     lines = solution.lines
     functions = language.functions(solution)
@@ -86,13 +86,13 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
 
 
 def _code_lines(lines: Sequence[str], after: int, last: int) -> list[int]:
-    """Return the numbers, from 1, of the lines with code after one line and up to another."""
+    """Return the numbers of the lines with code behind line ``after`` and up to line ``last``, counted from 1."""
     code = enumerate(lines[after:last], start=after + 1)
     return [number for number, text in code if text.strip() and not text.lstrip().startswith("#")]
 
 
 def skeleton(solution: Source, language: Language = PYTHON, written: Collection[str] = ()) -> str:
-    """Return the learner's file: the solution with every blank still to write, but for those ``written``, by label."""
+    """Return a solution's skeleton, in which every blank is still to write, but for those ``written``, by label."""
     lines = list(solution.lines)
     for blank in reversed([blank for blank in find_blanks(solution, language) if blank.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
@@ -102,13 +102,13 @@ def skeleton(solution: Source, language: Language = PYTHON, written: Collection[
 
 
 def unwritten(learner: Source, solution: Source, language: Language = PYTHON) -> list[Unwritten]:
-    """Return the blanks that a learner's file has yet to fill, judged without running it.
+    """Return the blanks that a learner's file has yet to write, judged without running it.
 
-    The statement at which the skeleton stops counts where it stood, unless something before it returns. Whether a
-    function is missing altogether, only running the file can tell, if it is Python.
+    A blank is unwritten if the stop statement is still in its function, and nothing before it returns. Whether a
+    function is missing altogether, only running the file can tell, if it is in Python.
 
     Raises:
-        Unreadable: the learner's file is none of the language.
+        Unreadable: the learner's file is not of the language.
     """
     language.refuse(learner, "")
     present, untouched = language.functions(learner), language.functions(Source(skeleton(solution, language)))
@@ -124,7 +124,7 @@ def unwritten(learner: Source, solution: Source, language: Language = PYTHON) ->
 
 
 def what_to_do(unwritten: Unwritten, stop: str) -> str:
-    """Return what to do about a blank that is still to write, if a skeleton stops at the statement ``stop``."""
+    """Return what to do about a blank that is still to write; ``stop`` is the stop statement of its language."""
     if unwritten.line is None:
         return what_to_do_about_missing(unwritten.blank.function)
     if unwritten.started:
@@ -133,7 +133,7 @@ def what_to_do(unwritten: Unwritten, stop: str) -> str:
 
 
 def what_to_do_about_missing(function: str, likely_name: str = "") -> str:
-    """Return what to do about a function that the file does not have, if ``likely_name`` may be meant to be it."""
+    """Return what to do about a function that the file lacks, and has perhaps under a ``likely_name``."""
     gone = f"there is no {function} in the file any more"
     name = function.rpartition(".")[2]
     return f"{gone}; it has {likely_name}: call it {name}" if likely_name else f"{gone}; write it, under this name"

@@ -1,7 +1,7 @@
 """Generate ``steps/`` from ``solutions/``.
 
-A file with a blank filled in is never overwritten. Any other is first copied beside itself, but for a skeleton that git
-has.
+A file in which a blank is written is never overwritten. Any other file is first copied beside itself, unless it is a
+skeleton that git has.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from checker.machine import output_of
 
 
 def expected(step: Step) -> str:
-    """Return the skeleton of a step as the generator makes it now."""
+    """Return the skeleton of a step, as its solution gives it now."""
     return skeleton(step.read_solution(), step.language)
 
 
@@ -33,7 +33,7 @@ def is_untouched(step: Step) -> bool:
 
 
 def is_committed_skeleton(step: Step) -> bool:
-    """Return whether the learner's file is the skeleton, to the letter, of the solution at git's last commit."""
+    """Return whether the learner's file is, to the letter, the skeleton of the solution at git's last commit."""
     committed = f"HEAD:{step.solution_file.relative_to(ROOT)}"
     solution = Source(output_of("git", "-C", str(ROOT), "show", committed))
     with suppress(Unreadable, ValueError):
@@ -66,7 +66,7 @@ def back_up(path: Path) -> Path:
 
 
 def write_all() -> int:
-    """Write every skeleton that differs from what its solution makes; return the exit status.
+    """Write every skeleton anew that is not what its solution gives now; return the exit status.
 
     Raises:
         OSError: a file cannot be written.
@@ -87,7 +87,7 @@ def write_all() -> int:
 
 
 def check_all() -> int:
-    """Say which skeletons differ from what their solutions make; return 1 if any do."""
+    """Say which learner's files are not the skeletons of their solutions; return 1 if there are any, else 0."""
     steps = all_steps()
     wrong = [step for step in steps if not is_untouched(step)]
     for step in wrong:

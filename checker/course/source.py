@@ -1,4 +1,4 @@
-"""The text of a file, and what Python makes of it before it runs: its lines, syntax tree, functions and code."""
+"""The text of a file, with its lines, syntax tree, functions and code, none of which needs to run it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True)
 class Source:
-    """The text of a file, with plain line ends. Of one in Mojo, only the lines can be asked for.
+    """The text of a file, with plain line ends. A file in Mojo has only lines.
 
-    What a property returns is worked out once, and shared by all who ask: nobody changes it.
+    A property is worked out once, and shared by all who ask: nobody may change its value.
     """
 
     text: str
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines that Python counts: a form feed, say, at which ``str.splitlines`` also cuts, ends none."""
+        """The lines as Python counts them: a form feed, say, at which ``str.splitlines`` cuts, ends no line."""
         return self.text.split("\n")
 
     @cached_property
@@ -37,17 +37,17 @@ class Source:
         return function_nodes(self.tree)
 
     def new_tree(self) -> ast.Module:
-        """Return a syntax tree that may be changed; what Python warns of, it says where the file runs."""
+        """Return a syntax tree that may be changed, without Python's warnings, which come when the file runs."""
         with warnings.catch_warnings(action="ignore"):
             return ast.parse(self.text)
 
     def compiled(self, path: str) -> CodeType:
-        """Return the code as Python alone compiles it: under none of the ``__future__`` of who calls this."""
+        """Return the code as Python compiles the file alone, without the caller's imports from ``__future__``."""
         with warnings.catch_warnings(action="ignore"):
             return compile(self.text, path, "exec", dont_inherit=True)
 
     def imports(self) -> Iterator[tuple[str, int]]:
-        """Yield every module that is imported, and what is imported from it, by its dotted name, and the line."""
+        """Yield every module that is imported, and every name from a module, dotted, with the line of the import."""
         for node in ast.walk(self.tree):
             match node:
                 case ast.Import():
@@ -58,14 +58,14 @@ class Source:
 
 
 def function_nodes(tree: ast.Module) -> dict[str, FunctionNode]:
-    """Return every function of a module by qualified name, outermost first; one under an ``if``, say, is among them."""
+    """Return every function of a module by qualified name, outermost first, also those under an ``if``, say."""
     nodes: dict[str, FunctionNode] = {}
     _add_functions(nodes, tree, "")
     return nodes
 
 
 def _add_functions(nodes: dict[str, FunctionNode], node: ast.AST, prefix: str) -> None:
-    """Add the functions inside of a node to others, under names that begin with a prefix."""
+    """Add the functions inside of ``node`` to ``nodes``, under names that begin with ``prefix``."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, FunctionNode):
             nodes[prefix + child.name] = child

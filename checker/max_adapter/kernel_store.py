@@ -1,10 +1,10 @@
 """The kernels of MAX's interpreter that the checks use, compiled together once per machine and loaded from two files.
 
-A kernel is what MAX's interpreter compiles when an operation first needs it. Which ones the checks need is recorded,
-step by step, in ``tests/references/kernels.json``; what the pages of the book and the known habits need besides is in
-it too, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled when it
-is met. Every check loads its kernels anew. Those of the steps that build the model are in a file of their own, which is
-loaded in a quarter of the time that one file of all would take.
+A kernel is compiled by MAX's interpreter when an operation first needs it. The kernels that the checks need are
+recorded, step by step, in ``tests/references/kernels.json``, with those that the pages of the book and the known habits
+need besides, as ``book`` and ``habits``. Another kernel, which a learner's own way of writing may need, is compiled
+when it is met. Every check loads its kernels anew. The kernels of the steps that build the model are in a file of their
+own, which is loaded in a quarter of the time that one file of all would take.
 
 A trick, the hook ``kernels``: MAX's own way to compile a kernel looks here first.
 """
@@ -31,7 +31,7 @@ def recorded_kernels() -> dict[str, list[str]]:
 
 
 def kernel_groups() -> dict[str, set[str]]:
-    """Return the recorded kernels by file: of the ``model``, and those that all others add, nearly as many again."""
+    """Return the recorded kernels by file: the ``model``'s, and those that all others add, nearly as many again."""
     used = recorded_kernels()
     model = {kernel for step in steps_up_to(MODEL) for kernel in used.get(step.name, ())}
     every = {kernel for kernels in used.values() for kernel in kernels}
@@ -47,16 +47,16 @@ def install_kernels() -> None:
 
 
 class KeptKernels:
-    """Stands in for the function of MAX's that compiles a kernel which is missing.
+    """Stands in for the function of MAX's that compiles a missing kernel.
 
-    The recorded kernels of a group are loaded when the first of them is missing; others are compiled one by one. If the
-    recorded ones cannot be compiled or loaded after all, MAX compiles each by itself.
+    All recorded kernels of a group are loaded when the first of them is needed; others are compiled one by one. If the
+    recorded kernels cannot be compiled or loaded after all, MAX compiles each by itself.
 
     Args:
         compile_one: MAX's own function.
 
     Attributes:
-        not_loaded: the groups of recorded kernels that no kernel was missing of so far.
+        not_loaded: the groups of recorded kernels of which none was needed so far.
     """
 
     def __init__(self, compile_one: Callable[..., Any]) -> None:
@@ -77,7 +77,7 @@ class KeptKernels:
 
 
 def add_to_max(kernels: Mapping[str, Any]) -> None:
-    """Let every family of MAX's interpreter find these kernels, by name."""
+    """Let every family of MAX's interpreter find these kernels, which are given by name."""
     from max._interpreter_ops import gc_compile
 
     for family in gc_compile.registered_families():
@@ -85,10 +85,7 @@ def add_to_max(kernels: Mapping[str, Any]) -> None:
 
 
 def load_kernels(names: set[str]) -> dict[str, Any]:
-    """Return these kernels by name, from this machine's file.
-
-    The file is made if it is missing or cannot be read.
-    """
+    """Return kernels by their names, from this machine's file, which is made if it is missing or cannot be read."""
     from max._interpreter_ops import gc_compile
 
     session = gc_compile.session_for(CPU())
@@ -108,11 +105,11 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
 
 
 def _module(names: set[str]) -> Module:
-    """Return one module with the graphs of these kernels, picked from all that MAX's interpreter knows."""
+    """Return one module with the graphs of some kernels, picked from all that MAX's interpreter knows."""
     from max._interpreter_ops import gc_compile
     from max._mlir_context import ensure_default_mlir_context
 
-    with ensure_default_mlir_context():  # an operation may run on a thread that has none
+    with ensure_default_mlir_context():  # an operation may run on a thread without one
         module, others = Module(), Module()
         for family in gc_compile.registered_families():
             family.build_module_for_device(CPU(), module)
@@ -127,19 +124,20 @@ def _module(names: set[str]) -> Module:
 
 
 class _Noting(dict[str, Any]):
-    """MAX's table of compiled kernels, which notes for which of them it is asked."""
+    """MAX's table of compiled kernels, which notes the names that are looked up."""
 
     def __init__(self, table: Mapping[str, Any], used: set[str]) -> None:
         super().__init__(table)
         self.used = used
 
     def get(self, key: str, default: Any = None) -> Any:
+        """Note the name, and return the kernel, or the default."""
         self.used.add(key)
         return super().get(key, default)
 
 
 def note_used() -> set[str]:
-    """Return a set that from now on fills with the kernels which this process runs or looks for, by MAX's names."""
+    """Return a set to which the name of each kernel is added that this process looks up from now on."""
     from max._interpreter_ops import gc_compile
 
     used = set[str]()

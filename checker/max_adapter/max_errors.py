@@ -1,7 +1,7 @@
-"""The texts of MAX's error messages: what they reveal, and which part of them a learner needs.
+"""The texts of MAX's error messages: advice on each, and the part of them that a learner needs.
 
-It imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX.
-A test provokes each of these messages in the installed MAX.
+This module imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX. A test
+provokes each of these messages in the installed MAX.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
 
 LONGEST = 300  # characters of a message
-PADDING = "pad takes two numbers for each axis"  # what MAX asserts without a message
-OF_BOOLEANS = " of booleans"  # what MAX's message about an index leaves out
+PADDING = "pad takes two numbers for each axis"  # MAX asserts it without a message
+OF_BOOLEANS = " of booleans"  # MAX's message about an index leaves it out
 MISSING = r"(?:attribute|name) '(\w+)'"  # the message about a name that is not there
 LIBRARIES = ("F", "np", "nn", "torch")
 INDEX_ADD = ("index_add", "index_add_")
@@ -380,7 +380,7 @@ REWRITES = {
 }
 
 
-#: What a file of a step imports, where the skeleton or people do: a name → how.
+#: Names that files of steps use, and the statement that imports each.
 IMPORTS = {
     "math": "import math",
     "F": "from max.experimental import functional as F",
@@ -396,11 +396,11 @@ IMPORTS = {
 
 
 def advice_on(message: str, advice: Mapping[str, Advice] = ADVICE, code: str = "") -> str:
-    """Return what to write instead, or nothing if the message is not one of these.
+    """Return what to write instead, or nothing if there is no advice on a message.
 
     Args:
-        message: what was said of the failure.
-        advice: that of a library.
+        message: the message of the error.
+        advice: the advice of a library.
         code: the statement that failed, if it is known.
     """
     fitting = [words for pattern, words in advice.items() if re.search(pattern, message)]
@@ -408,14 +408,14 @@ def advice_on(message: str, advice: Mapping[str, Advice] = ADVICE, code: str = "
 
 
 def _chosen(words: Advice, code: str) -> str:
-    """Return what to do about the statement ``code``; the last pattern of a choice fits any."""
+    """Return the advice that fits the statement ``code``; the last pattern of a choice fits any."""
     if isinstance(words, str):
         return words
     return next(advice for pattern, advice in words.items() if not code or re.search(pattern, code))
 
 
 def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES) -> list[str]:
-    """Return the rules that rewrite what has failed with a message."""
+    """Return the rules that rewrite a statement which has failed with a message."""
     rules = []
     for pattern, candidates in rewrites.items():
         match = re.search(pattern, message)
@@ -429,7 +429,7 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
 
 
 def what_was_said(error: BaseException) -> str:
-    """Return the message of an error in one line, without MAX's internals, and with what it leaves out."""
+    """Return the message of an error in one line, without MAX's internals, and with a fact that MAX leaves out."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, AssertionError) and not str(error) and _is_in_padding(frames):
         return PADDING
@@ -440,13 +440,13 @@ def what_was_said(error: BaseException) -> str:
 
 
 def _is_in_padding(frames: Iterable[FrameType]) -> bool:
-    """Return whether a function ``pad`` of MAX's is among those that ran."""
+    """Return whether a function ``pad`` of MAX's was running."""
     modules = [frame.f_globals.get("__name__", "") for frame in frames if frame.f_code.co_name == "pad"]
     return any(module.startswith("max.") for module in modules)
 
 
 def _has_mask_as_index(frame: FrameType) -> bool:
-    """Return whether the function that slices was given booleans."""
+    """Return whether a function of MAX's that slices was given booleans."""
     dtype = getattr(frame.f_locals.get("index"), "dtype", None)
     return str(getattr(dtype, "name", "")) == "bool"
 
@@ -456,11 +456,11 @@ def shortened(message: str) -> str:
     return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
 
 
-#: What MAX says where an operation cannot be added to a graph: the operation's name, and why.
+#: MAX's words if an operation cannot be added to a graph: the operation's name, and why.
 DIAGNOSED = re.compile(r"Failed to create op '(\w+?)(?:Op)?':.*?Diagnostics:\s*(.*?)\n", re.DOTALL)
-#: The same of an operation that MAX has no diagnosis of.
+#: MAX's words if it has no diagnosis of such an operation.
 NOT_DIAGNOSED = re.compile(r"Failed to create op '(\w+?)(?:Op)?':.*\n\s*\n(?:'\S+' op )?(.+)$", re.DOTALL)
-#: What a kernel says that has ended with an error.
+#: MAX's words if a kernel has ended with an error.
 OF_A_KERNEL = re.compile(r'kernel named "\w+":\s*([^"]*?)\s*Fusion info')
 
 

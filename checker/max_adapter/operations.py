@@ -1,4 +1,4 @@
-"""Operations that MAX's interpreter lacks, or that MAX runs unchecked, in NumPy.
+"""Operations in NumPy that MAX's interpreter lacks, or that MAX runs unchecked.
 
 A part of the hook ``operations``, a trick.
 """
@@ -13,7 +13,7 @@ import numpy as np
 from max.driver import Buffer
 from max.dtype import DType
 
-Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # of the interpreter: an operation and its inputs -> its results
+Run = Callable[[Any, Sequence[Any]], Sequence[Any]]  # the interpreter's own: an operation, its inputs -> its results
 
 #: The two operations that ``F.qmatmul`` puts into a graph: one reorders the blocks, the other multiplies by them.
 PRODUCT = re.compile(r"vroom_(q\w+?)_(repack_weights|matmul)")
@@ -36,7 +36,7 @@ def multiply(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
 def gather(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     """Look up rows by any whole numbers, such as the uint32 offsets of step 15's requests."""
     rows, numbers = inputs
-    if numbers.dtype not in (DType.int32, DType.int64):  # the only ones that there are kernels for
+    if numbers.dtype not in (DType.int32, DType.int64):  # there are kernels for these alone
         numbers = Buffer.from_numpy(numbers.to_numpy().astype(np.int64))
     return run(op, [rows, numbers])
 
@@ -45,7 +45,7 @@ def gather_nd(run: Run, op: Any, inputs: Sequence[Any]) -> Sequence[Any]:
     """Return the elements at these indices.
 
     Raises:
-        IndexError: there is no such element. MAX would read what lies there in memory, if it may.
+        IndexError: there is no such element. MAX would read whatever lies there in memory.
     """
     rows, places = inputs
     for axis, indices in enumerate(np.moveaxis(places.to_numpy(), -1, 0), op.batch_dims):

@@ -25,7 +25,7 @@ class MaxPagedCache:
     Args:
         params: the sizes that the pages were cut to.
         inputs: the graph's inputs that make up the cache, in MAX's order.
-        row_offsets: one more than there are requests.
+        row_offsets: where each request begins, and the end of the last: one more than there are requests.
     """
 
     def __init__(self, params: KVCacheParamInterface, inputs: Sequence[Tensor], row_offsets: Tensor) -> None:

@@ -1,6 +1,6 @@
-"""What becomes of a graph that MAX would compile, for as long as a context is open that says so.
+"""The mode of graphs: whether MAX compiles a graph, or the code that needs it ends there.
 
-A trick, ``abandon``: an exception from inside MAX ends what would go on with the graph.
+A trick, ``abandon``: an exception from inside MAX ends the code that needs the graph.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class GraphMode(Enum):
-    """What becomes of a graph that is met."""
+    """What becomes of a graph that MAX would compile."""
 
-    COMPILE = auto()  # it is found among those that are kept, or MAX compiles it
-    TRACE = auto()  # it is found among those that are kept, or is abandoned
-    COLLECT = auto()  # it is abandoned, whether it is kept or not
+    COMPILE = auto()  # a kept graph is loaded; MAX compiles any other
+    TRACE = auto()  # a kept graph is loaded; any other is abandoned
+    COLLECT = auto()  # every graph is abandoned, kept or not
 
 
 class AbandonedGraphError(Exception):
-    """A graph is abandoned, which is no error: whoever has set the mode catches it, and what was run ends there."""
+    """A graph is abandoned. This is no error: the code that has set the mode catches it."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__("MAX is not to compile here")
@@ -41,7 +41,7 @@ def mode() -> GraphMode:
 
 @contextmanager
 def in_mode(mode: GraphMode) -> Iterator[None]:
-    """While this is open, graphs are treated by ``mode``."""
+    """While this is open, graphs are treated as ``mode`` says."""
     before = _mode.set(mode)
     try:
         yield

@@ -1,6 +1,6 @@
 """Try the installed MAX: ``python -m checker.max_adapter.try_hooks`` runs an operation through all hooks.
 
-It says what does not fit, one line each. It may be imported where MAX is missing.
+It prints a line for each hook that does not fit. The module may be imported where MAX is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SLOWER, CANNOT_IMPORT, CANNOT_RUN = 1, 2, 3  # exit statuses
 
 
 def try_hooks() -> int:
-    """Print what does not fit; return how bad it is: 0, or the exit status that says it."""
+    """Print which hooks do not fit; return the exit status, which says how bad that is."""
     try:
         importlib.import_module("max.experimental.functional")
     except ImportError as error:

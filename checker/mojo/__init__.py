@@ -1,5 +1,5 @@
-"""Kernels in Mojo: compile a learner's file without MAX's compiler, load it, and put the compiler's words into ours.
+"""Kernels in Mojo: compile a learner's file without MAX's compiler, load it, and shorten the compiler's errors.
 
-In comes the text of a file of a step in Mojo; out comes a module whose functions take NumPy arrays, or what the
-compiler has against it. The child of a check, ``warm`` and tests may import it; it imports ``course`` and ``events``.
+The text of a file in Mojo becomes a module whose functions take NumPy arrays, or an error at one of its lines. The
+child of a check, ``warm`` and tests may import this package; it imports ``course`` and ``events``.
 """

@@ -29,18 +29,18 @@ from checker.packages import installed_version
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
 FLAGS = ("--emit", "shared-lib", "--disable-warnings")  # of the compiler
-KEPT = ROOT / ".course" / "mojo"  # 70 kilobytes for each text that was compiled
+KEPT = ROOT / ".course" / "mojo"  # has 70 kilobytes for each text that was compiled
 
 
 class CompilationError(Exception):
-    """Mojo's compiler refuses a text; the words are all that it says."""
+    """Mojo's compiler refuses a text; the message is all that the compiler printed."""
 
 
 def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
-    """Return the library that the file ``main`` among ``texts``, which are given by name, makes.
+    """Return the library that Mojo makes of the file ``main``, one of the ``texts``, which are given by name.
 
     Raises:
-        CompilationError: one of them is no Mojo.
+        CompilationError: a text is no Mojo.
         UserError: nothing can be compiled on this machine.
     """
     names_and_texts = [part for name in sorted(texts) for part in (name, texts[name])]
@@ -57,7 +57,7 @@ def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
 
 
 def build_and_keep(texts: Mapping[str, str], main: str, name: str, library: Path) -> None:
-    """Have Mojo make the ``library``, and remove those that nobody uses."""
+    """Have Mojo make the ``library``, and remove libraries that nobody uses."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():
             Path(folder, file).write_text(text, encoding="utf-8")
@@ -73,8 +73,8 @@ def build(main: Path, target: Path, name: str) -> None:
     """Have Mojo make a library of a file.
 
     Raises:
-        CompilationError: it refuses the text.
-        UserError: it cannot compile any.
+        CompilationError: Mojo refuses the text.
+        UserError: Mojo cannot compile anything on this machine.
     """
     command = ["build", *FLAGS, "-o", str(target), str(main)]
     with compiling(name, Compiler.MOJO):
@@ -87,7 +87,7 @@ def build(main: Path, target: Path, name: str) -> None:
 
 
 class StillToWrite(NotWritten):
-    """A function was called that is still to write, or that calls one which is."""
+    """A function was called that is still to write, or that calls such a function."""
 
     def __init__(self, blank: str) -> None:
         super().__init__(f"{blank} is still to write")
@@ -108,14 +108,15 @@ class Library:
 
 
 def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | int | float) -> None:
+    """Call a C function."""
     function(*[_argument(value) for value in arguments])
 
 
 def open_library(path: Path) -> Library:
-    """Return a library that was compiled.
+    """Load a library that was compiled.
 
     Raises:
-        UserError: it cannot be loaded, being damaged, say, or on a disk from which nothing may run.
+        UserError: the library is damaged, say, or on a disk from which nothing may run.
     """
     try:
         return Library(path)
@@ -124,6 +125,7 @@ def open_library(path: Path) -> Library:
 
 
 def _argument(value: np.ndarray | np.integer | int | float) -> Any:
+    """Return an argument as C takes it: an array by its address."""
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
         return ctypes.c_int64(value.ctypes.data)
@@ -133,11 +135,11 @@ def _argument(value: np.ndarray | np.integer | int | float) -> Any:
 def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     """Return a module with the functions of a step in Mojo, as ``source`` has them, on NumPy arrays.
 
-    A function that is still to write, or calls one that is, raises :class:`StillToWrite`.
+    A function that is still to write, or calls such a function, raises :class:`StillToWrite`.
 
     Raises:
         Unreadable: the source does not compile.
-        UserError: nothing can be compiled on this machine, or what was compiled cannot be loaded.
+        UserError: nothing can be compiled on this machine, or the library cannot be loaded.
     """
     library = open_library(build_library(step, source))
     functions = {function.__name__: function for function in _import_binding(step).FUNCTIONS}
@@ -155,7 +157,7 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
 
 
 def _import_binding(step: Step) -> ModuleType:
-    """Return the module that calls a kernel's C functions; its ``FUNCTIONS`` are those of the step."""
+    """Return the module that calls a kernel's C functions; its ``FUNCTIONS`` are the functions of the step."""
     spec = spec_from_file_location(f"{step.name}.binding", step.kernel_folder / BINDING)
     assert spec
     assert spec.loader
@@ -179,7 +181,7 @@ def build_library(step: Step, source: str) -> Path:
 
 
 def operation_folder(step: Step, source: str, folder: Path) -> Path:
-    """Write the folder that MAX takes as an extension: the learner's file and what registers its operation."""
+    """Write the folder that MAX takes as an extension: the learner's file, and one that registers its operation."""
     folder.mkdir(exist_ok=True)
     (folder / f"{step.name}.mojo").write_text(source, encoding="utf-8")
     shutil.copyfile(step.kernel_folder / OPERATION, folder / OPERATION)
@@ -187,12 +189,12 @@ def operation_folder(step: Step, source: str, folder: Path) -> Path:
 
 
 def _stop(blank: str, *arguments: Any) -> NoReturn:
-    """Take the place of a function that cannot be called before ``blank`` is written."""
+    """Stand in for a function that cannot be called before ``blank`` is written."""
     raise StillToWrite(blank)
 
 
 def _calls(step: Step, source: Source, labels: Collection[str]) -> dict[str, list[str]]:
-    """Return the functions of a kernel that are written, and for each which of the others it calls."""
+    """Return the functions of a kernel that are written, and for each which others it calls."""
     functions = step.language.functions(source)
     calls = {}
     for label in labels:
@@ -203,12 +205,12 @@ def _calls(step: Step, source: Source, labels: Collection[str]) -> dict[str, lis
 
 
 def _first_to_write(label: str, calls: Mapping[str, Collection[str]], callers: Collection[str] = ()) -> str:
-    """Return the first function to write of one and of those that it calls, itself or through others; or nothing.
+    """Return the first unwritten function among one and all that it calls, itself or through others; or nothing.
 
     Args:
         label: the function.
-        calls: those that are written, and what each calls.
-        callers: those that are on the way to this one: they are looked at already.
+        calls: the functions that are written, and which others each of them calls.
+        callers: the functions on the way to this one, which have been looked at already.
     """
     if label not in calls:
         return label

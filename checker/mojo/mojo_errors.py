@@ -1,4 +1,4 @@
-"""What Mojo's compiler says, cut to the learner's line, with the line to write instead."""
+"""Shorten the errors of Mojo's compiler to the learner's line, with the line to write instead."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ MINUS_INFINITY = (
     r"|-\s*(?:math|np|numpy|torch)\.inf\b"
 )
 
-#: How a line is written by people who are used to another language, as a regular expression, what Mojo has for it, and
-#: why, in a sentence.
+#: Habits from other languages: a regular expression for a line, the code that Mojo has for it, and why, in a sentence.
 HABITS = (
     (MINUS_INFINITY, "Float32.MIN_FINITE", LOWEST),
     (r"\b(?:math|np|numpy|torch)\.(exp|sqrt|log)\b", r"\1", BY_ITS_NAME),
@@ -46,7 +45,7 @@ HABITS = (
     (r"^(\s*)@parameter\s*$", r"\1# no decorator", "An inner function needs no decorator: take the line away."),
 )
 
-#: The same of a line to which the compiler objects in certain words, a regular expression before the others.
+#: Habits that count only if the compiler's message fits the regular expression that comes first.
 HABITS_BY_MESSAGE = (
     (
         "must be mutable",
@@ -57,10 +56,10 @@ HABITS_BY_MESSAGE = (
     ("implicit declaration", r"^(\s*)(\w+(?:: \w+)? =)", r"\1var \2", VAR),
 )
 
-#: What helps with a line that is none of these: what the compiler says of it, and a sentence.
+#: Advice on a line without a habit: a regular expression for the compiler's message, and a sentence.
 ADVICE = ((r"convert(ed from)? 'Int'", f"{CONVERT}, as in Float32(n)."),)
 
-#: What is said where the machine is at fault, not a text, as a regular expression, and what to do.
+#: Remedies where the machine is at fault: a regular expression for the message, and what to do.
 REMEDIES = (
     (r"No space left|quota exceeded", "Make room on the disk."),
     (r"temporary", "Set TMPDIR to a folder that you may write to."),
@@ -72,10 +71,10 @@ CRASHPAD = re.compile(r"^Failed to initialize Crashpad.*\n", re.MULTILINE)  # wh
 
 
 def of_the_machine(output: str) -> str:
-    """Return why Mojo cannot compile anything here, and what to do; nothing if it is the text that is wrong.
+    """Return why Mojo cannot compile anything here, and what to do; nothing if a text is wrong.
 
     Args:
-        output: all that the compiler said, or the system's own error.
+        output: all that the compiler printed, or the system's own error.
     """
     if ERROR.search(output):
         return ""
@@ -113,7 +112,7 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
 
 
 def _without_habits(code: str, message: str) -> tuple[str, str]:
-    """Return a line as Mojo has it, and why the first habit in it is wrong; the line as it is, and nothing, of none."""
+    """Return a line with Mojo's code in place of habits, and the advice on the first habit; nothing if it has none."""
     of_message = [(habit, instead, advice) for words, habit, instead, advice in HABITS_BY_MESSAGE if words in message]
     first_advice = ""
     for habit, instead, advice in (*of_message, *HABITS):
@@ -125,10 +124,10 @@ def _without_habits(code: str, message: str) -> tuple[str, str]:
 
 
 def _looked_at(line: int, lines: list[str]) -> Iterator[int]:
-    """Yield the lines, from 1, in which a habit may be behind an error.
+    """Yield the numbers, from 1, of the lines in which a habit may be behind an error on line ``line``.
 
-    They are the error's own; the one before, whose end the compiler may have read as going on; and where a task is
-    handed over, the function that it names.
+    They are that line; the line before, which the compiler may have read on; and, if the line hands over a task, the
+    lines that define the function it names.
     """
     yield from (number for number in (line, line - 1) if 0 < number <= len(lines))
     here = lines[line - 1] if line <= len(lines) else ""

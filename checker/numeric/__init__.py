@@ -1,4 +1,4 @@
-"""Numbers compared: the tolerance, the recorded references, what a pattern of wrong values says.
+"""Numbers: the tolerance, recorded and drawn ones, comparisons, and what the pattern of wrong numbers says.
 
-It takes arrays; it returns verdicts and sentences. NumPy only; both sides of a check may import it.
+The modules take arrays and return sentences. They use NumPy only; both sides of a check may import them.
 """

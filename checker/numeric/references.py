@@ -1,4 +1,4 @@
-"""The numbers that claims are made on: recorded from Hugging Face, or drawn at every check anew."""
+"""The numbers that claims compare with: recorded from Hugging Face, or drawn anew at every check."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Array = np.ndarray
 class Reference(dict[str, Array]):
     """The arrays of one file under ``tests/references/``, by name.
 
-    ``weights`` holds those recorded as ``weights/NAME``, in the layout of MAX's ``Linear``
-    (``[out, in]``); ``config`` the whole numbers and floats recorded as ``config/NAME``.
+    ``weights`` holds the arrays recorded as ``weights/NAME``, in the layout of MAX's ``Linear`` (``[out, in]``);
+    ``config`` the whole numbers and floats recorded as ``config/NAME``.
     """
 
     def __init__(self, path: Path) -> None:
         with np.load(path) as file:
             super().__init__({name: file[name] for name in file.files})
         for array in self.values():
-            array.setflags(write=False)  # a function that changes what it is given is told so
+            array.setflags(write=False)  # a function that changes its argument gets an error
         self.weights = self._below("weights/")
         self.config = {name: value.item() for name, value in self._below("config/").items()}
 
@@ -34,10 +34,10 @@ class Reference(dict[str, Array]):
 def seeded_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict[str, Array]:
     """Return the same float32 weights on every machine, for models too large to record.
 
-    Each tensor is drawn from a seed made of its name and of ``seed``, so order and company do not matter; NumPy
-    promises that ``RandomState`` never changes its stream. Matrices keep the variance of what they
-    multiply (their last axis is the input), biases are small, and gains (the weights with one axis)
-    lie around one; nothing is zero or one.
+    Each tensor is drawn from a seed made of its name and of ``seed``, so it does not matter which others are drawn, nor
+    in which order; NumPy promises that ``RandomState`` never changes its stream. Matrices keep the variance of their
+    input (their last axis), biases are small, and gains (the weights with one axis) lie around one; nothing is zero or
+    one.
     """
     weights = {}
     for name, shape in shapes.items():
@@ -49,12 +49,12 @@ def seeded_weights(shapes: Mapping[str, tuple[int, ...]], seed: int = 0) -> dict
 
 
 class Draw:
-    """Draws what a claim asks for; the same seed draws the same again.
+    """Draws the numbers that a claim asks for; the same seed draws the same numbers again.
 
     Args:
-        seed: what it draws from.
-        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording: an answer
-            that has one of them written into it would be right with it.
+        seed: the seed.
+        avoided: whole numbers that are not drawn if another will do, such as the sizes of the recording: code with
+            one of them written into it would be right with it.
 
     Attributes:
         drawn: the sizes and numbers drawn so far, by name.
@@ -65,13 +65,13 @@ class Draw:
         self.start_over()
 
     def start_over(self) -> None:
-        """Forget what was drawn, so that the same is drawn once more."""
+        """Forget the numbers that were drawn, so that the same are drawn once more."""
         self.drawn = dict[str, int | float]()
         self._random = np.random.default_rng(self.seed)
 
     @property
     def words(self) -> str:
-        """What was drawn, such as ``batch = 3, n_embd = 28``."""
+        """The sizes and numbers that were drawn, in words: ``batch = 3, n_embd = 28``."""
         return ", ".join(f"{name} = {value:.4g}" for name, value in self.drawn.items())
 
     def whole(self, name: str, low: int, high: int, *, times: int = 1) -> int:
@@ -110,7 +110,7 @@ class Draw:
 
         Args:
             least_width: the least ``n_embd`` that may be drawn. A layer norm of two channels gives 1 and -1 whatever
-                they are, so gradients through it are rounding alone.
+                the channels are, so gradients through it are rounding alone.
         """
         heads, layers = self.whole("n_head", 1, 6), self.whole("n_layer", 1, 2)
         width = heads * self.whole("n_embd / n_head", max(2, math.ceil(least_width / heads)), 8, times=heads)
@@ -128,5 +128,6 @@ class Draw:
 
 
 def _read_only(array: Array) -> Array:
+    """Return an array once nobody can write to it."""
     array.setflags(write=False)
     return array

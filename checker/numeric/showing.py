@@ -1,6 +1,6 @@
-"""What ``--show`` shows: what a claim gave the learner's code, and the numbers beside the expected ones.
+"""The lines that ``--show`` shows: the inputs of the learner's code, and its numbers beside the expected ones.
 
-A trick, ``profile``: a profile hook of Python's, only with ``--show``, notes what a function is given.
+A trick, ``profile``: a profile hook of Python's, only with ``--show``, notes the inputs of a function.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import numpy as np
 from checker.course.steps import SOLUTIONS, STEPS, TESTS
 from checker.numeric.comparison import Comparison, arrays_among, in_brackets, index_in_words, last_inputs
 
-ROWS, COLUMNS = 5, 3  # of an array that are shown, three times side by side
+ROWS, COLUMNS = 5, 3  # how many an array shows, three arrays side by side
 INPUT_COLUMNS = 9
 CELL = 9  # characters of a number, with the space before it
 MOST_INPUTS = 4
-#: Where the functions are whose inputs are noted. MAX, in the environment beside these folders, has the same names.
+#: The folders of the functions whose inputs are noted; MAX, in the environment beside them, has the same names.
 NOTED = tuple(f"{folder}{os.sep}" for folder in (STEPS, SOLUTIONS, TESTS))
 
 
 def shown(comparison: Comparison) -> list[str]:
-    """Return the inputs, and yours, the expected numbers and the difference side by side, as lines.
+    """Return lines with the inputs and, side by side, the learner's numbers, the expected ones and the difference.
 
-    Of arrays with more than two axes, the last two are shown, where the difference is largest.
+    An array with more than two axes shows the last two, at the place of the largest difference.
     """
     actual, expected = comparison.actual, comparison.expected
     difference = _difference(actual, expected)
@@ -45,14 +45,14 @@ def shown(comparison: Comparison) -> list[str]:
 
 
 def _difference(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Return how far two arrays are apart: infinitely where one of them is NaN."""
+    """Return the distance of two arrays at each place: infinite where one of them is NaN."""
     with np.errstate(invalid="ignore"):  # where both are infinite
         difference = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
     return np.where(actual == expected, 0, np.where(np.isnan(difference), np.inf, difference))
 
 
 def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> list[str]:
-    """Return lines with arrays of one shape, by title, around the ``worst`` place."""
+    """Return lines with several arrays of one shape, by their titles, side by side, around the ``worst`` place."""
     tables = [np.atleast_2d(array)[worst[:-2]] for array in arrays.values()]
     marked = (0, 0, *worst)[-2:]  # a row and a column, of a single number too
     rows = _around(marked[0], tables[0].shape[0], ROWS)
@@ -70,9 +70,9 @@ def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> l
 
 
 def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return where the last two axes of an array are shown: at the place in what is compared, or at its beginning.
+    """Return the index, without the last two axes, at which an input is shown: that of a place in the result, or zeros.
 
-    Where an axis has fewer places, such as one key head for a group of query heads, each is for equally many.
+    If an axis of the input is shorter, such as one key head for a group of query heads, its indices are shared evenly.
     """
     count = max(0, len(shape) - 2)
     axes = [*zip(place, shape, compared_shape, strict=False)][:count]
@@ -86,6 +86,7 @@ def _around(index: int, size: int, count: int) -> range:
 
 
 def _table(array: np.ndarray, lead: tuple[int, ...]) -> list[str]:
+    """Return lines with the first rows and columns of an array, at a leading index."""
     part = np.atleast_2d(array)[lead]
     dots = "  …" if part.shape[1] > INPUT_COLUMNS else ""
     lines = [f"{row:4} " + "".join(map(_cell, part[row, :INPUT_COLUMNS])) + dots for row in range(len(part[:ROWS]))]
@@ -109,10 +110,10 @@ def _in_digits(value: float) -> str:
 
 @contextmanager
 def noting_inputs(function: str) -> Iterator[None]:
-    """While this is open, note for comparisons what a function of a step was last called with, by parameter.
+    """While this is open, note for comparisons the arguments of the last call of a function of a step, by parameter.
 
-    The last call counts, of those that no other call of that function has made. A tensor is noted as it is: its numbers
-    may not have been computed yet.
+    A call that the function makes of itself does not count. A tensor is noted as it is: its numbers may not have been
+    computed yet.
     """
     last_call = _LastCall(function)
     before = last_inputs.set(last_call.inputs)
@@ -125,12 +126,12 @@ def noting_inputs(function: str) -> Iterator[None]:
 
 
 class _LastCall:
-    """What a function of a step was last called with.
+    """The last call of a function of a step.
 
     Attributes:
-        function: its name.
-        inputs: by parameter.
-        running: the frame of that call, until it returns.
+        function: the name of the function.
+        inputs: the arguments, by parameter.
+        running: the frame of the call, until it returns.
     """
 
     def __init__(self, function: str) -> None:
@@ -139,7 +140,7 @@ class _LastCall:
         self.running: FrameType | None = None
 
     def note(self, frame: FrameType, event: str, argument: object) -> None:
-        """Take what Python tells a profiler: a ``call`` or a ``return``, of whatever runs, and its frame."""
+        """Note a call of the function; Python calls this at each ``call`` and ``return`` of any function."""
         if event == "return" and frame is self.running:
             self.running = None
         elif event == "call" and self.running is None and self._is_noted(frame.f_code):
@@ -149,4 +150,5 @@ class _LastCall:
                 self.inputs[name] = frame.f_locals[name]
 
     def _is_noted(self, code: CodeType) -> bool:
+        """Return whether code is the function's, in a folder of steps."""
         return code.co_name == self.function and code.co_filename.startswith(NOTED)

@@ -1,8 +1,8 @@
-"""What the interactive figures of the book ask the model, answered by a process of its own, which runs learner's steps.
+"""Answer the interactive figures of the book, by a process of its own that runs the model of the learner's steps.
 
 Steps that have passed as they are stand in for the solutions. The process starts with the first question, stays for the
-next, and is started anew when other steps have passed. It answers one question at a time, and ends when an answer takes
-too long.
+next, and is started anew when other steps have passed. It answers one question at a time, and is ended when an answer
+takes too long.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
 
 COMMAND = (sys.executable, "-m", "play.widgets")
-SECONDS = (120.0, 60.0)  # for the first answer, since MAX is imported, and for another, since it may have to compile
+SECONDS = (120.0, 60.0)  # for the first answer, which imports MAX, and for another, which may have MAX compile
 FIGURES_THAT_ASK = ("attention", "sampling", "cache")
 
 Json = dict[str, Any]
 
 
 class PageModel:
-    """The model that the page asks.
+    """The model that answers the page's figures.
 
     Args:
-        command: starts the process, but for the names of the learner's steps that it runs.
-        seconds: how long the first answer may take, and another.
+        command: starts the process; the names of the learner's steps that it runs are appended.
+        seconds: how long the first answer may take, and any other.
     """
 
     def __init__(self, command: Sequence[str] = COMMAND, seconds: tuple[float, float] = SECONDS) -> None:
@@ -45,7 +45,7 @@ class PageModel:
         self.turn = threading.Lock()
 
     async def ask(self, what: str, question: Json) -> Json:
-        """Answer a question, and say which ``steps`` of the learner's have computed it.
+        """Return the answer to a question, with the learner's ``steps`` that have computed it.
 
         Raises:
             UserError: the model refuses the text, takes too long, or ends.

@@ -1,4 +1,4 @@
-"""What a request of the page says: its step, its body, and a field of that."""
+"""Read a request of the page: its step, its body, and a field of the body."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def step_of(request: Request) -> Step:
 
 
 def _step_of_file(name: str) -> Step | None:
-    """Return the step, or its copy to hunt in, whose file has a name."""
+    """Return the step, or its copy to hunt in, whose file has this name."""
     steps_and_hunts = (candidate for step in all_steps() for candidate in (step, Step(step.name, hunted=True)))
     return next((candidate for candidate in steps_and_hunts if candidate.learner_file.stem == name), None)
 
@@ -39,7 +39,7 @@ async def body_of(request: Request) -> Json:
 
 
 def field_of(body: Json, name: str, kind: type | UnionType, otherwise: Any = None) -> Any:
-    """Return a field of a body, which is of a kind."""
+    """Return a field of a body, if it is of the right kind."""
     value = body.get(name, otherwise)
     if not isinstance(value, kind) or isinstance(value, bool):  # no field is a bool, which Python counts as an int
         raise HTTPException(400, f"the body has no fitting {name}")

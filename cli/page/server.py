@@ -21,21 +21,21 @@ from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT, saved_at
 from cli.page.app import Book
 
-PORT = 3000  # where the book is if nothing else is there: a draft that a browser keeps belongs to an address
-END_SECONDS = 1  # for answers that are on their way when it ends
+PORT = 3000  # where the book is if the port is free: a browser keeps drafts by address
+END_SECONDS = 1  # for answers that are on their way when the server ends
 HTML = ROOT / "book" / "html"
-#: What goes into the book: the chapters, what they quote, and the programs that compute, draw and quote it.
+#: The sources of the book: the chapters, the files that they quote, and the programs that compute and draw for them.
 CHAPTERS = ("book/src", "book/theme", "book/book.toml")
 SOURCES = (*CHAPTERS, "solutions", "tests", "models", "cli", "checker", "play", "tools")
 NO_SOURCE = ROOT / "tests" / "dev"
 
 
 def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted: tuple[str, ...]) -> int:
-    """Build the book where needed, and serve it until Ctrl-C; return the exit status.
+    """Build the book if it is out of date, and serve it until Ctrl-C; return the exit status.
 
     Args:
-        say: tells what is going on.
-        port: the port; 3000 or, if that is taken, a free one where it is None.
+        say: prints a message.
+        port: the port; None is 3000 or, if that is taken, a free one.
         open_: open the browser.
         trusted: further origins under which a browser reaches this server.
 
@@ -70,7 +70,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
 
 
 def is_built() -> bool:
-    """Return whether the book is as new as everything that goes into it."""
+    """Return whether the built book is as new as its sources."""
     index = HTML / "index.html"
     tops = [ROOT / name for name in SOURCES]
     files = (path for top in tops for path in (top, *top.rglob("*")) if path.is_file() and ".pyc" not in path.suffixes)
@@ -82,7 +82,7 @@ def build(say: Callable[[str], None]) -> None:
     """Build the book.
 
     Raises:
-        UserError: mdBook is missing, or has said what is wrong.
+        UserError: mdBook is missing, or has printed what is wrong.
     """
     say("building the book, which takes about ten seconds")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -94,21 +94,21 @@ def build(say: Callable[[str], None]) -> None:
 
 
 def _host(origin: str) -> str:
-    """Return the name of a machine: ``book.example`` of ``https://book.example:8000`` or of the name itself."""
+    """Return the host of an origin, ``book.example`` of ``https://book.example:8000``; a bare host stays as it is."""
     return urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin
 
 
 def _forwarded(port: int) -> list[str]:
-    """Return the name that GitHub's Codespaces gives a port of this machine; nothing elsewhere."""
+    """Return the host that GitHub's Codespaces gives a port of this machine, in a list; elsewhere an empty list."""
     name, domain = map(os.environ.get, ("CODESPACE_NAME", "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN"))
     return [f"{name}-{port}.{domain}"] if name and domain else []
 
 
 def _listening(port: int | None) -> socket.socket:
-    """Return a socket on this machine's own address.
+    """Return a socket that listens on this machine's own address.
 
     Raises:
-        UserError: the port is taken, or without a number, none can be had.
+        UserError: the port is taken or, if none was named, no port can be opened.
     """
     for candidate in (PORT, 0) if port is None else (port,):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The learner's file as the page has it: read with its version, saved over the version it began from or not at all.
+"""Versions of the learner's file: it is read with its version, and saved over that version or not at all.
 
 The file on disk is the truth.
 """
@@ -26,7 +26,7 @@ class VersionedText:
 
 
 class Conflict(Exception):
-    """A ``text`` cannot be saved: the ``file`` is no longer the version that it began from."""
+    """A ``text`` cannot be saved: the ``file`` is no longer the version that the text began from."""
 
     def __init__(self, file: VersionedText, text: str) -> None:
         super().__init__("the file was saved elsewhere")
@@ -34,14 +34,14 @@ class Conflict(Exception):
 
 
 def read(step: Step) -> VersionedText:
-    """Return the learner's file; an empty one of no version where there is none.
+    """Return the learner's file; if there is none, return an empty text without a version.
 
     Raises:
-        UserError: it is no text.
+        UserError: the file is no text.
     """
     path = step.learner_file
     try:
-        data = read_bytes(path)  # once: a save may come between two
+        data = read_bytes(path)  # read once: a save may come between two reads
         return VersionedText(as_text(data), digest(data))
     except NoSuchFile:
         return VersionedText("", NONE)
@@ -50,12 +50,12 @@ def read(step: Step) -> VersionedText:
 
 
 def save(step: Step, text: str, replaces: str) -> str:
-    """Put ``text`` in place of the version ``replaces``; return its version.
+    """Put ``text`` in place of the version ``replaces``; return the text's version.
 
     Raises:
         Conflict: the file is another version by now.
-        UserError: it is no text.
-        OSError, UnicodeEncodeError: it cannot be written.
+        UserError: the file is no text.
+        OSError, UnicodeEncodeError: the text cannot be written.
     """
     path, data = step.learner_file.resolve(), text.encode()
     now = read(step)

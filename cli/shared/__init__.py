@@ -1,5 +1,5 @@
-"""What several commands need.
+"""The parts that several commands need.
 
-``command_line`` has what they are made of, ``problems`` the lines for editors and GitHub, ``programs`` runs one of ours
-in a process, and ``background`` a check in a thread. It imports no command.
+``command_line`` has types and options of arguments, ``problems`` the lines for editors and GitHub; ``programs`` runs
+one of our programs in a process, and ``background`` a check in a thread. None of them imports a command.
 """

@@ -1,4 +1,4 @@
-"""Checks in the background, for ``watch`` and the page: they can be canceled, and each next child is started ahead."""
+"""Checks in the background, for ``watch`` and the page: each can be canceled, and the next child is started ahead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from checker.parent.state import Phase
 
 
 class ReadyChild:
-    """The child of the next check, which has imported what that needs. Several threads may ask for it."""
+    """The child of the next check, which has imported what the check needs. Several threads may ask for it."""
 
     def __init__(self) -> None:
         self.child: Child | None = None
@@ -27,7 +27,7 @@ class ReadyChild:
         self.lock = threading.Lock()
 
     def start_spare(self, step: Step) -> None:
-        """Have a child get ready for a check of ``step``, which takes it a second."""
+        """Have a child get ready for a check of ``step``, which takes a second."""
         with self.lock:
             if not self.is_closed and not self._fits(step):
                 self._stop()
@@ -45,6 +45,7 @@ class ReadyChild:
         return self.child is not None and self.child.process.is_alive and self.step == step
 
     def _stop(self) -> None:
+        """Stop the child, if there is one."""
         if self.child:
             self.child.stop()
         self.child = None
@@ -57,12 +58,12 @@ class ReadyChild:
 
 
 class Report(Enum):
-    """What a check reports of itself."""
+    """What a check in the background reports."""
 
     GOES_ON = auto()  # the step has passed, and only compiling is left
-    VERDICT = auto()  # it has one
+    VERDICT = auto()  # it has a verdict
     CANCELED = auto()  # somebody has canceled it
-    BROKEN = auto()  # a fault of the check itself has, which is printed where the command runs
+    BROKEN = auto()  # a fault of the check itself has ended it, and is printed where the command runs
 
 
 FAULT = "The check itself failed, and not your file: please report what is printed in the terminal."
@@ -73,9 +74,9 @@ class BackgroundCheck(threading.Thread):
 
     Args:
         check: the check, which ``start`` opens.
-        ready: its child, and then the next one's.
-        notify: called in the thread, with this and what it reports.
-        compile_seconds: for how long MAX may compile one thing, if nobody may be there to end it.
+        ready: gives the child of this check, and gets the next one ready.
+        notify: called in the thread, with this object and a report.
+        compile_seconds: how long MAX may compile one thing, if there may be nobody to end it.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class BackgroundCheck(threading.Thread):
         return self.check.state.phase is Phase.GOING_ON
 
     def run(self) -> None:
-        """Carry it out, and report what it has come to."""
+        """Carry out the check, and report its end."""
         try:
             if self.child and self.job:
                 self._listen(self.child, self.job)
@@ -120,7 +121,7 @@ class BackgroundCheck(threading.Thread):
             self.ready.start_spare(self.check.step)
 
     def _listen(self, child: Child, job: Job) -> None:
-        """Handle what the child says, to its end or until the check is canceled; a pass was saved when it came."""
+        """Handle the child's events, to the last or until the check is canceled; a pass is saved as it comes."""
         with child, closing(self.check):
             for event in child.run(job, self.limits):
                 if self.was_canceled.is_set():
@@ -139,7 +140,7 @@ class BackgroundCheck(threading.Thread):
         self.notify(self, Report.GOES_ON)
 
     def cancel(self) -> None:
-        """Cancel it, from any thread."""
+        """Cancel the check, from any thread."""
         self.was_canceled.set()
         if self.child:
             self.child.kill()

@@ -1,4 +1,4 @@
-"""What is wrong with a file, one line for each problem: for the list of an editor, and for GitHub's workflows."""
+"""The problems of a file, one line for each: for the list of an editor, and for GitHub's workflows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from checker.parent.state import VerdictKind
 
 @dataclass(frozen=True)
 class Problem:
-    """One reason for a failure: the file, the line that it is about, the function (or nothing), and the sentence."""
+    """One reason for a failure: the file, the line, the function that it is about (or nothing), and the sentence."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Problem:
         return f"{self.about}: {self.sentence}" if self.about else self.sentence
 
     def for_editors(self) -> str:
-        """Return the problem in the form that GNU's tools have, on one line, without what a terminal would obey."""
+        """Return the problem on one line, in the form of GNU's tools, without characters that a terminal would obey."""
         words = "".join(letter for letter in " ".join(self.words.split()) if letter.isprintable())
         return f"{self.file}:{self.line}: error: {words}"
 
@@ -40,7 +40,7 @@ class Problem:
 
 
 def problems_of(record: Record) -> list[Problem]:
-    """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is none."""
+    """Return the problems in the record of a check (``verdict.schema.json``); a blank to write is no problem."""
     if kind_of_verdict(record) is not VerdictKind.FAIL:
         return []
     problems = [
@@ -53,14 +53,14 @@ def problems_of(record: Record) -> list[Problem]:
 
 
 def as_lines(problems: Iterable[Problem], form: str | None) -> list[str]:
-    """Return the lines for an editor (``problems``) or for GitHub (``github``); no other form has any."""
+    """Return the lines for an editor (``problems``) or for GitHub (``github``); none for another form."""
     ways = {"problems": Problem.for_editors, "github": Problem.for_github}
     return [ways[form](problem) for problem in problems] if form in ways else []
 
 
 @contextlib.contextmanager
 def not_obeyed() -> Iterator[None]:
-    """While this is open, have GitHub obey nothing that is printed: a learner's code may print commands."""
+    """While this is open, GitHub obeys no workflow command: a learner's code may print some."""
     token = secrets.token_hex(16)
     print(f"::stop-commands::{token}", flush=True)
     try:

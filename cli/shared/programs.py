@@ -1,4 +1,4 @@
-"""Run one of our programs to its end, or for as long as it may take."""
+"""Run one of our programs to its end, or until a time limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from checker.errors import UserError
 from checker.files import ROOT
 
-NO_DEVICE = 2  # the exit status of the process that is asked for one, and of a check for one
+NO_DEVICE = 2  # the exit status of a program that needs a device which is not there
 Completed = subprocess.CompletedProcess[str]
 
 
@@ -23,7 +23,7 @@ def run_module(
 ) -> Completed | None:
     """Run ``python -m MODULE ARGUMENT …``, and return how it ended; None if it was killed after so many ``seconds``.
 
-    What a check has started ends with it.
+    A process that a check has started ends with the check.
     """
     try:
         return subprocess.run(
@@ -42,10 +42,10 @@ def run_module(
 
 
 def require_gpu() -> None:
-    """Refuse a GPU where MAX can use none; where MAX itself is broken, whoever needs it says so.
+    """Refuse to go on if there is no GPU that MAX can use; if MAX itself is broken, the command that needs it says so.
 
     Raises:
-        UserError: there is none.
+        UserError: there is no such GPU.
     """
     answer = run_module("checker.max_adapter.runtime", "gpu")
     if answer and answer.returncode == NO_DEVICE:
@@ -53,6 +53,6 @@ def require_gpu() -> None:
 
 
 def last_line(run: Completed) -> str:
-    """Return the last line that a program wrote, of its errors if there are any."""
+    """Return the last line that a program wrote to standard error or, if it wrote none there, to standard output."""
     lines = (run.stderr.strip() or run.stdout.strip()).splitlines()
     return lines[-1] if lines else "it printed nothing"

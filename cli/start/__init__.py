@@ -1,4 +1,4 @@
-"""What ``./run`` runs before a command, with the standard library alone.
+"""The part of ``./run`` that comes before a command, with the standard library alone.
 
-``setup`` makes ``.venv``, and ``tasks`` becomes the line of a task in ``pixi.toml``.
+``setup`` makes ``.venv``, and ``tasks`` runs the line of a task in ``pixi.toml``.
 """

@@ -1,7 +1,8 @@
 """Set up ``.venv``: ``python -m cli.start.setup``, by any Python from 3.11 on, with the standard library alone.
 
-``./run`` calls it before its first task, and ``tasks`` has it install what only some tasks need. Two at once wait for
-each other. What is stopped goes on at the next call, and a ``.venv`` that cannot be used any more is made anew.
+``./run`` calls it before its first task, and ``tasks`` has it install the packages that only some tasks need. Two
+processes wait for each other. A set-up that was stopped goes on at the next call, and a ``.venv`` that cannot be used
+any more is made anew.
 """
 
 from __future__ import annotations
@@ -26,42 +27,42 @@ from checker.packages import needed
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOCK = ROOT / ".course" / "setup.lock"
-DAMAGED = "COURSE_DAMAGED"  # the variable that says to another process what is wrong with ``.venv``
-LEARN = "learn"  # what every task needs
-FOR_LEARNERS = ("book", "notebook", "serve")  # what some of a learner's tasks add; the rest is maintainers'
-SIZE_GB = 0.8  # of what every task needs
-ROOM_GB = 2.0  # free on the disk, for packages while they are unpacked, and for kernels
+DAMAGED = "COURSE_DAMAGED"  # the variable that tells another process what is wrong with ``.venv``
+LEARN = "learn"  # the environment that every task needs
+FOR_LEARNERS = ("book", "notebook", "serve")  # environments that some of a learner's tasks add; others are maintainers'
+SIZE_GB = 0.8  # of the packages that every task needs
+ROOM_GB = 2.0  # to be free on the disk, for packages while they are unpacked, and for kernels
 ON_DEBIAN = f"On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys.version_info[1]}-venv"
 
 Command = Sequence[str | Path]
 
 
 def say(text: str) -> None:
-    """Print a line for a person: what a task prints goes elsewhere."""
+    """Print a line for a person on standard error; the output of a task goes to standard output."""
     print(text, file=sys.stderr, flush=True)
 
 
-# ---------------------------------------------------------------- what is there
+# ---------------------------------------------------------------- is it installed?
 
 
 def requirements(environment: str) -> Path:
-    """Return the list of packages that an environment has."""
+    """Return the file that lists the packages of an environment."""
     return ROOT / "requirements" / f"{environment}.txt"
 
 
 def installed_list(environment: str) -> Path:
-    """Return the copy of that list which is made once all of them are installed."""
+    """Return the copy of that list, which is made once all its packages are installed."""
     return VENV / f"installed-{environment}.txt"
 
 
 def is_installed(environment: str) -> bool:
-    """Return whether everything on the list has been installed."""
+    """Return whether all packages of an environment have been installed."""
     installed = installed_list(environment)
     return installed.is_file() and installed.read_bytes() == requirements(environment).read_bytes()
 
 
 def fault() -> str:
-    """Return why the ``.venv`` that is there cannot be used; nothing if it can, or if there is none."""
+    """Return why the ``.venv`` cannot be used; nothing if it can, or if there is none."""
     if not os.path.lexists(VENV):
         return ""
     if not PYTHON.exists():
@@ -79,11 +80,11 @@ def fault() -> str:
 
 
 def missing_packages() -> list[str]:
-    """Return which packages that every task needs this Python, that of ``.venv``, does not find."""
+    """Return which of the packages that every task needs are not found by this Python, that of ``.venv``."""
     return [name for name in needed() if importlib.util.find_spec(name) is None]
 
 
-# ---------------------------------------------------------------- programs that do it
+# ---------------------------------------------------------------- programs
 
 
 def run_quietly(command: Command) -> subprocess.CompletedProcess[str]:
@@ -100,7 +101,8 @@ def last_printed_line(run: subprocess.CompletedProcess[str]) -> str:
 def succeeds(command: Command, lock: int) -> bool:
     """Run a program that installs something; return whether it succeeds.
 
-    It does not see Ctrl-C, and ends with this process. If this one is killed, it holds on to the lock until it ends.
+    The program does not see Ctrl-C, and ends with this process. If this process is killed, the program holds on to the
+    lock until it ends.
     """
     streams: Any = {"stdin": subprocess.DEVNULL, "stdout": sys.stderr}
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, pass_fds=[lock], **streams)
@@ -114,7 +116,7 @@ def succeeds(command: Command, lock: int) -> bool:
 
 @contextlib.contextmanager
 def locked() -> Iterator[int]:
-    """While this is open, no other process sets up ``.venv``; yield the lock, which ends with those who hold it."""
+    """While this is open, no other process sets up ``.venv``; yield the lock, which ends with all that hold it."""
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("a") as lock:
         try:
@@ -129,7 +131,7 @@ def locked() -> Iterator[int]:
 
 
 def make(*, anew: bool) -> None:
-    """Make ``.venv`` with the Python that runs this, anew if the one that is there has a fault.
+    """Make ``.venv`` with the Python that runs this; ``anew`` if there is one that cannot be used.
 
     Raises:
         UserError: it cannot be made.
@@ -161,10 +163,10 @@ def installer(lock: int) -> Command:
 
 
 def install_list(environment: str, lock: int, *options: str) -> None:
-    """Install what is on the list of an environment, and note that it is.
+    """Install the packages of an environment, and note that they are installed.
 
     Raises:
-        UserError: it cannot be installed; what installs it has printed why.
+        UserError: they cannot be installed; the program that installs them has printed why.
     """
     if not succeeds([*installer(lock), *options, "--requirement", requirements(environment)], lock):
         free = shutil.disk_usage(ROOT).free / 1e9
@@ -176,10 +178,10 @@ def install_list(environment: str, lock: int, *options: str) -> None:
 
 
 def install_all() -> None:
-    """Install whatever a learner's tasks need.
+    """Install all packages that a learner's tasks need.
 
     Raises:
-        UserError: it cannot be installed, or pixi does that.
+        UserError: they cannot be installed, or pixi installs them.
     """
     if os.environ.get("PIXI_ENVIRONMENT_NAME"):
         raise UserError("with pixi, `pixi install --all` installs what all tasks need; then leave --all out")
@@ -189,22 +191,22 @@ def install_all() -> None:
 
 
 def install(environment: str) -> None:
-    """Install in ``.venv`` what an environment needs, unless it is there already.
+    """Install the packages of an environment in ``.venv``, unless they are there already.
 
     Raises:
-        UserError: it cannot be installed.
+        UserError: they cannot be installed.
     """
     if environment == "default" or is_installed(environment):
         return
     with locked() as lock:
-        if is_installed(environment):  # by the process that this one has waited for
+        if is_installed(environment):  # the process that this one has waited for has installed them
             return
         say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
         install_list(environment, lock, "--quiet")
 
 
 def set_up() -> None:
-    """Make ``.venv``, if there is none that can be used, and install what every task needs.
+    """Make ``.venv``, if there is none that can be used, and install the packages that every task needs.
 
     Raises:
         UserError: MAX cannot run on this machine, or something cannot be made or installed.
@@ -215,7 +217,7 @@ def set_up() -> None:
         raise UserError(why)
     with locked() as lock:
         why = fault()
-        if is_installed(LEARN) and not why:  # by the process that this one has waited for
+        if is_installed(LEARN) and not why:  # the process that this one has waited for has set it up
             return
         if why:
             say(f".venv cannot be used: {why}. It is made anew.")

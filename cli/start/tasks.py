@@ -19,7 +19,7 @@ from checker.files import ROOT
 from checker.spelling import closest_name
 from cli.start import setup
 
-OURS = ("python -m cli ", "python -m tools ")  # lines whose --help every environment can answer
+OURS = ("python -m cli ", "python -m tools ")  # the beginnings of lines whose --help needs no further environment
 
 Task = dict[str, str]
 
@@ -37,7 +37,7 @@ def listing(all_tasks: dict[str, Task]) -> str:
 
 
 def closest_task(name: str, names: Collection[str]) -> str:
-    """Return the task whose name comes closest to one that there is not; nothing if none does."""
+    """Return the task whose name comes closest to an unknown one; nothing if none does."""
     if step := re.fullmatch(r"(s|step_?|w|warmup_?)?(\d{1,2})(\.\w+)?", name.lower()):
         task = f"{(step[1] or 's')[0]}{int(step[2]):02}"
         return task if task in names else ""
@@ -45,10 +45,10 @@ def closest_task(name: str, names: Collection[str]) -> str:
 
 
 def refuse_damage() -> None:
-    """If packages are missing in ``.venv``, which was set up, go back to ``./run``, which makes it anew.
+    """If packages are missing in a ``.venv`` that was set up, go back to ``./run``, which makes it anew.
 
     Raises:
-        UserError: it has been made anew, and they still are.
+        UserError: ``.venv`` has been made anew, and packages are still missing.
     """
     is_new = os.environ.pop(setup.DAMAGED, "") != ""
     if Path(sys.prefix) != setup.VENV or not (packages := setup.missing_packages()):
@@ -61,7 +61,7 @@ def refuse_damage() -> None:
 
 
 def run(name: str, arguments: list[str], known_tasks: dict[str, Task]) -> int:
-    """Become the line of a task, with arguments appended; return only where nothing is to run.
+    """Become the program of a task's line, with arguments appended; return only if there is nothing to run.
 
     Raises:
         UserError: there is no such task, or its packages cannot be installed.
@@ -77,7 +77,7 @@ def run(name: str, arguments: list[str], known_tasks: dict[str, Task]) -> int:
         print(f"./run {name} [ARGUMENT …]\n\n{known_tasks[name]['description']}. The line is: {line}")
         return 0
     program = [*shlex.split(line), *arguments]
-    if "&&" in program:  # a shell waits for each of them; it outlives Ctrl-C, as its exit status is that of the last
+    if "&&" in program:  # a shell runs one after the other; it outlives Ctrl-C, and exits with the status of the last
         program = ["sh", "-c", f"trap : INT; {line} {shlex.join(arguments)}"]
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     os.chdir(ROOT)
@@ -94,7 +94,7 @@ def main() -> int:
         print(f"./run TASK [ARGUMENT …]\n\n{listing(known_tasks)}")
         return 0
     try:
-        if name != "doctor":  # it tells what is wrong
+        if name != "doctor":  # doctor itself tells what is wrong
             refuse_damage()
         return run(name, arguments, known_tasks)
     except (UserError, OSError) as error:

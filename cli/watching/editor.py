@@ -10,7 +10,7 @@ from pathlib import Path
 
 from checker.errors import UserError
 
-WAIT = ("--wait", "-w")  # what makes an editor with a window of its own wait until it is closed, as git wants it
+WAIT = ("--wait", "-w")  # options that git wants: an editor with its own window waits until that is closed
 
 
 def open_in_editor(file: Path) -> None:
@@ -27,7 +27,7 @@ def open_in_editor(file: Path) -> None:
 
 
 def command_of(environment: Mapping[str, str]) -> list[str]:
-    """Return what starts the editor.
+    """Return the command that starts the editor.
 
     Raises:
         UserError: a quote in a variable is not closed, say.

@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 ESC = "\x1b"
-SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow, say: none of its characters is meant as a letter
+SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|O[A-Z])")  # an arrow key, say, whose characters are no letters
 BEGUN = re.compile(r"\x1b(\[[0-?]*[ -/]*|O)?\Z")  # the beginning of a sequence, or Esc alone
 REST_SECONDS = 0.05  # for the rest of a sequence to come: no terminal takes longer, and nobody notices it after Esc
-GONE = "\x04"  # Ctrl-D, or the terminal is no longer there
+GONE = "\x04"  # Ctrl-D; it also stands for a terminal that is gone
 
 
 @contextlib.contextmanager
 def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
-    """Have the terminal give keys one by one and unechoed while this is open.
+    """While this is open, have the terminal give keys one by one, and echo none.
 
     Yields:
-        A function that returns which were pressed, and waits for none to begin; None if there is no terminal.
+        A function that returns the keys which were pressed, without waiting for one; None if there is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         yield None
@@ -40,7 +40,7 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
 
 
 def _keys(terminal: int) -> str:
-    """Return which keys of a terminal were pressed; wait only for the rest of one."""
+    """Return the keys of a terminal that were pressed; wait only for the rest of a sequence that has begun."""
     keys, seconds = "", 0.0
     while select.select([terminal], [], [], seconds)[0]:
         new_keys = _read_terminal(terminal)
@@ -52,7 +52,7 @@ def _keys(terminal: int) -> str:
 
 
 def _read_terminal(terminal: int) -> str:
-    """Return what a terminal has sent; nothing if it is no longer there."""
+    """Return the characters that a terminal has sent; nothing if the terminal is gone."""
     with contextlib.suppress(OSError):
         return os.read(terminal, 1024).decode(errors="replace")
     return ""

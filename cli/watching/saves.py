@@ -1,4 +1,4 @@
-"""Which steps' files were saved since the last look; ``watch`` looks several times a second."""
+"""Tell which steps' files were saved since the last look; ``watch`` looks several times a second."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from checker.course.steps import Step
 
 REPLACE_SECONDS = 0.3  # how long a file may be missing or empty while an editor replaces it
 
-#: Which file this is, when it was changed, and its size. None if there is none.
+#: The identity of a file, when it was changed, and its size; None if there is no file.
 Stamp = tuple[int, int, int] | None
 
 
@@ -27,7 +27,7 @@ class Saves:
         return frozenset(step for step, now in self.stamps.items() if now != before[step])
 
     def settle(self, step: Step) -> None:
-        """Take a file as it is now for seen, after giving an editor that is replacing it time to finish."""
+        """Count a file as seen as it is now, once an editor that is replacing it has finished."""
         deadline = time.monotonic() + REPLACE_SECONDS
         while not ((now := stamp(self.files[step])) and now[-1]) and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -35,7 +35,7 @@ class Saves:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what changes with every save of a file."""
+    """Return the stamp of a file, which changes with every save."""
     try:
         status = path.stat()
     except OSError:

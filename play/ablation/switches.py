@@ -57,7 +57,7 @@ def inputs(on: Switches, length: int) -> Switches:
 
 
 def left_out(on: Switches, config: GPT2Config) -> dict[str, Switches]:
-    """Return switches that each lack one part, by the name of what is left out or put in its place."""
+    """Return switches that each lack one part, by the name of that part or of its replacement."""
     numbers = np.random.default_rng(RANDOM_HEAD)
     random_head = numbers.standard_normal(on["lm_head"].shape) * on["lm_head"].std()
     return {
@@ -87,14 +87,14 @@ def without_head(on: Switches, layer: int, head: int) -> Switches:
 
 
 def without_layer(on: Switches, layer: int | slice, *halves: int) -> Switches:
-    """Return the switches with one sublayer of a block, or both, writing nothing; of several blocks with a slice."""
+    """Return the switches with one sublayer of a block, or both, writing nothing; a slice does so in several blocks."""
     sublayers = on["sublayers"].copy()
     sublayers[layer, halves] = 0
     return on | {"sublayers": sublayers}
 
 
 class SwitchedGPT2(Module[[Tensor, Mapping[str, Tensor]], Tensor]):
-    """GPT-2 with switches. It has no weights of its own; it uses those of step 11's model."""
+    """GPT-2 with switches. It has no weights of its own; it uses the weights of step 11's model."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.model = model

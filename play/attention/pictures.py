@@ -1,4 +1,4 @@
-"""Draw attention weights in the terminal, or give a page what it draws. (``play.browser.page`` makes the page.)"""
+"""Draw attention weights in the terminal, or pack them for a page, which ``play.browser.page`` makes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def in_terminal(attention: Attention, layer: int, head: int) -> None:
 
 
 def attention_on(attention: Attention) -> Json:
-    """Return the scores and the weights of every head; of the weights, those that the mask allows, row by row."""
+    """Return the scores and the weights of every head, for a page: only weights that the mask allows, by rows."""
     length = len(attention.tokens)
     heads = measured(attention)
     return {

@@ -24,8 +24,8 @@ def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
 
     Args:
         name: the chapter.
-        tell: called with whatever else is worth knowing.
-        solution: run them on the solution, even where the reader's step is written.
+        tell: called with further messages.
+        solution: run the blocks on the solution, even if the reader's step is written.
 
     Raises:
         UserError: there is no such chapter, or it has no blocks.

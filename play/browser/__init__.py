@@ -1,1 +1,1 @@
-"""What a browser is given: a page in one file, and arrays in a form that it reads."""
+"""Pages for a browser: a page in one file, and arrays in a form that the browser reads."""

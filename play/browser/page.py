@@ -16,7 +16,7 @@ COLORS = ROOT / "book" / "theme" / "figures.css"
 
 
 def as_html(figure: str, heading: str, data: dict[str, Any]) -> str:
-    """Return the page; ``figure`` is a script in ``book/src/widgets``, and ``data`` is what it draws."""
+    """Return the page; ``figure`` is a script in ``book/src/widgets``, and ``data`` the numbers that it draws."""
     return Template(_texts(PAGE)).substitute(
         figure=figure,
         heading=escape(heading),

@@ -1,4 +1,4 @@
-"""One file of what you built: in come the sources of steps 01 to 14, out goes a program without this repository.
+"""One file of the model that you built: the sources of steps 01 to 14 become a program that needs no repository.
 
-``program`` is what the file ends with, ``merging`` makes one source of many, and ``export`` finds and writes them.
+``program`` is the end of the file, ``merging`` makes one source of many, and ``export`` reads and writes them.
 """

@@ -29,7 +29,7 @@ LAST = slice(-1, None)  # the token after which a text goes on
 
 
 class KernelLinear(Module[[Tensor], Tensor]):
-    """A linear layer by the kernel, with the weights of the one that it stands for, under the same names.
+    """A linear layer by the kernel, with the weights of the layer that it stands for, under the same names.
 
     If ``bfloat16``, they are rounded to bfloat16 and packed.
     """
@@ -60,7 +60,7 @@ def with_linear(model: Module[..., Any], bfloat16: bool = False) -> None:
 def attend(
     attention: GPT2MultiHeadAttention, keys: Tensor, values: Tensor, starts: Tensor, past: Tensor, hidden_states: Tensor
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-    """Run step 14's ``cached_attention``, of which all between the projections is one operation."""
+    """Run step 14's ``cached_attention``, with everything between the projections in one operation."""
     joined = attention.c_attn(hidden_states)
     return attention.c_proj(cached_attention(joined, keys, values, starts, past, attention.num_heads))
 
@@ -102,7 +102,7 @@ def attend_in_groups(
     angles: Tensor,
     hidden_states: Tensor,
 ) -> Tensor:  # [batch, seq, embd] -> [batch, seq, embd]
-    """Run step 25's attention, of which all between the rotation and the last projection is one operation."""
+    """Run step 25's attention, with everything between the rotation and the last projection in one operation."""
     batch, seq, _ = hidden_states.shape
     query, key, value = attention._qkv(hidden_states)
     heads = F.concat([rotate(query, angles), rotate(key, angles), value], axis=1)  # [batch, …, seq, head_dim]
@@ -111,7 +111,7 @@ def attend_in_groups(
 
 
 class KernelLlama(Module[[Tensor, Tensor, Tensor, Tensor, KVCache], Tensor]):
-    """``LlamaForCausalLM`` with the kernels. It has the weights of that model, whose linear layers it makes its own."""
+    """``LlamaForCausalLM`` with the kernels. It has that model's weights, and replaces its linear layers."""
 
     def __init__(self, model: LlamaForCausalLM) -> None:
         self.model = model
@@ -140,7 +140,7 @@ def compile_with_kernels(
 
 
 def compile_llama_with_kernels(model: LlamaForCausalLM, device: Device) -> CachedModel:
-    """Do the same with a Llama."""
+    """Move a Llama to a device and compile it with a cache and with the kernels, for the prompt and every token."""
     return compiled(KernelLlama(model), model.config.cache_config, device)
 
 
@@ -156,7 +156,7 @@ def compiled(model: KernelGPT2 | KernelLlama, cached: GPT2Config, device: Device
 
 
 def as_step_14(graph: CompiledCallable[..., Tensor], device: Device) -> CachedFunction:
-    """Make a compiled ``KernelGPT2`` or ``KernelLlama`` a function of what step 14's ``CachedModel`` gives."""
+    """Return a compiled ``KernelGPT2`` or ``KernelLlama`` as a function with the arguments of step 14's."""
     return partial(run_graph, graph, device)
 
 

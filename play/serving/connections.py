@@ -1,4 +1,4 @@
-"""The connections at which requests come: how long one may take until a request is answered."""
+"""Connections of clients, which are closed if no request comes in time."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ PIECE = 1 << 9  # bytes that are read at a time; as many chunks of a byte as the
 
 
 class Connection(H11Protocol):
-    """A connection that is closed if no request comes of it in time.
+    """A connection that is closed if it brings no request in time.
 
     While a request is answered, its body and its answer have limits of their own, and between two requests uvicorn's
-    clock runs. Here is the rest: a new connection, half a head, and a body that nobody reads any more. The protocol is
-    h11's, since httptools takes a head of any size.
+    clock runs. This class limits the rest: a new connection, half a head, and a body that nobody reads any more. The
+    protocol is h11's, since httptools takes a head of any size.
 
-    What comes is read in pieces, between which the others get their turn: a body of 1 MiB can come in a million chunks,
-    and h11 limits only a head that it has not read to its end.
+    Data is read in pieces, between which other connections get their turn: a body of 1 MiB can come in a million
+    chunks, and h11 limits only a head that it has not read to its end.
     """
 
     clock: asyncio.TimerHandle | None = None
@@ -31,7 +31,7 @@ class Connection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come, and no more until it is read."""
+        """Take the data that has come, and no more until it is read."""
         waits = bool(self.unread)
         self.unread += data
         if waits:

@@ -1,8 +1,8 @@
 """The application that clients see: Starlette before MAX's own application.
 
-Probes are answered whatever else is wrong, need no key and fill no log. For all else a record begins, so every answer
-has an id and is counted, refusals too. A request without a key is sent away before anything of it is read. Only a valid
-request takes places, and its validation says how many. This knows no name of MAX's.
+Probes are answered whatever else is wrong, need no key and fill no log. For every other request a record begins, so
+every answer has an id and is counted, refusals too. A request without a key is refused before its body is read. Only a
+valid request takes places, and its validation says how many. This module knows no name of MAX's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ WAITING = Gauge("gpt2_texts_waiting", "Texts that wait for a place in the batch.
 
 
 class Front:
-    """What the server's clients see.
+    """The application that the server's clients see.
 
     Args:
         service: answers valid requests.
@@ -57,7 +57,7 @@ class Front:
         WAITING.set_function(lambda: service.places_taken - service.running)
 
     def app(self, keys: Keys | None) -> Starlette:
-        """Return what answers requests; each needs one of the keys, if there are any."""
+        """Return the application that answers requests; each needs one of the keys, if there are any."""
         endpoints: dict[str, Any] = {
             "/health": self.health,
             "/ready": self.ready,
@@ -97,11 +97,11 @@ class Front:
         return await self.write(request, valid_completion)
 
     async def chat(self, request: Request) -> ASGIApp:
-        """Answer with what the model says next in a conversation."""
+        """Answer with the model's next message in a conversation."""
         return await self.write(request, valid_chat)
 
     async def one_model(self, request: Request) -> ASGIApp:
-        """Answer what is known of the model."""
+        """Answer with the description of the model."""
         name, served = request.path_params["model"], self.limits.name
         if name != served:
             raise InvalidRequest(f"model = {json.dumps(name)[:LONGEST_VALUE]} must be {self.limits.served}", 404)
@@ -119,22 +119,22 @@ class Front:
 
 
 class Rewritten:
-    """A request whose body is another one by now.
+    """An application behind a request whose body was rewritten.
 
     Args:
-        app: answers it.
-        body: what it finds there.
+        app: answers the request.
+        body: the new body.
     """
 
     def __init__(self, app: ASGIApp, body: bytes) -> None:
         self.app, self.unread = app, [body]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer it."""
+        """Answer the request."""
         await self.app(scope, partial(self.receive_body_first, receive), send)
 
     async def receive_body_first(self, receive: Receive) -> Message:
-        """Return the body, and after that what comes."""
+        """Return the new body first, and then further messages."""
         return {"type": "http.request", "body": self.unread.pop()} if self.unread else await receive()
 
 
@@ -142,7 +142,7 @@ async def read_body(request: Request) -> bytes:
     """Return the body of a request.
 
     Raises:
-        HTTPException: it is too large, or does not come in time, or the client has gone.
+        HTTPException: the body is too large, or does not come in time, or the client has gone.
     """
     body = bytearray()
     try:

@@ -1,8 +1,8 @@
 """Who may ask: a request needs one of the keys in a file, which is read anew for each.
 
-The file has one key per line; empty lines and those that begin with ``#`` are not keys. A key is compared with each of
-them, in a time that says nothing about what is in it. No message repeats one, not even one that was given as the name
-of the file by mistake.
+The file has one key per line; empty lines and lines that begin with ``#`` are no keys. A request's key is compared with
+each of them, in a time that says nothing about its letters. No message repeats a key, not even one that was given as
+the name of the file by mistake.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Keys(AuthenticationBackend):
         """Let a request with a key pass.
 
         Raises:
-            AuthenticationError: it has none.
+            AuthenticationError: the request has no key.
         """
         if conn.scope["path"] in PROBES:
             return None
@@ -67,7 +67,7 @@ class Keys(AuthenticationBackend):
 
 
 def keys_of(options: ServerOptions) -> Keys | None:
-    """Return the keys that requests need. Without them only this machine may ask, unless anybody who can reach it may.
+    """Return the keys that requests need. Without keys, only this machine may ask, unless the options let anybody ask.
 
     Raises:
         UserError: there are no keys where there must be some.

@@ -1,9 +1,9 @@
 """The life of a server: the model gets ready, requests are answered, a signal ends it or the model's process does.
 
-On the first SIGTERM, SIGHUP or Ctrl-C the server drains: ``/ready`` fails at once, nothing new is taken, and what runs
-has some seconds to finish. A second signal ends it at once. If the process that runs the model ends by itself, the
-requests in it are answered, and the server ends too, for its supervisor to start it again, or starts the model again
-itself.
+On the first SIGTERM, SIGHUP or Ctrl-C the server drains: ``/ready`` fails at once, no new request is taken, and running
+requests have some seconds to finish. A second signal ends the server at once. If the process that runs the model ends
+by itself, its requests are answered with an error, and the server ends too, for its supervisor to start it again, or
+starts the model again itself.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ async def live(
     Args:
         service: answers requests.
         keeping: runs its model until it is canceled (:meth:`Service.keep`).
-        app: what clients see.
+        app: the application that clients see.
         listening: the socket at which connections come.
         grace: seconds that running requests have after a first signal.
         tell: says how far along the server is.

@@ -27,7 +27,7 @@ def paged_attention(
 ) -> Tensor:  # [1, tokens, hidden_size], [1, tokens, head_dim / 2] -> [1, tokens, hidden_size]
     """Run step 25's attention on the tokens of many requests, with earlier tokens from the cache.
 
-    The cache has as many heads as there are of keys and values, and finds the head of each query's group itself.
+    The cache has as many heads as the keys and values have, and finds the head of each query's group itself.
     """
     query, key, value = attention._qkv(hidden_states)  # [1, head, tokens, head_dim], 2 x [1, kv_head, tokens, head_dim]
     query, key = rotate(query, angles), rotate(key, angles)

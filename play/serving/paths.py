@@ -1,4 +1,4 @@
-"""Which paths are served; ``front`` answers them. MAX's server has others, and some of them change its state."""
+"""The paths that are served, which ``front`` answers. MAX's server has others, and some of them change its state."""
 
 ONE_MODEL = "/v1/models/{model:path}"
 #: A path -> its method.

@@ -1,4 +1,4 @@
-"""A record of every request, under an id that the client may choose; log and count are made of it."""
+"""A record of every request, under an id that the client may choose; the log and the counts are made of the records."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ REQUESTS = Counter("gpt2_requests", "Requests that have ended, by path and statu
 
 @dataclass
 class RequestRecord:
-    """What is known of one request; the parts of the server fill it in as they learn it."""
+    """The record of one request; the parts of the server fill in its fields as they learn them."""
 
     id: str
     method: str
@@ -93,7 +93,7 @@ class Recording:
 
 
 async def _receive_and_note(record: RequestRecord, receive: Receive) -> Message:
-    """Return what comes of a request, and note in its record if the client has gone."""
+    """Return the next message of a request, and note in its record if the client has gone."""
     message = await receive()
     if message["type"] == "http.disconnect" and not record.complete:
         record.error = CLIENT_LEFT
@@ -114,7 +114,7 @@ async def _note_and_send(record: RequestRecord, send: Send, message: Message) ->
 
 
 def log_as_json() -> None:
-    """Write what is logged from now on to standard error, one JSON object per line."""
+    """Write log records from now on to standard error, one JSON object per line."""
     LOGGER.handlers[:] = [logging.StreamHandler()]
     write_as_json(LOGGER)
     LOGGER.setLevel(logging.INFO)

@@ -47,7 +47,7 @@ def refusal(status: int, message: str, headers: Mapping[str, str] | None = None)
 
 
 class Service:
-    """Hands requests to the application of the moment, while there is one and there are places.
+    """Hands requests to the application of the model that runs now, while there is one and there are places.
 
     Args:
         batch: texts that run at once. The model takes them in the order in which they came.
@@ -163,7 +163,7 @@ class Service:
                 await asyncio.sleep(pause)
 
     async def drain(self, grace: float) -> None:
-        """Take nothing new, and return once all that runs has its answer or has been told that there is none.
+        """Take no new request, and return once each running one has its answer, or has been told that there is none.
 
         Args:
             grace: seconds that running requests have.

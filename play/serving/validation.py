@@ -60,7 +60,7 @@ class ValidRequest:
 
 @dataclass(frozen=True)
 class ModelLimits:
-    """What the served model can answer."""
+    """The limits of the served model."""
 
     name: str  # under which requests ask for the model
     n_positions: int
@@ -73,7 +73,7 @@ class ModelLimits:
 
     @property
     def served(self) -> str:
-        """What a request's model may be, in words."""
+        """The names that a request may give for the model, in words."""
         return f"{json.dumps(self.name)}, which is served here"
 
 
@@ -115,7 +115,7 @@ StreamOptions = Annotated[dict[Literal["include_usage"], bool] | None, BeforeVal
 
 
 def _of_role_and_content(message: object) -> object:
-    """Leave out fields with nothing in them, which messages have that a client was sent; refuse any others."""
+    """Leave out empty fields, which a server's own messages have; refuse any other field."""
     if not isinstance(message, dict):
         return message
     full = {name: value for name, value in message.items() if value or name in ChatMessage.model_fields}
@@ -146,7 +146,7 @@ MESSAGES = (
 
 
 def _settings(limits: ModelLimits) -> dict[str, tuple[Any, str]]:
-    """Return what both kinds of requests may have, and in words what it may be."""
+    """Return the fields that both kinds of requests may have, with words for their values."""
     return {
         "max_tokens": _number(int, 1, limits.n_positions),
         "temperature": _number(float, 0, 2),
@@ -166,10 +166,10 @@ def _request(name: str, limits: ModelLimits, only: dict[str, Any], fields: dict[
     """Make the type of a request to this model; each field's description says what it may be.
 
     Args:
-        name: of the type.
-        limits: what the model can answer.
-        only: fields of which nothing comes, and what they may be at most.
-        fields: those that MAX is told.
+        name: the name of the type.
+        limits: the limits of the model.
+        only: fields without an effect, and the only value that each may have.
+        fields: the fields that MAX is told.
     """
     served = {"model": (Literal[limits.name], limits.served), **fields}
     unserved = {"user": (str | None, "a text; nothing is done with it")}
@@ -264,7 +264,7 @@ def _fields(body: bytes, kind: type[BaseModel], limits: ModelLimits) -> dict[str
 
 
 def _read(body: bytes, kind: type[BaseModel]) -> dict[str, Any] | InvalidRequest:
-    """Return the fields of a request, or why there are none; an exception would keep all that was read of the body."""
+    """Return the fields of a request, or why there are none; an exception would keep the whole body in memory."""
     try:
         fields = from_json(body, cache_strings=False)  # validate_json takes twice as long for nested lists
     except ValueError as error:

@@ -90,7 +90,7 @@ class Trainer:
         return report
 
     def kept(self) -> Groups:
-        """Return what a training goes on from, in the memory that the next step writes into."""
+        """Return the arrays from which a training goes on, in the memory that the next step writes into."""
         return {name: self.groups[name].arrays for name in ("weights", "means", "squares")}
 
     def logits(self, input_ids: np.ndarray) -> np.ndarray:  # [batch, seq] -> [batch, seq, vocab]

@@ -27,10 +27,10 @@ ROW = 1024  # numbers: a norm is that of sums of rows, in each of which float32 
 
 
 class Shared:
-    """Arrays of zeros by name, all of them parts of two ``wholes``: what is written into one is in the other.
+    """Arrays of zeros by name, all of them views into two ``wholes``.
 
     Args:
-        shapes: of the arrays. The wholes are all matrices, [rows, ROW], which decay, and all vectors, [numbers].
+        shapes: the shapes of the arrays. The wholes are all matrices, [rows, ROW], which decay, and all vectors.
     """
 
     def __init__(self, shapes: Shapes) -> None:

@@ -1,5 +1,6 @@
-"""What the book's interactive figures show: numbers of the model on a text, as the browser gets them.
+"""The numbers of the book's interactive figures: the model on a text, packed for the browser.
 
-It takes a text or its tokens; it gives objects for JSON. The server of the book starts ``python -m play.widgets`` as a
-process of its own, for it runs a learner's steps. The browser's side is ``book/src/widgets/``.
+Each function takes a text or its tokens, and returns an object for JSON. The server of the book starts
+``python -m play.widgets`` as a process of its own, for it runs a learner's steps. The browser's
+side is ``book/src/widgets/``.
 """

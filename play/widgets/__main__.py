@@ -1,7 +1,7 @@
-"""Answer what the book's page asks the model, in a process of its own: a learner's steps may hang, print and exit.
+"""Answer the figures of the book's page, in a process of its own: a learner's steps may hang, print and exit.
 
 ``python -m play.widgets [STEP …]`` runs the learner's files of the steps that are named, and the solutions of all
-others. It receives questions, ``{"what": "attention", "text": …}``, and answers with that, or an ``error``.
+others. It receives questions, ``{"what": "attention", "text": …}``, and answers each with numbers, or an ``error``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from play.mine import choice
 
 
 def main(names: list[str]) -> None:
-    """Answer until there is nothing more to answer."""
+    """Answer until no more questions come."""
     page = ParentProcess()
     end_with_parent(page.descriptor)
     choice.steps_named(names).install()
@@ -28,7 +28,7 @@ def main(names: list[str]) -> None:
 
 
 def answer(do: Any, question: dict[str, Any]) -> dict[str, Any]:
-    """Return what there is to answer; what goes wrong, for a step may do anything, is an ``error``."""
+    """Return the answer to a question; if anything goes wrong, and a step may do anything, an ``error``."""
     try:
         return do(question)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""What architectures of MAX's server have in common here: inputs and outputs, the cache, how a model is compiled.
+"""The common parts of our architectures for MAX's server: inputs and outputs, the cache, and compiling a model.
 
 Each has a module beside this one, which MAX loads in the server and in the process that runs the model
 (``--custom-architectures``). An architecture is found by its name in a checkpoint's ``config.json``.
@@ -85,7 +85,7 @@ class Batcher(ModuleV3SingleReplicaBatchProcessor[TextContext, Batch]):
 
 @dataclass(kw_only=True)
 class ServedConfig(ArchConfigWithStoredKVParams, ArchConfigWithKVCache):
-    """Answers to what MAX asks before the model exists: how many tokens it is for, and how large the pages are.
+    """The configuration that MAX asks before the model exists: for how many tokens it is, and how large pages are.
 
     MAX makes pages for the layers and heads of a ``config.json`` with Llama's names for them.
     """
@@ -152,9 +152,9 @@ def architecture(
     """Return an architecture of MAX's.
 
     Args:
-        name: the one in the ``config.json`` of its checkpoints.
-        model: what MAX makes.
-        weights_format: that of the checkpoints.
+        name: its name in the ``config.json`` of its checkpoints.
+        model: the class of the model that MAX makes.
+        weights_format: the format of the checkpoints.
         example: a checkpoint on the hub.
     """
     return SupportedArchitecture(

@@ -22,8 +22,8 @@ from play.signals import signals_blocked, start_tracker
 class ModelProcess(SpawnProcess):
     """A process that MAX starts in its event loop, where nothing may wait.
 
-    What it is to run, with a tokenizer and all, is more than a pipe holds. The standard library writes that to a pipe,
-    which takes until the new process has imported MAX, and never ends if it was killed. So it goes into a file.
+    The function to run, with a tokenizer and all, is more than a pipe holds. The standard library writes it to a pipe,
+    which takes until the new process has imported MAX, and never ends if that was killed. So it goes into a file.
 
     A signal may go to all processes of a group, as systemd and a terminal send it, and requests go on meanwhile: this
     process ends with the server alone.
@@ -36,7 +36,7 @@ class ModelProcess(SpawnProcess):
             super().start()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what the new process is made of, and write to a file what it is to run."""
+        """Return the state from which the new process is made, and write the function that it is to run to a file."""
         state = dict(vars(self))
         work = [state.pop(name) for name in ("_target", "_args", "_kwargs")]
         with tempfile.NamedTemporaryFile(delete=False) as file:
@@ -44,7 +44,7 @@ class ModelProcess(SpawnProcess):
         return state | {"_file": file.name}
 
     def run(self) -> None:
-        """Run it, in the new process."""
+        """Run the function, in the new process."""
         threading.Thread(target=_end_with_the_server, daemon=True).start()
         this: Any = self
         with open(this._file, "rb") as file:

@@ -18,7 +18,7 @@ Chunks = AsyncGenerator[TokenGeneratorOutput, None]
 
 
 def seed_of(seed: int, choice: int) -> int:
-    """Return the seed of one of several choices, as vLLM chooses it: the request's plus the number of the choice."""
+    """Return the seed of one of several choices, as vLLM has it: the request's seed plus the number of the choice."""
     asked = 0 if seed == SEED_OF_ZERO else seed
     return (asked + choice) % 2**63 or SEED_OF_ZERO
 
@@ -32,7 +32,7 @@ class Texts(TokenGeneratorPipeline):
     """
 
     async def next_token_chunk(self, request: TextGenerationRequest, **how: Any) -> Chunks:
-        """Hand a text to the process that runs the model, and return the pieces of the text."""
+        """Hand a request to the process that runs the model, and return the pieces of its text."""
         record, sampling = CURRENT.get(), request.sampling_params
         number = request.request_id.value.partition("_")[2]  # which MAX gives each text, unless there can be only one
         choice = int(number or 0) % record.choices
