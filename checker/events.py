@@ -110,11 +110,12 @@ class StageEnded:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a ``claim`` fails, once that was looked into: the function to blame, one or two sentences, and the place.
+    """Why a ``claim`` fails, once that was looked into: the function to blame, a ``sentence`` or two, and the place.
 
     If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
-    claim is about is right, and only another one is not. ``mistake`` is the name of the known one that it is, if it is
-    one; ``error_key`` and ``of_max`` are those of the claim.
+    claim is about is right, and only another one is not. If a known mistake is behind it, ``mistake`` is its name.
+    ``figures`` are what this claim measured, if the sentence is said of several. ``error_key`` and ``of_max`` are those
+    of the claim.
     """
 
     claim: str
@@ -123,9 +124,15 @@ class Finding:
     location: Location | None = None
     has_numbers: bool = False
     mark: Mark = Mark.FAIL
-    mistake: str = ""
+    mistake: str | None = None
+    figures: str = ""
     error_key: str = ""
     of_max: bool = False
+
+    @property
+    def reason(self) -> str:
+        """The sentence, with the figures behind it."""
+        return f"{self.sentence} {self.figures}" if self.figures else self.sentence
 
 
 @dataclass(frozen=True)

@@ -203,10 +203,10 @@ def _row_of(state: State, claim: ClaimEnded) -> Row:
 
 
 def _group_of(state: State, failure: ClaimEnded) -> str:
-    """Return what failures that are shown together have in common: a known mistake, or else the reason of the claim."""
+    """Return what failures that are shown together have in common: the sentence on them, whatever each has measured."""
     for finding in state.findings:
-        if finding.claim == failure.name and finding.mistake:
-            return finding.mistake
+        if finding.claim == failure.name:
+            return finding.sentence
     return failure.reason
 
 

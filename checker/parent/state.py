@@ -258,7 +258,7 @@ class State:
         """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
         for finding in self.findings:
             if finding.claim == claim.name:
-                claim = replace(claim, mark=finding.mark, reason=finding.sentence, location=finding.location)
+                claim = replace(claim, mark=finding.mark, reason=finding.reason, location=finding.location)
         return claim
 
     def with_line(self, explanation: Explanation) -> Explanation:

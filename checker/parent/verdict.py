@@ -301,10 +301,11 @@ def _failures(state: State) -> list[Finding]:
 def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one per known mistake, else one per function.
 
-    That of a function is its first one, since claims go from the plain to the special: what a special one says of a
-    mistake in the plain is often false. An error that several inputs cause at one line is told of the first.
+    That of a function is its first one, since the claims about one blank go from the plain to the special, as
+    CONTRIBUTING.md asks: what a special one says of a mistake in the plain is often false. An error that several inputs
+    cause at one line is told of the first.
     """
-    by_mistake: dict[tuple[str, str], list[Finding]] = {}
+    by_mistake: dict[tuple[str, str | None], list[Finding]] = {}
     for failure in failures:
         by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)
     return [_first_with_count(alike) for alike in by_mistake.values()]
@@ -313,10 +314,10 @@ def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
 def _first_with_count(failures: Sequence[Finding]) -> Explanation:
     """Return why the first claim fails, with how many others fail by the same error with other sizes."""
     first = failures[0]
-    sentence = first.sentence
+    sentence = first.reason
     if first.error_key and not first.mistake:
-        sentences = {failure.sentence for failure in failures if failure.error_key == first.error_key}
-        others = len(sentences) - 1
+        reasons = {failure.reason for failure in failures if failure.error_key == first.error_key}
+        others = len(reasons) - 1
         if others:
             count = "another input" if others == 1 else f"{others} other inputs"
             sentence += f" (The same happens with {count} of the check.)"
