@@ -59,11 +59,7 @@ class Isolation:
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of single functions, in two rounds.
-
-        In the first, each is tried with the solution's code in the other ``wrong`` functions. If a claim still fails,
-        it is tried in the second with the solution's code in all others. If that code does not fit the learner's, the
-        claim keeps what it said before.
+        """Return what claims say of single functions after two rounds: beside the other wrong ones, beside all others.
 
         Suppose that ``a``, ``b`` and ``c`` are written, ``a`` and ``b`` are wrong, and ``a`` calls ``c``, which no
         claim of its own finds wrong. First ``a`` is tried beside the solution's ``b``, and ``b`` beside its ``a``. The
@@ -75,33 +71,48 @@ class Isolation:
             questions: by function, the claims and what they said of the whole file.
             wrong: the labels of the functions that cannot be relied on.
         """
-        all_others = {label: self.functions.keys() - {label} for label in questions}
-        wrong_others = {label: others & set(wrong) for label, others in all_others.items()}
-        first_round = self.try_beside(wrong_others, questions)
-        judgments = [
-            self._after_first_round(label, in_file, first_round.get(label, {})) for label, in_file in questions.items()
+        return self._after_second_round(self._after_first_round(questions, wrong), wrong)
+
+    def _after_first_round(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
+        """Return what claims say of each function beside the solution's code in the other ``wrong`` ones.
+
+        A claim for which that code does not fit the learner's keeps what it said of the file.
+        """
+        wrong_others = {label: self._others(label) & {*wrong} for label in questions}
+        outcomes_alone = self.try_beside(wrong_others, questions)
+        judgments = []
+        for label, outcomes_in_file in questions.items():
+            outcomes = outcomes_alone.get(label, {})
+            fitting = self._fitting(outcomes)
+            judgments.append(Judgment(label, {**outcomes_in_file, **fitting}, fits=len(fitting) == len(outcomes)))
+        return judgments
+
+    def _after_second_round(self, judgments: Iterable[Judgment], wrong: Collection[str]) -> list[Judgment]:
+        """Return the same once the claims that still fail were tried beside the solution's code in all other functions.
+
+        Where all others are ``wrong``, the first round has tried just that.
+        """
+        claims_to_try = {}
+        for judgment in judgments:
+            still_failing = failed(judgment.outcomes)
+            if still_failing and not self._others(judgment.label) <= {*wrong}:
+                claims_to_try[judgment.label] = still_failing
+        outcomes_alone = self.try_beside({label: self._others(label) for label in claims_to_try}, claims_to_try)
+        return [
+            self._changed_by_second_round(judgment, outcomes_alone.get(judgment.label, {})) for judgment in judgments
         ]
-        still_failing = {
-            judgment.label: failed(judgment.outcomes)
-            for judgment in judgments
-            if failed(judgment.outcomes) and all_others[judgment.label] != wrong_others[judgment.label]
-        }
-        second_round = self.try_beside({label: all_others[label] for label in still_failing}, still_failing)
-        return [self._after_second_round(judgment, second_round.get(judgment.label, {})) for judgment in judgments]
 
-    def _after_first_round(self, label: str, in_file: Outcomes, outcomes: Outcomes) -> Judgment:
-        """Return what claims said of a function ``in_file``, and of it alone in the first round."""
-        fitting_outcomes = self._fitting(outcomes)
-        return Judgment(label, {**in_file, **fitting_outcomes}, fits=len(fitting_outcomes) == len(outcomes))
+    def _changed_by_second_round(self, judgment: Judgment, outcomes_alone: Outcomes) -> Judgment:
+        """Return a judgment with what the second round has changed, if the solution's code fits the learner's there."""
+        changed, before = {}, {}
+        for claim, outcome in self._fitting(outcomes_alone).items():
+            if not agrees(outcome, judgment.outcomes[claim]):
+                changed[claim], before[claim] = outcome, judgment.outcomes[claim]
+        return replace(judgment, outcomes={**judgment.outcomes, **changed}, changed_in_second_round=before)
 
-    def _after_second_round(self, judgment: Judgment, outcomes: Outcomes) -> Judgment:
-        """Return the same with the ``outcomes`` of the second round."""
-        before = judgment.outcomes
-        after = {
-            claim: outcome for claim, outcome in self._fitting(outcomes).items() if not agrees(outcome, before[claim])
-        }
-        outcomes_before = {claim: before[claim] for claim in after}
-        return replace(judgment, outcomes={**before, **after}, changed_in_second_round=outcomes_before)
+    def _others(self, label: str) -> set[str]:
+        """Return the labels of all functions but one."""
+        return self.functions.keys() - {label}
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""
