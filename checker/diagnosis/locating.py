@@ -6,12 +6,13 @@ import inspect
 import linecache
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import FrameType, ModuleType
 
 from checker.course.reading import Location
 from checker.diagnosis.exceptions import CaughtError, WrongCall
 from checker.diagnosis.frames import code_in
-from checker.diagnosis.rewriting import finished, rewritten
+from checker.diagnosis.rewriting import Rewrite, finished, rewritten
 from checker.max_adapter import max_errors
 from checker.numeric.comparison import in_brackets
 
@@ -34,28 +35,33 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     If another one should have been raised, it is ``wanted``.
     """
     caught = CaughtError(error, path)
-    line, instead = _line_to_write(caught, wanted)
+    rewrite = _line_to_write(caught, wanted)
     if not caught.traces:
-        return Location(line, instead=instead, instead_line=line) if instead else None
+        return Location(rewrite.line, instead=rewrite.statement, instead_line=rewrite.line) if rewrite else None
     innermost = caught.traces[-1]
-    code = code_in(path, innermost.tb_lineno)
+    number, code = innermost.tb_lineno, code_in(path, innermost.tb_lineno)
     more = _calls_before(caught)
-    if not instead and (values := _values(innermost.tb_frame, code)):
+    if rewrite:
+        return Location(number, code, instead=rewrite.statement, instead_line=rewrite.line, more=more)
+    if values := _values(innermost.tb_frame, code):
         more.append(f"where {values}")
-    return Location(innermost.tb_lineno, code, instead=instead, instead_line=line, more=more)
+    return Location(number, code, more=more)
 
 
-def _line_to_write(caught: CaughtError, wanted: str) -> tuple[int, str]:
-    """Return the number of a line, and what to write there instead; 0 and nothing if no rule fits."""
+def _line_to_write(caught: CaughtError, wanted: str) -> Rewrite | None:
+    """Return what to write instead of a line, and which; None if no rule fits."""
     rewrites = caught.library.REWRITES
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(caught)
     rules += max_errors.rewrites_for(caught.message, rewrites)
     is_in_condition = re.search(max_errors.CONDITION, caught.statement)
     if not rules or (is_in_condition and re.search(max_errors.NO_NUMBERS_YET, caught.message)):
-        return 0, ""  # a condition needs numbers, with .item() or without
-    line, instead = rewritten("".join(linecache.getlines(caught.path)), caught.span, rules)
-    return line, finished(instead, _rules_for_the_rest(caught.error, instead, rewrites))
+        return None  # a condition needs numbers, with .item() or without
+    rewrite = rewritten("".join(linecache.getlines(caught.path)), caught.span, rules)
+    if rewrite is None:
+        return None
+    rules_for_the_rest = _rules_for_the_rest(caught.error, rewrite.statement, rewrites)
+    return replace(rewrite, statement=finished(rewrite.statement, rules_for_the_rest))
 
 
 def _calls_before(caught: CaughtError) -> list[str]:

@@ -13,6 +13,7 @@ import builtins
 import copy
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeGuard
 
@@ -20,6 +21,14 @@ Bound = dict[str, Any]  # a letter -> the expression that it stands for, or seve
 Span = tuple[int, int, int, int]  # of a piece of source: its first and last line, its first and last column
 
 LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """What to write instead at a line: a statement in one line, without the body if it is a loop or the like."""
+
+    line: int
+    statement: str
 
 
 @cache
@@ -35,18 +44,14 @@ def _piece(code: str) -> ast.AST:
     return statement.value if isinstance(statement, ast.Expr) else statement
 
 
-def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int, str]:
-    """Return the statement that failed as the first rule that fits rewrites it.
+def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> Rewrite | None:
+    """Return the statement that failed as the first rule that fits rewrites it; None if no rule fits.
 
     Args:
         source: the file.
         span: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
         the rule is then applied to the whole statement. One that begins with ``~`` may fit anywhere in the file.
         rules: those to try. One that uses a name which neither the file nor the statement has is left out.
-
-    Returns:
-        The line of a statement, and the statement in one line, without the body if it is a loop or the like;
-        0 and nothing if no rule fits.
     """
     tree = ast.parse(source)
     names_in_file = {*_defined(tree), *dir(builtins)}
@@ -64,8 +69,8 @@ def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> tuple[int
                 continue
             line = _unparsed(instead)
             if line != _unparsed(header) and _is_python(line):
-                return header.lineno, line
-    return 0, ""
+                return Rewrite(header.lineno, line)
+    return None
 
 
 def finished(statement: str, rules: Iterable[str]) -> str:
@@ -73,9 +78,8 @@ def finished(statement: str, rules: Iterable[str]) -> str:
     if statement.endswith(":"):  # without its body it is no Python
         return statement
     for text in rules:
-        _, new_statement = rewritten(statement, None, [f"~{text.removeprefix('~')}"])
-        if new_statement:
-            statement = new_statement
+        if rewrite := rewritten(statement, None, [f"~{text.removeprefix('~')}"]):
+            statement = rewrite.statement
     return statement
 
 

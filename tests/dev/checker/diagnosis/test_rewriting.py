@@ -9,7 +9,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.diagnosis import numpy_errors
-from checker.diagnosis.rewriting import finished, rewritten, rule
+from checker.diagnosis.rewriting import Rewrite, finished, rewritten, rule
 from checker.max_adapter import max_errors
 
 HEAD = "from max.experimental import functional as F\nimport numpy as np\n\n"
@@ -46,7 +46,8 @@ AXIS = "f(*a, dim=n, **k) => f(*a, axis=n, **k)"
 def test_the_part_that_failed_is_rewritten_if_a_rule_fits_it(statement, failed, text, wanted):
     column = statement.rindex(failed)
     line = HEAD.count("\n") + 1
-    assert rewritten(HEAD + statement, (line, line, column, column + len(failed)), [text])[1] == wanted
+    span = (line, line, column, column + len(failed))
+    assert rewritten(HEAD + statement, span, [text]) == (Rewrite(line, wanted) if wanted else None)
 
 
 @pytest.mark.parametrize(
@@ -68,8 +69,9 @@ def test_what_else_would_fail_in_a_line_is_rewritten_too(statement, rules, wante
 
 def test_a_rule_may_fit_elsewhere_if_it_says_so():
     source = HEAD + "rows = mask[-length:]\nscores = scores + rows\n"
-    assert rewritten(source, None, ["~x[-n:] => x[x.shape[0] - n:]"]) == (4, "rows = mask[mask.shape[0] - length:]")
-    assert rewritten(source, None, ["x[-n:] => x[x.shape[0] - n:]"]) == (0, "")
+    rewrite = Rewrite(4, "rows = mask[mask.shape[0] - length:]")
+    assert rewritten(source, None, ["~x[-n:] => x[x.shape[0] - n:]"]) == rewrite
+    assert rewritten(source, None, ["x[-n:] => x[x.shape[0] - n:]"]) is None
 
 
 @pytest.mark.parametrize("table", [max_errors, numpy_errors], ids=["MAX", "NumPy"])
