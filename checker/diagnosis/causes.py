@@ -13,7 +13,7 @@ from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
 from checker.events import Finding, Mark
-from checker.outcomes import Outcome, Outcomes, RaisedError, outcomes_about
+from checker.outcomes import Outcome, Outcomes, RaisedError, failed, outcomes_about
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # versions of a file
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
@@ -68,15 +68,15 @@ def _on_missing_name(outcome: Outcome, error: RaisedError, solution: Source) -> 
     return sentence
 
 
-def _function_at(file: LearnersFile, location: Location | None) -> str:
-    """Return the label of the function with a blank that holds a place, or nothing."""
+def _function_at(file: LearnersFile, location: Location | None) -> str | None:
+    """Return the label of the function with a blank that holds a place; None if none does, or no place is known."""
     if location is None:
-        return ""
+        return None
     for name, function in PYTHON.functions(file.source).items():
         label = name.rpartition(".")[2]
         if function.first <= location.line <= function.last and label in file.functions:
             return label
-    return ""
+    return None
 
 
 # ---------------------------------------------------------------- something given that was changed
@@ -136,24 +136,27 @@ class SharedState:
     location: Location | None
 
 
-def first_failures_after_a_pass(outcomes: Outcomes, labels: Iterable[str]) -> dict[str, str]:
-    """Return, of some functions, the first claim about each that failed, if an earlier one held."""
-    firsts = {}
+def first_failures_after_a_pass(outcomes_in_file: Outcomes, labels: Iterable[str]) -> dict[str, str]:
+    """Return, of some functions, the first claim about each that failed, if the function had passed one before.
+
+    A check runs the claims in the order of ``outcomes_in_file``, on one module: a pass may leave something behind.
+    """
+    suspects = {}
     for label in labels:
-        about_it = outcomes_about(label, outcomes)
-        first = next((claim for claim, outcome in about_it.items() if outcome.mark == Mark.FAIL), None)
-        if first and next(iter(about_it.values())).mark == Mark.PASS:
-            firsts[label] = first
-    return firsts
+        outcomes = outcomes_about(label, outcomes_in_file)
+        failing, first_outcome = failed(outcomes), next(iter(outcomes.values()))
+        if failing and first_outcome.mark == Mark.PASS:
+            suspects[label] = next(iter(failing))
+    return suspects
 
 
 def find_shared_state(
-    outcomes: Outcomes, suspects: Mapping[str, str], file: LearnersFile, trials: Trials
+    outcomes_in_file: Outcomes, suspects: Mapping[str, str], file: LearnersFile, trials: Trials
 ) -> dict[str, SharedState]:
     """Return what is shared, by label of a function whose claim holds if it is the only one about a module that is new.
 
     Args:
-        outcomes: what the claims said, one after the other.
+        outcomes_in_file: what the claims said, one after the other.
         suspects: the claim to try, by function.
         file: the learner's.
         trials: try a claim alone.
@@ -163,7 +166,7 @@ def find_shared_state(
     code = file.source.compiled(file.path)
     outcomes_alone = trials.run(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
     return {
-        label: _shared_by(label, outcomes[claim], file)
+        label: _shared_by(label, outcomes_in_file[claim], file)
         for label, claim in suspects.items()
         if _holds(outcomes_alone, label, claim)
     }

@@ -75,7 +75,8 @@ class LearnersFile:
     """A learner's file beside the solution: the texts of both and where they are, and what a learner writes.
 
     ``step_path`` is where the file of this step belongs: what the code there is given can be noted.
-    ``functions`` are those with a blank, by label, and ``to_write`` the labels of those that are still to write.
+    ``functions`` are those with a blank, by label, from the top of the solution to its end, and ``to_write`` the labels
+    of those that are still to write.
     """
 
     source: Source
@@ -85,6 +86,11 @@ class LearnersFile:
     step_path: str
     functions: Mapping[str, str]
     to_write: Collection[str]
+
+    @property
+    def last_label(self) -> str:
+        """The label of the last function with a blank; a solution builds up to it, so it uses the others."""
+        return list(self.functions)[-1]
 
     def grafted(self, grafts: Iterable[Graft]) -> CodeType:
         """Return the file with some of the solution's code in place of its own."""

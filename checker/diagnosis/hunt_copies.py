@@ -94,10 +94,10 @@ def copy_with(step: Step, edits: Edits) -> str:
     return without_unused(copy) if step.language is PYTHON else copy
 
 
-def copy_of(step: Step, mistake: str) -> str:
-    """Return a copy of the solution with a mistake; nothing if the course has changed and does not know it any more."""
+def copy_of(step: Step, mistake: str) -> str | None:
+    """Return a copy of the solution with a mistake; None if the course has changed and does not know it any more."""
     edits = load_attempts(step).mistakes.get(mistake)
-    return copy_with(step, edits) if edits else ""
+    return copy_with(step, edits) if edits else None
 
 
 def without_comment(line: str) -> str:

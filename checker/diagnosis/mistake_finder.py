@@ -17,16 +17,13 @@ CALL = re.compile(r"(\w+)\(")  # in a piece of source
 
 @dataclass(frozen=True)
 class Mistake:
-    """The mistake behind some failures, by its name, or nothing.
+    """A known mistake that a file, or one of its functions, makes, by its name.
 
     It is a guess if only the kind of its errors is the same, and the sizes in them are others.
     """
 
     name: str
     is_guess: bool = False
-
-
-NO_MISTAKE = Mistake("")
 
 
 class MistakeFinder:
@@ -46,67 +43,70 @@ class MistakeFinder:
         functions = PYTHON.functions(self.file.source)
         return {label: functions[name] for label, name in self.file.functions.items() if name in functions}
 
-    def lies_in(self, mistake: str) -> set[str]:
-        """Return the labels of the functions in which a mistake lies; none of no mistake."""
-        return self.known_mistakes.lies_in[mistake] if mistake else set()
+    def find_in_file(self, outcomes_in_file: Outcomes) -> Mistake | None:
+        """Return the known mistake that surely explains a whole file, or None.
 
-    def find_in_file(self, outcomes: Outcomes) -> str:
-        """Return the known mistake that explains a whole file, or nothing.
-
-        Of a function in which it does not lie, other than the last one, which uses all, errors tell nothing: a file may
-        be put together in another way than the solution.
+        A file may be put together in another way than the solution, and then raises its errors elsewhere. So errors
+        count only in claims about a function in which the mistake lies, or about the last one, which uses the others.
         """
-        if not failed(outcomes):
-            return ""
-        last = list(outcomes.values())[-1].about
+        if not failed(outcomes_in_file):
+            return None
         agreeing = list[str]()
-        for mistake, answers in self.known_mistakes.answers.items():
-            if self.lies_in(mistake) & {*self.file.to_write}:
+        for name, answers in self.known_mistakes.answers.items():
+            lies_in = self.known_mistakes.lies_in[name]
+            if lies_in & {*self.file.to_write}:
                 continue
-            decisive = self.lies_in(mistake) | {last}
-            telling = {
+            functions_whose_errors_count = {*lies_in, self.file.last_label}
+            deciding_outcomes = {
                 claim: outcome
-                for claim, outcome in outcomes.items()
-                if outcome.about in decisive or not (outcome.is_error or answers.get(claim, outcome).is_error)
+                for claim, outcome in outcomes_in_file.items()
+                if outcome.about in functions_whose_errors_count
+                or not (outcome.is_error or answers.get(claim, outcome).is_error)
             }
-            agreeing += self.known_mistakes.agreeing_mistakes(telling, [mistake])
-        closest = self.closest(outcomes, agreeing)
-        return "" if closest.is_guess else closest.name
+            agreeing += self.known_mistakes.agreeing_mistakes(deciding_outcomes, [name])
+        closest = self.closest(outcomes_in_file, agreeing)
+        return None if closest is None or closest.is_guess else closest
 
-    def candidates_in_function(self, label: str, alone: Outcomes, in_file: Outcomes) -> tuple[list[str], list[str]]:
+    def candidates_in_function(
+        self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes
+    ) -> tuple[list[str], list[str]]:
         """Return the known mistakes that one function may make, and the claims that could tell which of them it is.
 
         Args:
             label: the function.
-            alone: what the claims that failed say of it alone.
-            in_file: what the claims about it said of the whole file.
+            outcomes_alone: what the claims that failed say of it alone.
+            outcomes_in_file: what the claims about it said of the whole file.
         """
-        outcomes = {**in_file, **alone}  # of the whole file, unless they were tried alone
+        latest_outcomes = {**outcomes_in_file, **outcomes_alone}
         absent = self.file.functions.keys() - self.own_functions.keys()  # others do what these would
         nowhere_else = {label} | absent
-        possible = [mistake for mistake in self.known_mistakes.answers if self.lies_in(mistake) <= nowhere_else]
-        candidates = self.known_mistakes.agreeing_mistakes(outcomes, possible)
+        known = self.known_mistakes
+        possible = [name for name in known.answers if known.lies_in[name] <= nowhere_else]
+        candidates = known.agreeing_mistakes(latest_outcomes, possible)
         if candidates:
-            return candidates, self.known_mistakes.distinguishing_claims(candidates)
+            return candidates, known.distinguishing_claims(candidates)
         # What held of the whole file may not hold alone.
-        return self.known_mistakes.agreeing_mistakes(alone, possible), list(in_file.keys() - alone.keys())
+        claims_not_tried_alone = list(outcomes_in_file.keys() - outcomes_alone.keys())
+        return known.agreeing_mistakes(outcomes_alone, possible), claims_not_tried_alone
 
-    def closest(self, outcomes: Outcomes, mistakes: Collection[str]) -> Mistake:
-        """Return that of some mistakes which agree with ``outcomes`` that is the most like, or nothing.
+    def closest(self, outcomes: Outcomes, names: Collection[str]) -> Mistake | None:
+        """Return that of some mistakes which agree with ``outcomes`` that is the most like; None if none is possible.
 
         One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
         the sizes in the errors are the same.
         """
         answers = self.known_mistakes.answers
-        proven = [mistake for mistake in mistakes if agrees_by_numbers(outcomes, answers[mistake])]
-        candidates = proven or [mistake for mistake in mistakes if self.is_possible(mistake)]
-        name = self.known_mistakes.closest(outcomes, candidates)
-        is_guess = name != "" and not proven and not agrees_to_the_letter(outcomes, answers[name])
-        return Mistake(name, is_guess)
+        proven = [name for name in names if agrees_by_numbers(outcomes, answers[name])]
+        candidates = proven or [name for name in names if self.is_possible(name)]
+        closest = self.known_mistakes.closest(outcomes, candidates)
+        if closest is None:
+            return None
+        is_sure = bool(proven) or agrees_to_the_letter(outcomes, answers[closest])
+        return Mistake(closest, is_guess=not is_sure)
 
     def is_possible(self, mistake: str) -> bool:
         """Return whether the learner's functions in which a mistake would lie call all that it calls."""
-        labels = self.lies_in(mistake)
+        labels = self.known_mistakes.lies_in[mistake]
         if not labels:
             return True
         own_calls = set[str]()

@@ -9,6 +9,10 @@ once more, as edits of the kernel's model in NumPy, which is how it is named.
 
 What every mistake answers to the claims is recorded, so naming one is a lookup. ``./run kernels`` writes a file for
 each step, such as ``tests/references/mistakes/step_07.json.gz``.
+
+The sentence of a mistake is its name and its only key: in these tables, in what is recorded, and in what is saved of a
+learner's hunts (``HuntProgress``). Whoever changes a word of one runs ``./run kernels``; a learner who has hunted the
+mistake meets it again.
 """
 
 from __future__ import annotations
@@ -147,10 +151,10 @@ class KnownMistakes:
         answers = self.answers
         return [name for name in names if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
-    def closest(self, outcomes: Outcomes, names: Collection[str]) -> str:
-        """Return that of some whose errors are worded most like those of ``outcomes``, or nothing of none."""
+    def closest(self, outcomes: Outcomes, names: Collection[str]) -> str | None:
+        """Return that of some whose errors are worded most like those of ``outcomes``; None if there are none."""
         how_unlike = {name: _how_unlike(outcomes, self.answers[name]) for name in names}
-        return min(how_unlike, key=how_unlike.__getitem__, default="")
+        return min(how_unlike, key=how_unlike.__getitem__, default=None)
 
     def distinguishing_claims(self, names: Sequence[str]) -> list[str]:
         """Return the claims that some answer differently."""

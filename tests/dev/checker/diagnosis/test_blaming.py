@@ -7,9 +7,9 @@ import pytest
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import find_step
-from checker.diagnosis.blaming import Blamer, finding_on
+from checker.diagnosis.blaming import Blame, Blamer, finding_on
 from checker.diagnosis.grafting import LearnersFile
-from checker.diagnosis.mistake_finder import NO_MISTAKE, Mistake, MistakeFinder
+from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
 from checker.outcomes import Outcome, RaisedError, RefusalWords
@@ -32,19 +32,25 @@ SAID = [
         f"{ERROR.sentence} Perhaps: The mask is off by one.",
         False,
     ),
-    (NO_MISTAKE, MEASURED, "the output is off by 0.3.", False),
+    (None, MEASURED, "the output is off by 0.3.", False),
 ]
 
 
 @pytest.mark.parametrize(("mistake", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(mistake, outcome, sentence, is_sure):
-    finding = finding_on("a claim", "causal_mask", mistake, outcome)
-    assert (finding.sentence, finding.mistake) == (sentence, mistake.name if is_sure else "")
+    finding = finding_on("a claim", "causal_mask", outcome, mistake)
+    assert (finding.reason, finding.mistake) == (sentence, mistake.name if is_sure else None)
     assert (finding.claim, finding.about, finding.location) == ("a claim", "causal_mask", Location(7))
 
 
-@pytest.mark.parametrize(("other_mark", "name"), [(Mark.PASS, ""), (Mark.FAIL, "It is off.")])
-def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, name):
+def test_a_copy_is_said_with_what_was_measured_and_is_no_known_mistake():
+    (finding,) = Blame("f", {"a claim": MEASURED}, copy="The result is x, unchanged.").findings()
+    assert finding.reason == "The result is x, unchanged. The output is off by 0.3."
+    assert (finding.sentence, finding.mistake) == ("The result is x, unchanged.", None)
+
+
+@pytest.mark.parametrize(("other_mark", "mistake"), [(Mark.PASS, None), (Mark.FAIL, Mistake("It is off."))])
+def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_mark, mistake):
     """In a step with one blank, what the claims have said of the file is what they say of its function alone."""
     source = "def f(x): return x\n"
     refusal = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
@@ -53,5 +59,22 @@ def test_a_mistake_that_fails_what_the_only_function_passes_is_not_named(other_m
     known.lies_in, known.edits = {"It is off.": {"f"}}, {"It is off.": {}}
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f"}, [])
     outcomes = {**of_mistake, "another": replace(of_mistake["another"], mark=other_mark)}
-    (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, "").blames
-    assert blame.mistake == Mistake(name)
+    (blame,) = Blamer(file, MistakeFinder(file, known), (), None).diagnose(outcomes, None).blames
+    assert blame.mistake == mistake
+
+
+@pytest.mark.parametrize("order", [["of f", "of g", "of C"], ["of g", "of C", "of f"]])
+def test_functions_are_blamed_in_the_order_of_the_blanks_whichever_claim_comes_first(order):
+    source = "class C: pass\n\ndef f(x): return x\n\ndef g(x): return x\n"
+    file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f", "g": "g"}, [])
+    finder = MistakeFinder(file, KnownMistakes.unanswered(find_step("w01")))
+    outcomes = {claim: Outcome(Mark.FAIL, observation=RefusalWords("3"), about=claim[-1]) for claim in order}
+    diagnosis = Blamer(file, finder, (), NoTrials()).diagnose(outcomes, None)
+    assert [blame.label for blame in diagnosis.blames] == ["C", "f", "g"]
+
+
+class NoTrials:
+    """Tries nothing: what claims have said of the file stands."""
+
+    def run(self, codes, claims, *, show=False):
+        return {}

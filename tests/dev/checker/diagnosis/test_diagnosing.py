@@ -3,11 +3,13 @@
 import contextlib
 import itertools
 import random
+import re
 
 import pytest
 
+from checker.course.blanks import blanks_of
 from checker.course.source import Source
-from checker.course.steps import Step, find_step
+from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.mistakes import KnownMistakes, edited, functions_changed_by, load_attempts
 from checker.events import Mark
@@ -22,6 +24,14 @@ def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
     diagnostician = Diagnostician(find_step("s21"), None, KnownMistakes.unanswered(find_step("s21")))
     diagnosis = diagnostician.diagnose({"a claim": Outcome(Mark.FAIL, "It is off.")}, Source(""), "")
     assert [finding.sentence for finding in diagnosis.findings] == ["It is off."]
+
+
+@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+def test_the_claims_of_a_step_come_to_its_blanks_in_their_order(step: Step):
+    """Of a cause that lies in no single blank, the first claim that fails is explained."""
+    labels = re.findall(r'^@about\("(\w+)"\)$', step.check_file.read_text(), re.MULTILINE)
+    blanks = [blank.label for blank in blanks_of(step)]
+    assert [label for label in dict.fromkeys(labels) if label in blanks] == blanks
 
 
 def pairs_of(step: Step, seed: int):

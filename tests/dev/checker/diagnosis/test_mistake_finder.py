@@ -7,11 +7,12 @@ import pytest
 from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.diagnosis.grafting import LearnersFile
-from checker.diagnosis.mistake_finder import MistakeFinder
+from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
 from checker.outcomes import Outcome, RaisedError, RefusalWords
 
+FILE = LearnersFile(Source(""), "", Source(""), "", "", {"f": "f", "g": "g", "h": "h"}, [])
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"
 
 
@@ -30,15 +31,30 @@ def test_a_claim_that_was_not_recorded_of_a_mistake_tells_nothing():
     error = Outcome(Mark.FAIL, observation=RaisedError("E", "…"), about="g")
     known = KnownMistakes(find_step("w01"), {"it": {"a number": number}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
-    file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])
-    assert MistakeFinder(file, known).find_in_file({"an error": error, "a number": number}) == "it"
+    assert MistakeFinder(FILE, known).find_in_file({"an error": error, "a number": number}) == Mistake("it")
 
 
-@pytest.mark.parametrize(("text", "named"), [("one", "it"), ("another", "")])
-def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, named):
+@pytest.mark.parametrize(("text", "mistake"), [("one", Mistake("it")), ("another", None)])
+def test_errors_of_which_none_is_a_mistakes_own_do_not_name_it(text, mistake):
     """It lies in ``f``, whose claims hold; those of ``g``, which is not the last, tell nothing by their errors."""
     mine, own = (Outcome(Mark.FAIL, observation=RaisedError("E", words), about="g") for words in (text, "one"))
     known = KnownMistakes(find_step("w01"), {"it": {"of g": own, "of f": Outcome(Mark.PASS)}})
     known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
-    file = LearnersFile(Source(""), "", Source(""), "", "", {}, [])
-    assert MistakeFinder(file, known).find_in_file({"of g": mine, "of f": Outcome(Mark.PASS, about="f")}) == named
+    outcomes = {"of g": mine, "of f": Outcome(Mark.PASS, about="f")}
+    assert MistakeFinder(FILE, known).find_in_file(outcomes) == mistake
+
+
+#: The function whose claim raises another error than the mistake does, which lies in ``f`` -> what the file makes.
+OF_AN_ERROR = {"g": Mistake("it"), "h": None}
+
+
+@pytest.mark.parametrize(("about", "mistake"), OF_AN_ERROR.items())
+@pytest.mark.parametrize("order", [["of f", "of it"], ["of it", "of f"]])
+def test_errors_of_the_last_blank_count_wherever_its_claims_stand(about, mistake, order):
+    """All functions meet in the last one; of ``g``, another way to put a file together may be the cause."""
+    number = Outcome(Mark.FAIL, observation=RefusalWords("3"), about="f")
+    mine, its = (Outcome(Mark.FAIL, observation=RaisedError(kind, "…"), about=about) for kind in ("E", "F"))
+    known = KnownMistakes(find_step("w01"), {"it": {"of f": number, "of it": its}})
+    known.lies_in, known.edits = {"it": {"f"}}, {"it": {}}
+    outcomes = {"of f": number, "of it": mine}
+    assert MistakeFinder(FILE, known).find_in_file({claim: outcomes[claim] for claim in order}) == mistake
