@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from checker.course.languages import NotWritten
-from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, index_in_words
-from checker.numeric.tolerance import TOLERANCE
+from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, index_in_words, noted_inputs
+from checker.numeric.tolerance import TOLERANCE, tolerance_in_force
 
 Case = TypeVar("Case")
 
@@ -185,7 +185,7 @@ def equal(
     expected = as_array(expected)[0] if hasattr(expected, "__dlpack__") else np.asarray(expected)
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     array = _array_of_form(actual, expected, axes, what)
-    comparison = Comparison(what, array, expected, axes, whose, tolerance=tolerance)
+    comparison = Comparison(what, array, expected, axes, whose, noted_inputs(), tolerance_in_force(tolerance))
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
         raise Refusal(_what_is_not_finite(comparison), array, compared=comparison)
     if not close(array, expected, tolerance):

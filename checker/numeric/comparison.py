@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
 
-from checker.numeric.tolerance import TOLERANCE, tolerance_now
+from checker.numeric.tolerance import TOLERANCE, tolerance_in_force
 
 OTHER_ORDER = (
     "The numbers are right, but their order is not: look at the reshapes and transposes, and at the order of what is "
@@ -23,38 +23,42 @@ HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless
 LEAST_ONE, ABOVE_ONE = 0.99995, 1.0005  # what lies between is 1 in the four digits that are shown of a factor
 PLURALS = {"query": "queries", "batch": "batches", "class": "classes", "in": "inputs", "out": "outputs"}
 
-
-#: With ``--show``, what the learner's function was last called with.
+#: With ``--show``, what the learner's function was last called with, while a claim runs.
 last_inputs: ContextVar[Mapping[str, Any] | None] = ContextVar("last_inputs", default=None)
 
 
-def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
-    """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
-    return bool(np.allclose(actual, expected, rtol=0, atol=room_of(expected, tolerance), equal_nan=True))
-
-
-def room_of(expected: np.ndarray, tolerance: float = TOLERANCE) -> float:
-    """Return how far from ``expected`` numbers may be: in proportion to the largest finite one, if it is above 1."""
-    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
-    return tolerance * tolerance_now.get() / TOLERANCE * float(size)
-
-
-def _noted_inputs() -> dict[str, Any]:
+def noted_inputs() -> dict[str, Any]:
     """Return a copy of what is noted now: the function may be called again."""
     return {**(last_inputs.get() or {})}
 
 
+def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
+    """Return whether a claim takes two arrays of one shape as equal: within its tolerance, on the device in force."""
+    return equal_within(tolerance_in_force(tolerance), actual, expected)
+
+
+def equal_within(tolerance: float, actual: np.ndarray, expected: np.ndarray) -> bool:
+    """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
+    return bool(np.allclose(actual, expected, rtol=0, atol=room_of(expected, tolerance), equal_nan=True))
+
+
+def room_of(expected: np.ndarray, tolerance: float) -> float:
+    """Return how far from ``expected`` numbers may be: in proportion to the largest finite one, if it is above 1."""
+    size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
+    return tolerance * float(size)
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Two arrays of one shape that a claim compared, and what the learner's code was given."""
+    """Two arrays of one shape that a claim compared, within which tolerance, and what the learner's code was given."""
 
     what: str
     actual: np.ndarray
     expected: np.ndarray
     axes: Sequence[str]
     whose: str
-    inputs: dict[str, Any] = field(default_factory=_noted_inputs)
-    tolerance: float = TOLERANCE
+    inputs: Mapping[str, Any]
+    tolerance: float
 
     @property
     def room(self) -> float:
@@ -71,7 +75,7 @@ class Comparison:
         if np.unique(self.actual).size <= 2:
             return ""
         for name, array in arrays_among(self.inputs).items():
-            if array.shape == self.actual.shape and close(array, self.actual):
+            if array.shape == self.actual.shape and equal_within(TOLERANCE, array, self.actual):
                 return name
         return ""
 

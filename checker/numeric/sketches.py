@@ -13,7 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from checker.numeric.comparison import close
+from checker.numeric.comparison import equal_within
+from checker.numeric.tolerance import TOLERANCE
 
 GROUPS = 64
 
@@ -39,7 +40,7 @@ class Sketch:
         if not isinstance(other, Sketch):
             return NotImplemented
         alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
-        return alike and close(self.sums, other.sums)
+        return alike and equal_within(TOLERANCE, self.sums, other.sums)
 
 
 def sketch(array: np.ndarray) -> Sketch:

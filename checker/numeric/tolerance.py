@@ -14,5 +14,10 @@ TOLERANCE = 2e-5
 #: differ by 4.7e-3 of the largest value with every factor cut off (``test_gpu.py``), on an H100 by 1.9e-3.
 TF32_TOLERANCE = 2**-6
 
-#: Which of them holds; claims that ask for a closer one are given room in proportion.
+#: Which of them holds while a claim runs: ``fixtures`` sets it for the device that the claim is about.
 tolerance_now = ContextVar("tolerance_now", default=TOLERANCE)
+
+
+def tolerance_in_force(tolerance: float = TOLERANCE) -> float:
+    """Return what a tolerance that a claim asks for is on the device that it is about: more, in proportion, by TF32."""
+    return tolerance * tolerance_now.get() / TOLERANCE

@@ -1,11 +1,13 @@
 """What is said of wrong numbers when no mistake explains them."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pytest
 
 from checker.claims import Refusal, equal
 from checker.numeric.comparison import HUGGING_FACE, Comparison
-from checker.numeric.tolerance import TF32_TOLERANCE, tolerance_now
+from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, tolerance_now
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -14,6 +16,11 @@ def changed(where, by=0.5):
     wrong = RIGHT.copy()
     wrong[where] += by * np.arange(1, wrong[where].size + 1).reshape(wrong[where].shape)
     return wrong
+
+
+def comparison(wrong, right, inputs=MappingProxyType({}), tolerance=TOLERANCE):
+    axes = ("batch", "token", "channel")[-right.ndim :]
+    return Comparison("it", wrong, right, axes, HUGGING_FACE, inputs, tolerance)
 
 
 def sentence(wrong):
@@ -73,7 +80,7 @@ SHARES = np.exp(RIGHT) / np.exp(RIGHT).sum(axis=-1, keepdims=True)
     ],
 )
 def test_what_is_said_of_numbers_without_a_pattern_or_a_name(wrong, right, words):
-    said = Comparison("it", wrong, right, ("batch", "token", "channel"), HUGGING_FACE).tendency()
+    said = comparison(wrong, right).tendency()
     assert words in said
     assert bool(said) == bool(words)
 
@@ -100,30 +107,32 @@ LATER = (np.arange(3) > 0)[:, None]
     ],
 )
 def test_a_pattern_is_no_coincidence(wrong, right, words, not_said):
-    axes = ("batch", "token", "channel")[-right.ndim :]
-    pattern = Comparison("it", wrong, right, axes, HUGGING_FACE).pattern
+    pattern = comparison(wrong, right).pattern
     assert words in pattern
     assert not_said not in pattern
 
 
-def test_on_a_gpu_a_pattern_has_the_room_that_equality_has():
-    def pattern():
-        return Comparison("it", noise - RIGHT, RIGHT, ("batch", "token", "channel"), HUGGING_FACE).pattern
-
+def test_a_pattern_has_the_room_that_equality_has():
     noise = np.where(np.arange(RIGHT.size).reshape(RIGHT.shape) % 2, 1e-3, -1e-3)
-    assert "one factor" not in pattern()
+    assert "one factor" not in comparison(noise - RIGHT, RIGHT).pattern
+    assert "Everything is off by one factor" in comparison(noise - RIGHT, RIGHT, tolerance=TF32_TOLERANCE).pattern
+
+
+def test_on_a_gpu_a_claim_has_more_room():
+    noise = np.where(np.arange(RIGHT.size).reshape(RIGHT.shape) % 2, 1e-3, -1e-3).astype(np.float32)
     token = tolerance_now.set(TF32_TOLERANCE)
     try:
-        assert "Everything is off by one factor" in pattern()
+        equal(RIGHT + noise, RIGHT)
+        assert "Everything is off by one factor" in sentence(noise - RIGHT)
     finally:
         tolerance_now.reset(token)
+    assert "one factor" not in sentence(noise - RIGHT)
 
 
 def test_an_output_that_is_an_input_is_found():
     other = RIGHT + 1
-    compared = Comparison("it", RIGHT, other, ("batch", "token", "channel"), HUGGING_FACE, {"n": 3, "x": RIGHT})
-    assert compared.copied() == "x"
-    assert Comparison("it", other, RIGHT, ("batch", "token", "channel"), HUGGING_FACE, {"x": RIGHT}).copied() == ""
+    assert comparison(RIGHT, other, {"n": 3, "x": RIGHT}).copied() == "x"
+    assert comparison(other, RIGHT, {"x": RIGHT}).copied() == ""
 
 
 THREE, MASK = np.array(3, np.float32), np.ones((2, 2), bool)

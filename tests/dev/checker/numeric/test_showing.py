@@ -7,18 +7,15 @@ import pytest
 
 from checker.course.steps import STEPS
 from checker.files import ROOT
-from checker.numeric.comparison import HUGGING_FACE, Comparison
+from checker.numeric.comparison import HUGGING_FACE, Comparison, noted_inputs
 from checker.numeric.showing import COLUMNS, ROWS, noting_inputs, shown
+from checker.numeric.tolerance import TOLERANCE
 
 
 def compare(actual, expected, **inputs):
     axes = [f"axis {number}" for number in range(np.ndim(expected))]
     arrays = (np.asarray(array, np.float32) for array in (actual, expected))
-    return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs))
-
-
-def compared():
-    return Comparison("it", np.zeros(1), np.ones(1), ["axis"], HUGGING_FACE)
+    return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs, TOLERANCE))
 
 
 def test_a_key_head_is_shown_for_a_query_head_of_its_group():
@@ -68,9 +65,9 @@ def test_of_two_functions_of_one_name_the_inputs_of_the_step_are_noted(folder, n
     exec(compile("def forward(x): return x", str(folder / "step_07.py"), "exec"), namespace)
     with noting_inputs("forward"):
         namespace["forward"](3)
-        assert compared().inputs == noted
+        assert noted_inputs() == noted
         namespace["forward"](4)
-    assert compared().inputs == {}
+    assert noted_inputs() == {}
 
 
 def test_the_inputs_are_those_of_the_call_that_is_compared():
@@ -78,9 +75,9 @@ def test_the_inputs_are_those_of_the_call_that_is_compared():
     exec(compile("def forward(x): return x", str(STEPS / "step_07.py"), "exec"), namespace)
     with noting_inputs("forward"):
         namespace["forward"](3)
-        first = compared()
+        first = noted_inputs()
         namespace["forward"](4)
-    assert first.inputs == {"x": 3}
+    assert first == {"x": 3}
 
 
 @pytest.mark.slow
