@@ -8,8 +8,11 @@ import sys
 INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
 
 
-class UserError(RuntimeError):
-    """What cannot be done, or what to do; a command prints it after its name, without a traceback, and exits with 2."""
+class UserError(ValueError):
+    """What cannot be done, or what to do; a command prints it after its name, without a traceback, and exits with 2.
+
+    It is a ValueError, as what solutions refuse is, so that one ``except`` meets both.
+    """
 
 
 def exit_on_termination() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from checker.errors import UserError
+
 ROOT = Path(__file__).resolve().parents[1]  # of the repository
 UNFINISHED = ".unfinished"  # ends the name of what is being written
 UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
@@ -50,12 +52,12 @@ def require_writable(*files: Path | None) -> None:
     """Refuse files that could not be written in the end.
 
     Raises:
-        ValueError: the folder of one is missing, or nothing may be written there; the message names it.
+        UserError: the folder of one is missing, or nothing may be written there; the message names it.
     """
     for file in filter(None, files):
         folder = file.absolute().parent
         if file.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-            raise ValueError(f"{file} cannot be written; give a file in a folder that is there and may be written to")
+            raise UserError(f"{file} cannot be written; give a file in a folder that is there and may be written to")
 
 
 def saved_at(file: Path) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
+from checker.errors import UserError
 from play.tokens import load_tokenizer
 from solutions.checkpoint import (
     DTYPES,
@@ -27,13 +28,13 @@ def usable_checkpoint(name_or_folder: str | Path) -> Path:
     """Return the folder of a checkpoint whose configuration, tokenizer and weights fit each other.
 
     Raises:
-        ValueError: it cannot be found or read, a file is cut short, or the weights are not those of the model; the
+        UserError: it cannot be found or read, a file is cut short, or the weights are not those of the model; the
             message names what it is.
     """
     folder = checkpoint_folder(name_or_folder)
     config, shapes = read_config(folder), stored_shapes(folder)
     if config.n_layer > len(shapes):  # each layer has several; building a million of them would take hours
-        raise ValueError(f"{folder} is a gpt2 with n_layer = {config.n_layer:,}, and has {len(shapes):,} tensors")
+        raise UserError(f"{folder} is a gpt2 with n_layer = {config.n_layer:,}, and has {len(shapes):,} tensors")
     model = empty_model(config)
     load_tokenizer(folder)
     weights: dict[str, np.ndarray] = {}
@@ -60,7 +61,7 @@ def stored_shapes(folder: Path) -> dict[str, list[int]]:
     """Return the shape of every tensor of a checkpoint by its name, which is at the beginning of each file.
 
     Raises:
-        ValueError: a file is missing, is not as long as its beginning says, or has a tensor of an unknown dtype.
+        UserError: a file is missing, is not as long as its beginning says, or has a tensor of an unknown dtype.
     """
     shapes: dict[str, list[int]] = {}
     for file in checkpoint_files(folder):
@@ -72,5 +73,5 @@ def stored_shapes(folder: Path) -> dict[str, list[int]]:
                     if stored.get_dtype() not in DTYPES:
                         raise KeyError(stored.get_dtype())
         except (OSError, SafetensorError, KeyError) as error:
-            raise ValueError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
+            raise UserError(f"{file} cannot be read: {type(error).__name__}: {error}") from error
     return shapes

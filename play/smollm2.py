@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import urljoin
 from urllib.request import urlopen
 
+from checker.errors import UserError
 from checker.files import UNFINISHED
 
 SMOLLM2 = "smollm2"  # what --model calls it
@@ -47,7 +48,7 @@ def smollm2(tell: Callable[[str], None]) -> Path:
     """Return the file with SmolLM2. If it is not there yet, ``tell`` how large it is, and fetch it.
 
     Raises:
-        ValueError: it cannot be fetched, or not be kept; the message says why.
+        UserError: it cannot be fetched, or not be kept; the message says why.
     """
     file = cached_file()
     if file.is_file():
@@ -59,9 +60,7 @@ def smollm2(tell: Callable[[str], None]) -> Path:
             fetch(Path(folder))
             Path(folder, WEIGHTS).replace(file)
     except (OSError, HTTPException) as error:
-        raise ValueError(
-            f"SmolLM2 could not be fetched ({error}). Is there a network, and room on the disk?"
-        ) from error
+        raise UserError(f"SmolLM2 could not be fetched ({error}). Is there a network, and room on the disk?") from error
     return file
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from checker.compiling import Compiler, Listener, listeners
 from checker.course.reading import why_not_utf8
+from checker.errors import UserError
 from play.mine import choice
 from play.processor import instruction_sets
 
@@ -44,11 +45,11 @@ def in_utf8(text: str) -> str:
     """Return a text that was typed; of bytes that the locale cannot read, Python has made surrogates.
 
     Raises:
-        ValueError: it is not UTF-8; the message names the first byte that is not.
+        UserError: it is not UTF-8; the message names the first byte that is not.
     """
     data = text.encode("utf-8", "surrogateescape")
     if why := why_not_utf8(data):
-        raise ValueError(f"the text is not UTF-8: {why}")
+        raise UserError(f"the text is not UTF-8: {why}")
     return data.decode("utf-8")
 
 
@@ -68,7 +69,7 @@ def ready_to_run(
     :func:`play.mine.choice.mine`.
 
     Raises:
-        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
+        UserError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     own = choice.mine(needed, fill_in=fill_in, anyway=anyway) if mine else choice.Chosen()
     own.install()
@@ -118,14 +119,14 @@ def check_bfloat16(kernels: bool) -> None:
     """Let bfloat16 pass where it can run.
 
     Raises:
-        ValueError: without the kernels, or on a processor whose registers are too short for how they pack weights.
+        UserError: without the kernels, or on a processor whose registers are too short for how they pack weights.
     """
     if not kernels:
-        raise ValueError(
+        raise UserError(
             "only the kernels multiply in bfloat16; "
             "leave --no-kernels, --no-cache, --quantize, --mine and --device gpu away, or --dtype"
         )
     if "AVX-512" not in instruction_sets():
-        raise ValueError(
+        raise UserError(
             "bfloat16 needs a processor with AVX-512, such as AMD's since Zen 4 and Intel's Xeons; leave --dtype away"
         )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Encoding, Tokenizer
 
+from checker.errors import UserError
 from solutions.solution_01 import GPT2Config
 from solutions.solution_05 import check_token_ids
 
@@ -18,15 +19,15 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     """Return the tokenizer of a checkpoint folder.
 
     Raises:
-        ValueError: the folder has none, or one that cannot be read.
+        UserError: the folder has none, or one that cannot be read.
     """
     file = folder / "tokenizer.json"
     if not file.is_file():
-        raise ValueError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
+        raise UserError(f"{folder} has no tokenizer.json, without which text cannot be turned into tokens")
     try:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises nothing more special
-        raise ValueError(f"{file} is damaged, or is not a Hugging Face tokenizer: {error}") from error
+        raise UserError(f"{file} is damaged, or is not a Hugging Face tokenizer: {error}") from error
 
 
 class ForThreads:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from checker.course.languages import MOJO, PYTHON, Language
 from checker.course.source import Source
+from checker.errors import UserError
 from checker.files import ROOT
 
 STEPS = ROOT / "steps"
@@ -180,7 +181,7 @@ def find_step(text: str) -> Step:
     """Return the step that a person means by ``07``, ``7``, ``s07``, ``w01``, ``step_07`` or ``step_07.py``.
 
     Raises:
-        ValueError: there is no such step; the message lists those there are.
+        UserError: there is no such step; the message lists those there are.
     """
     match = re.fullmatch(r"(s|step_|w|warmup_)?(\d{1,2})(\.py|\.mojo)?", text)
     if match:
@@ -188,7 +189,7 @@ def find_step(text: str) -> Step:
         step = Step(f"{kind}_{int(match[2]):02}")
         if step.solution_file.is_file():
             return step
-    raise ValueError(f"there is no step {text!r}; choose from {', '.join(step.task for step in all_steps())}")
+    raise UserError(f"there is no step {text!r}; choose from {', '.join(step.task for step in all_steps())}")
 
 
 @cache

@@ -18,6 +18,7 @@ from max.driver import CPU, Accelerator, Device, accelerator_count
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
+from checker.errors import UserError
 from checker.machine import instructions
 
 ALL_KEPT = "gpt2-in-max-*.mef"  # what is kept compiled, also for another MAX or by an older version of the course
@@ -59,13 +60,13 @@ def open_device(name: str) -> Device:
     """Return ``cpu`` or ``gpu`` as MAX's device.
 
     Raises:
-        ValueError: another name, or no accelerator that MAX can use.
+        UserError: another name, or no accelerator that MAX can use.
     """
     if name == "cpu":
         return CPU()
     if name == "gpu" and accelerator_count():
         return Accelerator()
-    raise ValueError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
+    raise UserError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
 
 
 def uses_tf32(device: str) -> bool:

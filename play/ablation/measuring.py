@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
+from checker.errors import UserError
 from checker.max_adapter.runtime import tensor
 from play.ablation.switches import SwitchedGPT2, Switches, everything, inputs
 from play.tokens import encode, end_of_text, load_tokenizer
@@ -43,10 +44,10 @@ def read(texts: list[str], tokenizer: Tokenizer, config: GPT2Config, stride: int
     see the padding.
 
     Raises:
-        ValueError: the stride is below 1 or above ``n_positions``, or the model does not know a token.
+        UserError: the stride is below 1 or above ``n_positions``, or the model does not know a token.
     """
     if not 1 <= stride <= config.n_positions:
-        raise ValueError(f"stride = {stride} is impossible; give 1 to n_positions = {config.n_positions}")
+        raise UserError(f"stride = {stride} is impossible; give 1 to n_positions = {config.n_positions}")
     by_length: dict[int, list[tuple[np.ndarray, np.ndarray]]] = {}
     for text in texts:
         ids = np.concatenate([[end_of_text(tokenizer)], encode(tokenizer, text, config)[0]])

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import LLAMA, MODEL
+from checker.errors import UserError
 from checker.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
 from play.startup import Tell, ready_to_run
@@ -77,8 +78,8 @@ def require_head(layer: int, head: int, layers: int, heads: int) -> None:
     """Refuse a layer or a head that the model does not have.
 
     Raises:
-        ValueError: there is no such head.
+        UserError: there is no such head.
     """
     if not (0 <= layer < layers and 0 <= head < heads):
         there = f"layers 0 to {layers - 1}, with heads 0 to {heads - 1}"
-        raise ValueError(f"there is no layer {layer}, head {head}: there are {there}")
+        raise UserError(f"there is no layer {layer}, head {head}: there are {there}")

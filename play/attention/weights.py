@@ -16,6 +16,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.course.steps import SMALL_MODEL
+from checker.errors import UserError
 from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
 from solutions.caching import empty_cache, run_on_arrays
@@ -97,10 +98,10 @@ def by_layer(kept: Sequence[WeightsAndScores], layers: int) -> tuple[np.ndarray,
     A Llama's heads may lie behind each other in the rows of one, or come in several parts of a layer.
 
     Raises:
-        ValueError: a layer was not kept, since the learner's ``_attn`` computes its weights itself.
+        UserError: a layer was not kept, since the learner's ``_attn`` computes its weights itself.
     """
     if len(kept) < layers:
-        raise ValueError(
+        raise UserError(
             "what is shown here is the result of _attention_weights, and the model never calls it; "
             "call self._attention_weights(query, key, mask) in _attn of step 07"
         )

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from checker.errors import UserError
+
 Json = dict[str, Any]
 
 LEVELS = np.iinfo(np.uint16).max  # a number is sent as one of 65536 levels between the lowest and the highest
@@ -16,10 +18,10 @@ def packed(array: np.ndarray, low: float | None = None, high: float | None = Non
     """Return an array as levels between two numbers, the lowest and the highest of it unless others are given.
 
     Raises:
-        ValueError: a number is infinite or none at all.
+        UserError: a number is infinite or none at all.
     """
     if not np.isfinite(array).all():
-        raise ValueError("the model's numbers are not all finite, so there is nothing to draw")
+        raise UserError("the model's numbers are not all finite, so there is nothing to draw")
     low = float(array.min()) if low is None else low
     high = float(array.max()) if high is None else high
     levels = np.round((array - low) / ((high - low) or 1) * LEVELS).astype("<u2")

@@ -51,7 +51,7 @@ def export(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: boo
         anyway: also take steps whose last check failed.
 
     Raises:
-        ValueError: steps are not complete, or the last check of one failed, and no option allows it; or a step does
+        UserError: steps are not complete, or the last check of one failed, and no option allows it; or a step does
             not fit the others.
         OSError: the file cannot be written.
     """

@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from checker.course.blanks import COMMENT
+from checker.errors import UserError
 
 LONGEST_LINE = 120
 #: Packages that stay behind; a relative import has none.
@@ -64,7 +65,7 @@ def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> st
         are_same: whether two dotted names are those of one thing, as ``max.graph`` has things of other modules.
 
     Raises:
-        ValueError: a module imports one of ours in a way that does not fit into one file, or a name means different
+        UserError: a module imports one of ours in a way that does not fit into one file, or a name means different
             things in two modules; the message says what to change.
     """
     imports, parts = set[Imported](), list[str]()
@@ -77,7 +78,7 @@ def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> st
         for name, meaning in meaning_of.items():
             other, place = meanings.setdefault(name, (meaning, module.file))
             if other != meaning and not are_same(other, meaning):
-                raise ValueError(f"{name} is one thing in {module.file} and another in {place}: rename it in one file")
+                raise UserError(f"{name} is one thing in {module.file} and another in {place}: rename it in one file")
         names_of |= dict.fromkeys(module.names, meaning_of)
         imports |= {name for name in imported if meanings[name.bound][0] == name.meaning}
         parts.append(part_of(tree, module, is_program=module is modules[-1]))
@@ -101,14 +102,14 @@ def imported_from_elsewhere(tree: ast.Module, names_of: Mapping[str, Collection[
     """Yield what the file has to import for a module.
 
     Raises:
-        ValueError: the module imports one of ours, and not at its top the names that an earlier one has.
+        UserError: the module imports one of ours, and not at its top the names that an earlier one has.
     """
     for node, imported in imports_of(tree):
         if imported.package not in OURS:
             if node in tree.body:
                 yield imported
         elif node not in tree.body or imported.renamed or imported.name not in names_of.get(imported.module, ()):
-            raise ValueError(
+            raise UserError(
                 f"{file}, line {node.lineno}: `{ast.unparse(node)}` does not fit into one file; at the top, import "
                 "from earlier steps what they define, as in `from solutions.solution_09 import GPT2Block`"
             )
@@ -139,7 +140,7 @@ def part_of(tree: ast.Module, module: Module, *, is_program: bool) -> str:
         for number in range(first, (statement.end_lineno or 0) + 1):
             lines.pop(number, None)
     if beside := [node.lineno for node in tree.body if node not in behind and node.lineno not in lines]:
-        raise ValueError(f"{module.file}, line {beside[0]}: put each statement on a line of its own")
+        raise UserError(f"{module.file}, line {beside[0]}: put each statement on a line of its own")
     text = "\n".join(lines.values()).strip("\n")
     if not module.heading:
         return text

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
+from checker.errors import UserError
 from play.mine.stand_ins import is_refusal
 from play.signals import stopping
 from play.smollm2 import SMOLLM2, is_llama, llama_file
@@ -49,7 +50,7 @@ def chat(
             ``own_steps`` are for.
     """
     if question is None and sys.stdin is None:
-        raise ValueError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
+        raise UserError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
     started = time.perf_counter()
     with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = model_file(model, tell)
@@ -77,10 +78,10 @@ def model_file(model: str, tell: Tell) -> Path:
     """Return the GGUF file of a model, see :func:`llama_file`.
 
     Raises:
-        ValueError: it cannot be fetched, or is no file.
+        UserError: it cannot be fetched, or is no file.
     """
     if not is_llama(model):
-        raise ValueError(
+        raise UserError(
             f"{model} is no GGUF file, so it does not answer; `./run generate --model {shlex.quote(model)}` continues "
             f"texts with a GPT-2, and `./run chat --model {SMOLLM2}` answers"
         )
@@ -106,7 +107,7 @@ class Conversation:
             stoppable: let Ctrl-C end the answer, and nothing else.
 
         Raises:
-            ValueError: the question is too long.
+            UserError: the question is too long.
         """
         messages = [*self.messages, ("user", question)]
         kept = self.talker.recent(messages)

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
+from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
 from play.generation.streaming import stream_text
 from play.kernels.modules import compile_with_kernels
@@ -100,7 +101,7 @@ class Writer:
         dtype: str = "float32",
     ) -> None:
         if quantize and device != "cpu":
-            raise ValueError("rounded matrices run on the CPU; leave --device gpu away")
+            raise UserError("rounded matrices run on the CPU; leave --device gpu away")
         if dtype == "bfloat16":
             check_bfloat16(kernels)
         folder = checkpoint_folder(name_or_folder)

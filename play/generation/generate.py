@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
+from checker.errors import UserError
 from play.mine.choice import is_complete
 from play.mine.stand_ins import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
@@ -46,7 +47,7 @@ def generate(
             which ``own_steps`` are for.
     """
     if prompt is None and sys.stdin is None:
-        raise ValueError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
+        raise UserError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
     started = time.perf_counter()
     begin = llama_writer if is_llama(model) else gpt2_writer
     writer = begin(
@@ -118,7 +119,7 @@ def llama_writer(
     """
     given = {"--no-cache": no_cache, "--quantize": quantize, "--dtype": dtype != "float32"}
     if options := [option for option, is_given in given.items() if is_given]:
-        raise ValueError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
+        raise UserError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
     with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = llama_file(model, tell)
         kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device != "cpu")

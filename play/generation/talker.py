@@ -11,6 +11,7 @@ from numpy.random import Generator, default_rng
 from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
+from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
 from play.kernels.modules import compile_llama_with_kernels
 from play.tokens import encode, end_of_text
@@ -66,7 +67,7 @@ class LlamaWriter:
         """
         input_ids = encode(self.tokenizer, prompt, self.config)
         if (length := input_ids.shape[1]) >= self.context:
-            raise ValueError(f"the prompt makes {length} tokens, and there is room for {self.context - 1}; shorten it")
+            raise UserError(f"the prompt makes {length} tokens, and there is room for {self.context - 1}; shorten it")
         sampling = Sampling(settings.temperature, settings.top_k)
         return self.continued(input_ids, sampling, default_rng(settings.seed), settings.max_new_tokens)
 
@@ -88,26 +89,26 @@ class Talker(LlamaWriter):
     """Answers the last message of a conversation.
 
     Raises:
-        ValueError: the model was not trained on ChatML, besides what the writer refuses.
+        UserError: the model was not trained on ChatML, besides what the writer refuses.
     """
 
     def token_at_the_end(self, file: Path) -> int:
         """Return the token that ends a turn."""
         end: int | None = self.tokenizer.token_to_id(END)
         if end is None or self.tokenizer.token_to_id(START) is None:
-            raise ValueError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
+            raise UserError(f"{file} has no token {START} or {END}, so this model does not answer in ChatML")
         return end
 
     def recent(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages that the context has room for, and for an answer: the oldest are left out.
 
         Raises:
-            ValueError: there is no room for the last message alone.
+            UserError: there is no room for the last message alone.
         """
         room = min(ROOM, self.context // 4)
         kept = without_oldest(messages, lambda some: self.length(some) + room <= self.context)
         if (length := self.length(kept)) > self.context - room:
-            raise ValueError(
+            raise UserError(
                 f"the message makes {length} tokens, and with {self.context} for a conversation there is room for "
                 f"{self.context - room}; shorten it, or give a larger --context"
             )

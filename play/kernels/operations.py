@@ -17,6 +17,7 @@ from max.experimental.tensor import Tensor, TensorType
 from max.graph import DeviceRef, default_custom_extensions_scope
 
 from checker.compiling import compiling
+from checker.errors import UserError
 from checker.max_adapter.runtime import cache_path
 from play.signals import ended_by_exceptions
 
@@ -30,7 +31,7 @@ def loaded() -> AbstractContextManager[None]:
     """Let graphs that are built while this is open call the operations.
 
     Raises:
-        ValueError: they cannot be compiled.
+        UserError: they cannot be compiled.
     """
     return default_custom_extensions_scope(package())
 
@@ -40,7 +41,7 @@ def package() -> Path:
     """Return the kernels as one file, which is kept until they change: MAX takes two seconds for it at every start.
 
     Raises:
-        ValueError: there is no compiler, or it refuses them.
+        UserError: there is no compiler, or it refuses them.
     """
     from mojo.run import subprocess_run_mojo  # which nothing else needs
 
@@ -56,10 +57,10 @@ def package() -> Path:
                 with compiling("the kernels of play/kernels, 1 of 2"), ended_by_exceptions():
                     run = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
             except (OSError, RuntimeError) as error:
-                raise ValueError(f"Mojo's compiler cannot be started ({error})") from error
+                raise UserError(f"Mojo's compiler cannot be started ({error})") from error
             if run.returncode:
                 errors = run.stderr.decode().strip()[-LONGEST:]
-                raise ValueError(f"Mojo's compiler refuses them: {errors}")
+                raise UserError(f"Mojo's compiler refuses them: {errors}")
             unfinished.replace(file)
     return file
 

@@ -14,6 +14,7 @@ from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.source import Source
 from checker.course.standings import Standing, StepState, standing_of
 from checker.course.steps import CACHED_MODEL, SOLUTIONS, Step, all_steps, find_step, relative_path, steps_up_to
+from checker.errors import UserError
 from play.mine.stand_ins import stand_in
 
 IMPORTED = re.compile(r"^from solutions\.(\w+) import", re.MULTILINE)
@@ -74,7 +75,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
         The choice; it says for which steps solutions stand in, and which have not passed as they are.
 
     Raises:
-        ValueError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
+        UserError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
     """
     steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
     missing = [step for step in steps if not is_complete(step)]
@@ -85,7 +86,7 @@ def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     standings = [standing_of(step) for step in steps if step not in missing]
     failed = [standing.step.task for standing in standings if standing.failed]
     if failed and not anyway:
-        raise ValueError(
+        raise UserError(
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"
         )
@@ -100,21 +101,21 @@ def require_complete(steps: Sequence[Step], missing: Sequence[Step], unfit: Mapp
     """Refuse to run steps of which some cannot be read, are ``missing``, or ``unfit`` for what later ones call.
 
     Raises:
-        ValueError: there are such steps.
+        UserError: there are such steps.
     """
     for step in steps:
         if reason := why_unreadable(step):
             file = relative_path(step.learner_file)
-            raise ValueError(
+            raise UserError(
                 f"{file}: {reason} `./run {step.task}` shows the place, and --fill-in lets the solution stand in"
             )
     if missing:
         names = ", ".join(step.task for step in missing)
-        raise ValueError(
+        raise UserError(
             f"these steps are not written yet: {names}. Write them, or add --fill-in to let the solutions stand in"
         )
     if unfit:
-        raise ValueError(f"{to_fit(unfit)}, or add --fill-in to let the solutions stand in")
+        raise UserError(f"{to_fit(unfit)}, or add --fill-in to let the solutions stand in")
 
 
 def is_complete(step: Step) -> bool:

@@ -1,7 +1,7 @@
 """Run a learner's files wherever solutions are imported, and tell which of them an error comes from.
 
 Two tricks: ``finder``, a finder of modules puts these files in place of the solutions; and ``refusal``, whether a
-ValueError is a sentence for the user is read in the line that raised it.
+ValueError of theirs is a sentence for the user is read in the line that raised it.
 """
 
 from __future__ import annotations
@@ -104,19 +104,19 @@ def line_in_graph(error: BaseException) -> tuple[str, int] | None:
 
 
 def is_refusal(error: Exception) -> bool:
-    """Return whether an error says what cannot be done, and so blames no step: a ``raise`` of the course raised it.
+    """Return whether an error says what cannot be done, and so blames no step."""
+    if isinstance(error, OSError):
+        return failing_file(error) is None  # no step opens a file, so nobody wrote a sentence for it
+    return isinstance(error, UserError) or (isinstance(error, ValueError) and _a_solution_raised(error))
+
+
+def _a_solution_raised(error: ValueError) -> bool:
+    """Return whether a ``raise`` in a function of a solution, or of what stands in for one, has raised an error.
 
     A ValueError of NumPy's, or of an unpacking, comes from a line without one, or from code of others.
     """
-    if isinstance(error, OSError):
-        return failing_file(error) is None  # no step opens a file, so nobody wrote a sentence for it
-    if not isinstance(error, ValueError):
-        return isinstance(error, UserError)
-    calls = [*traceback.walk_tb(error.__traceback__)]
-    if not calls:
-        return True
-    frame, number = calls[-1]
+    frame, number = [*traceback.walk_tb(error.__traceback__)][-1]
     if frame.f_code.co_name == "<module>":
         return False  # nothing has asked it yet for what it could not do
-    is_ours = frame.f_globals.get("__name__", "").startswith(("solutions.", "play.", "checker."))
-    return is_ours and "raise " in linecache.getline(frame.f_code.co_filename, number)
+    is_of_solutions = frame.f_globals.get("__name__", "").startswith("solutions.")
+    return is_of_solutions and "raise " in linecache.getline(frame.f_code.co_filename, number)

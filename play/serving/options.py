@@ -87,7 +87,7 @@ def choose_steps(options: ServerOptions) -> Chosen:
     """Return whose steps the server runs.
 
     Raises:
-        ValueError: steps are not complete, or the last check of one failed, and no option allows it.
+        UserError: steps are not complete, or the last check of one failed, and no option allows it.
     """
     if is_llama(options.model):
         needed = [*LLAMA, CHAT]

@@ -93,7 +93,7 @@ def kernels_of(options: ServerOptions, tell: Tell) -> bool:
     """Return whether the kernels of ``play.kernels`` run; ``tell`` why they cannot.
 
     Raises:
-        ValueError: bfloat16 was chosen, and cannot run.
+        UserError: bfloat16 was chosen, and cannot run.
     """
     plain = options.device != "cpu" or options.quantize is not None
     kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)

@@ -10,6 +10,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
+from checker.errors import UserError
 from checker.files import replacing
 from checker.max_adapter.runtime import cache_key
 from play.checkpoints import usable_checkpoint, usable_llama
@@ -105,7 +106,7 @@ def _written(files: dict[str, str]) -> Path:
     """Return a folder with these files, in the user's cache, under a name that stands for what is in them.
 
     Raises:
-        ValueError: they cannot be written.
+        UserError: they cannot be written.
     """
     folder = cache_folder() / f"served-{cache_key(json.dumps(files))}"
     try:
@@ -114,5 +115,5 @@ def _written(files: dict[str, str]) -> Path:
             with replacing(folder / name) as unfinished:
                 unfinished.write_text(text, "utf-8")
     except OSError as error:
-        raise ValueError(f"{folder}, where MAX reads what the GGUF file says, cannot be written ({error})") from error
+        raise UserError(f"{folder}, where MAX reads what the GGUF file says, cannot be written ({error})") from error
     return folder

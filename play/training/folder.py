@@ -17,6 +17,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 from tokenizers import Tokenizer
 
+from checker.errors import UserError
 from checker.files import UNFINISHED, write
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training import places
@@ -57,7 +58,7 @@ class Folder:
         """Make the folder with everything that belongs in it.
 
         Raises:
-            ValueError: the disk is full, say; then it is not there.
+            UserError: the disk is full, say; then it is not there.
         """
         made, whole = Folder(self.unfinished), self.path.resolve()
         try:
@@ -73,7 +74,7 @@ class Folder:
                 made.path.chmod(whole.stat().st_mode)
             made.path.rename(whole)
         except OSError as error:
-            raise ValueError(
+            raise UserError(
                 f"{self.path} could not be made ({error.strerror}), and nothing of it is left. Make room there, or "
                 "give another --out, and start again"
             ) from error
@@ -109,7 +110,7 @@ class Folder:
         """Return what the training is resumed from, and its tokenizer.
 
         Raises:
-            ValueError: its files are damaged, or are not those of a training.
+            UserError: its files are damaged, or are not those of a training.
         """
         file = self.path / STATE
         try:
@@ -122,7 +123,7 @@ class Folder:
             history = History(**{field.name: figures[field.name] for field in fields(History)})
             saved = SavedTraining(Plan(**figures["plan"]), history, figures["step"], groups)
         except (OSError, SafetensorError, TypeError, KeyError, ValueError) as error:
-            raise ValueError(
+            raise UserError(
                 f"{file} is damaged, or is not a training file ({error}); begin again with another --out"
             ) from error
         return saved, load_tokenizer(self.path)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from checker.errors import UserError
 from checker.max_adapter.runtime import tensor
 from play.generation.engine import Settings, continue_text
 from play.signals import put_off
@@ -99,7 +100,7 @@ class Training:
         """While this is open, say of a number that is not finite what to do.
 
         Raises:
-            ValueError: a loss, weight or logit is not a finite number.
+            UserError: a loss, weight or logit is not a finite number.
         """
         try:
             yield
@@ -111,7 +112,7 @@ class Training:
                     "the weights have left what float32 can hold. Begin again in another --out with a lower --rate "
                     f"than {self.plan.rate}"
                 )
-            raise ValueError(f"{error}: {what_to_do}") from error
+            raise UserError(f"{error}: {what_to_do}") from error
 
     def seconds_per_step(self) -> float:
         """Return how long a step takes, from timing a few whose effect is discarded."""
@@ -126,7 +127,7 @@ class Training:
 
         Raises:
             KeyboardInterrupt: a signal came before the last step.
-            ValueError: the loss, or a weight, is not a finite number, or a save failed.
+            UserError: the loss, or a weight, is not a finite number, or a save failed.
         """
         try:
             with self.diverging():
@@ -175,7 +176,7 @@ class Training:
         """Measure the loss of the held-out text, and save; return the evaluation.
 
         Raises:
-            ValueError: the save failed.
+            UserError: the save failed.
         """
         step = self.trainer.step
         loss, count = self.trainer.loss(self.validation)
@@ -188,13 +189,13 @@ class Training:
         """Save.
 
         Raises:
-            ValueError: the disk is full, say; the last save stays.
+            UserError: the disk is full, say; the last save stays.
         """
         step = self.trainer.step
         try:
             self.folder.save(self.saved(), best=best)
         except OSError as error:
-            raise ValueError(
+            raise UserError(
                 f"step {step} could not be saved ({error.strerror}), and {self.folder.path} holds step "
                 f"{self.saved_step}. Make room, then continue with `{resuming(self.folder, self.history)}`"
             ) from error

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from checker.errors import UserError
 from checker.files import UNFINISHED
 from play.training.plan import CURVE, FIGURES, OUT
 
@@ -41,30 +42,30 @@ def require_new(path: Path) -> None:
     """Refuse to begin a training in a folder that holds something else.
 
     Raises:
-        ValueError: the folder holds files, is not a folder, or cannot be made.
+        UserError: the folder holds files, is not a folder, or cannot be made.
     """
     if path.is_mount():
         inside = shlex.quote(str(path / OUT))
-        raise ValueError(f"{path} is a mount point, which cannot be made anew; give --out a folder in it: {inside}")
+        raise UserError(f"{path} is a mount point, which cannot be made anew; give --out a folder in it: {inside}")
     if (path / STATE).is_file():
         resume = f"--resume {shlex.quote(str(path))}"
-        raise ValueError(f"{path} holds a training already. Add {resume} to continue it, or give another --out")
+        raise UserError(f"{path} holds a training already. Add {resume} to continue it, or give another --out")
     if path.exists() and not (path.is_dir() and not any(path.iterdir())):
-        raise ValueError(f"{path} is not empty; give --out a new folder")
+        raise UserError(f"{path} is not empty; give --out a new folder")
     above = nearest_existing(path.resolve())
     if not (above.is_dir() and os.access(above, os.W_OK)):
-        raise ValueError(f"{path} cannot be written in {above}; give another --out")
+        raise UserError(f"{path} cannot be written in {above}; give another --out")
 
 
 def require_made(place: Path, path: Path) -> None:
     """Refuse to take over a folder that a killed training cannot have left.
 
     Raises:
-        ValueError: it holds something that no training makes; the message names it.
+        UserError: it holds something that no training makes; the message names it.
     """
     for there in sorted(place.rglob("*")):
         if re.sub(rf"\.\d+{UNFINISHED}$", "", there.name) not in MADE:
-            raise ValueError(f"{path} would be made in {place}, which holds {there.name}; give another --out")
+            raise UserError(f"{path} would be made in {place}, which holds {there.name}; give another --out")
 
 
 @contextmanager
@@ -93,7 +94,7 @@ def new(path: Path) -> Iterator[tuple[Path, bool]]:
         Where to make it, and whether that place is new: else it stays.
 
     Raises:
-        ValueError: the folder holds something, cannot be made, or is being made by another process.
+        UserError: the folder holds something, cannot be made, or is being made by another process.
     """
     require_new(path)
     place = unfinished(path)
@@ -111,7 +112,7 @@ def new(path: Path) -> Iterator[tuple[Path, bool]]:
                 if is_ours and is_called(opened, place):
                     shutil.rmtree(place, ignore_errors=True)
     except BlockingIOError as error:
-        raise ValueError(f"another training is beginning in {path}; give another --out") from error
+        raise UserError(f"another training is beginning in {path}; give another --out") from error
 
 
 def is_called(opened: int, path: Path) -> bool:
@@ -129,12 +130,12 @@ def resumed(path: Path) -> Iterator[tuple[Path, bool]]:
         The folder, which is not new.
 
     Raises:
-        ValueError: it holds no training, or one that is running.
+        UserError: it holds no training, or one that is running.
     """
     if not (path / STATE).is_file():
-        raise ValueError(f"{path} holds no training: it has no {STATE}. Give --resume the folder that was --out")
+        raise UserError(f"{path} holds no training: it has no {STATE}. Give --resume the folder that was --out")
     try:
         with locked(path):
             yield path, False
     except BlockingIOError as error:
-        raise ValueError(f"the training in {path} is running; wait until it ends, or stop it first") from error
+        raise UserError(f"the training in {path} is running; wait until it ends, or stop it first") from error

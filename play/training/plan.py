@@ -11,6 +11,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from checker.errors import UserError
+
 OUT = Path("my-gpt2")  # where the model goes by default
 FIGURES = "training.json"  # the file in the folder of a training that has all figures
 CURVE = "loss.html"  # and the one that shows its losses
@@ -27,7 +29,7 @@ class Plan:
     """What a training does.
 
     Raises:
-        ValueError: a number is impossible, or does not fit another.
+        UserError: a number is impossible, or does not fit another.
     """
 
     layers: int = 3
@@ -51,13 +53,13 @@ class Plan:
         for name, smallest in least.items():
             if (number := getattr(self, name)) < smallest:
                 note = " (256 bytes and the end of a text)" if name == "vocab" else ""
-                raise ValueError(f"--{name} {number} is too small; give {smallest}{note} or more")
+                raise UserError(f"--{name} {number} is too small; give {smallest}{note} or more")
         if self.width % self.heads:
-            raise ValueError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
+            raise UserError(f"--width {self.width} is not a multiple of --heads {self.heads}; give one that is")
         if not 0 < self.rate < LARGEST_RATE:
-            raise ValueError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
+            raise UserError(f"--rate {self.rate} is not a learning rate; give a number above 0, such as {Plan.rate}")
         if not 0 < self.share <= 0.5:
-            raise ValueError(f"--share {self.share} must be above 0 and at most 0.5: twice that is the share at last")
+            raise UserError(f"--share {self.share} must be above 0 and at most 0.5: twice that is the share at last")
 
     @property
     def warmup_steps(self) -> int:

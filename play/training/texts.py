@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from checker.course.steps import SMALL_MODEL, relative_path
+from checker.errors import UserError
 
 MOBY_DICK = SMALL_MODEL / "moby_dick.txt"
 CHAPTERS = 135
@@ -54,7 +55,7 @@ def read_corpus(files: Sequence[Path], also: Sequence[Path] = ()) -> Corpus:
     Of the files in ``also``, nothing is held out.
 
     Raises:
-        ValueError: a file is missing, is not text in UTF-8, or is too short to cut; the message names it.
+        UserError: a file is missing, is not text in UTF-8, or is too short to cut; the message names it.
     """
     others = [read_text(file) for file in also]
     if not files:
@@ -70,7 +71,7 @@ def cut(text: str, file: Path) -> tuple[str, str]:
         at = text.find(end, wanted) + 1
         if at and text[at:].strip() and text[:at].strip():
             return text[:at], text[at:]
-    raise ValueError(
+    raise UserError(
         f"{relative_path(file)} is too short: its last tenth is held out, and that is empty; give a longer one"
     )
 
@@ -79,18 +80,18 @@ def read_text(file: Path) -> str:
     """Return the text of a file.
 
     Raises:
-        ValueError: it is missing, a folder, or not text in UTF-8.
+        UserError: it is missing, a folder, or not text in UTF-8.
     """
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise ValueError(f"{file} cannot be read ({error.strerror}); give --text a file") from error
+        raise UserError(f"{file} cannot be read ({error.strerror}); give --text a file") from error
     if b"\0" in data:
-        raise ValueError(f"{file} is not text: it has bytes of value 0. Give --text plain text in UTF-8")
+        raise UserError(f"{file} is not text: it has bytes of value 0. Give --text plain text in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(
+        raise UserError(
             f"{file} is not in UTF-8: byte {error.start} is {data[error.start]:#04x}. Save it as UTF-8, "
             f"for example with `iconv -f latin1 -t utf-8`"
         ) from error

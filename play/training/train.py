@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
+from checker.errors import UserError
 from play.processor import processor_name
 from play.signals import ending_soon, put_off
 from play.startup import Tell, ready_to_run, tell_stopped
@@ -102,26 +103,26 @@ def require_consistent(numbers: dict[str, Any], resume: Path | None, minutes: fl
     """Refuse options that do not go together, or an impossible time.
 
     Raises:
-        ValueError: the options do not; the message names them.
+        UserError: the options do not; the message names them.
     """
     given = {name: value for name, value in [*files.items(), ("minutes", minutes)] if value}
     chosen = numbers | given
     if resume and chosen:
         names = ", ".join(f"--{name}" for name in chosen)
-        raise ValueError(f"--resume continues with the options that {resume} was begun with; leave out {names}")
+        raise UserError(f"--resume continues with the options that {resume} was begun with; leave out {names}")
     if "share" in chosen and "also" not in chosen:
-        raise ValueError("--share is that of --text among other texts; give those with --also")
+        raise UserError("--share is that of --text among other texts; give those with --also")
     if "steps" in chosen and minutes is not None:
-        raise ValueError("give --steps or --minutes, not both")
+        raise UserError("give --steps or --minutes, not both")
     if minutes is not None and not 0 < minutes < math.inf:
-        raise ValueError(f"--minutes {minutes} is not a time; give a number above 0")
+        raise UserError(f"--minutes {minutes} is not a time; give a number above 0")
 
 
 def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine: bool) -> Training:
     """Return a training at its first step; given a number of ``minutes``, time a few steps to plan as many as fit.
 
     Raises:
-        ValueError: a text cannot be used; that shows before anything is compiled.
+        UserError: a text cannot be used; that shows before anything is compiled.
     """
     from play.training.graphs import compile_trainer, config_of
     from play.training.loop import Training
@@ -169,7 +170,7 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
     """Continue the training in a folder from its last save.
 
     Raises:
-        ValueError: there is no training, it is done, or its text or its code is not what it was begun with.
+        UserError: there is no training, it is done, or its text or its code is not what it was begun with.
     """
     from play.training.graphs import compile_trainer, config_of
     from play.training.loop import Training, resuming
@@ -178,12 +179,12 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
     saved, tokenizer = folder.load()
     plan, history = saved.plan, saved.history
     if history.facts.get("code") == "steps" and not mine:
-        raise ValueError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
+        raise UserError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
     if saved.is_over:
-        raise ValueError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
+        raise UserError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
     material = read_material(plan, tokenizer)
     if history.facts["text"] != material.digest:
-        raise ValueError(
+        raise UserError(
             f"the text has changed since {folder.path} was begun; restore it, or start a new training with --out"
         )
     trainer = compile_trainer(config_of(plan, tokenizer.get_vocab_size()))

@@ -11,6 +11,7 @@ import numpy as np
 from tokenizers import Tokenizer, decoders, pre_tokenizers, processors, trainers
 from tokenizers.models import BPE
 
+from checker.errors import UserError
 from play.tokens import END_OF_TEXT, end_of_text
 from play.training.plan import Plan
 from play.training.texts import read_corpus
@@ -53,7 +54,7 @@ class Windows:
     Two neighbors share one token: the last of the one, which it predicts, is the first of the next.
 
     Raises:
-        ValueError: the text is shorter than a window.
+        UserError: the text is shorter than a window.
     """
 
     tokens: np.ndarray  # [tokens]
@@ -61,7 +62,7 @@ class Windows:
 
     def __post_init__(self) -> None:
         if len(self.tokens) < self.plan.positions:
-            raise ValueError(
+            raise UserError(
                 f"the text to learn has {len(self.tokens)} tokens, and a window is --positions {self.plan.positions} "
                 "tokens; give a longer text or fewer positions"
             )
@@ -179,7 +180,7 @@ def read_material(plan: Plan, tokenizer: Tokenizer | None = None) -> Material:
     """Read the texts of a plan with its tokenizer, which is learned from them if there is none yet.
 
     Raises:
-        ValueError: a text cannot be read, or is too short.
+        UserError: a text cannot be read, or is too short.
     """
     corpus = read_corpus([Path(file) for file in plan.texts], [Path(file) for file in plan.also])
     tokenizer = tokenizer or learn_tokenizer(corpus.train + corpus.also, plan.vocab)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from checker.course.steps import SMALL_MODEL
+from checker.errors import UserError
 from checker.max_adapter.runtime import tensor
 from play.attention.pictures import attention_on, visible
 from play.attention.weights import Attention, attention_of
@@ -40,11 +41,11 @@ class FigureModel:
             input_ids = encode(self.tokenizer, str(question.get("text", "")), self.model.config)
         else:
             if not all(type(number) is int for number in ids):
-                raise ValueError("token ids are whole numbers")
+                raise UserError("token ids are whole numbers")
             input_ids = np.array([ids or [end_of_text(self.tokenizer)]], np.int64)
             check_token_ids(input_ids, self.model.config)
         if input_ids.shape[-1] > MOST_TOKENS:
-            raise ValueError(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
+            raise UserError(f"this text has {input_ids.shape[-1]} tokens; a picture shows {MOST_TOKENS} at most")
         return input_ids
 
     def attention(self, question: Json) -> Json:

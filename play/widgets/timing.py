@@ -7,6 +7,7 @@ import time
 import numpy as np
 from max.driver import CPU
 
+from checker.errors import UserError
 from play.browser.packing import Json
 from play.generation.engine import compile_whole
 from solutions.arrays import LogitsFunction
@@ -37,10 +38,10 @@ class Timer:
         """Return the milliseconds of every call in either way, the medians over some rounds that take turns.
 
         Raises:
-            ValueError: the prompt or the batch is not one of those that can be asked for.
+            UserError: the prompt or the batch is not one of those that can be asked for.
         """
         if prompt not in PROMPTS or batch not in BATCHES:
-            raise ValueError(f"prompts have {PROMPTS} tokens and batches {BATCHES} texts; {prompt}, {batch} is neither")
+            raise UserError(f"prompts have {PROMPTS} tokens and batches {BATCHES} texts; {prompt}, {batch} is neither")
         input_ids = self.ids[: prompt * batch].reshape(batch, prompt)
         rounds_of: dict[str, list[list[float]]] = {way: [] for way in self.ways}
         for _ in range(rounds):

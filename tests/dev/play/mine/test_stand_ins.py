@@ -7,6 +7,7 @@ import pytest
 
 from checker.course.standings import Standing, StepState
 from checker.course.steps import find_step
+from checker.errors import UserError
 from cli.model_commands import blaming
 from play.mine import stand_ins
 
@@ -46,6 +47,14 @@ def test_an_error_in_the_import_of_a_step_is_never_a_refusal(standing_in):
     with pytest.raises(ValueError, match="no") as caught:
         standing_in("07", "raise ValueError('no')")
     assert not stand_ins.is_refusal(caught.value)
+
+
+def test_a_refusal_of_the_course_is_a_user_error_and_any_other_value_error_a_fault():
+    refused = UserError("there is no such device")
+    for error, is_refusal in ((refused, True), (ValueError("of the standard library"), False)):
+        with pytest.raises(ValueError, match="of|no") as caught:
+            raise error
+        assert stand_ins.is_refusal(caught.value) is is_refusal
 
 
 @pytest.mark.parametrize("call", CALLS)
