@@ -24,6 +24,7 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.events import Mark
 from checker.files import ROOT
+from checker.parent.limits import COMPILE_VARIABLE, GRADE_COMPILE_SHARE
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
 from checker.terminal import STYLES, Terminal
@@ -184,10 +185,10 @@ def grade_step(
 def run_check(step: Step, folder: Path, options: Sequence[str], limit: float) -> Grade:
     """Return the grade that the check of a step gives in a copy of the course.
 
-    MAX may compile one thing for half of the limit, so that the check itself can still say what it waits for.
+    MAX may compile one thing for a share of the limit, so that the check itself can still say what it waits for.
     """
     started = time.monotonic()
-    variables = os.environ | {"PYTHONPATH": str(folder), "COURSE_COMPILE_SECONDS": str(limit / 2)}
+    variables = os.environ | {"PYTHONPATH": str(folder), COMPILE_VARIABLE: str(limit * GRADE_COMPILE_SHARE)}
     run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=folder, environment=variables)
     seconds = round(time.monotonic() - started, 1)
     if run is None:

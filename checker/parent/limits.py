@@ -7,15 +7,23 @@ says nothing. Waiting has a limit of its own, which grows with the number of pro
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import dataclass
 
+from checker.errors import UserError
 from checker.events import Activity, Limit
 
 COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
 WAIT_SECONDS = 60.0  # without an event, while that thread computes less
 START_SECONDS = 120.0  # for importing MAX from a cold disk
 FOR_A_SOLUTION = 12  # times the limits of a learner's file: a slow machine is all that can be wrong
+
+# For compiling one thing there is no limit at a terminal, where a person can press Ctrl-C. These have one:
+PAGE_COMPILE_SECONDS = 900.0  # the page may be closed, and nobody wait for it any more
+GRADE_COMPILE_SHARE = 0.5  # of the limit that ``grade`` has for a check, which can then still say what it waits for
+
+COMPILE_VARIABLE, QUIET_VARIABLE = "COURSE_COMPILE_SECONDS", "COURSE_QUIET_SECONDS"  # see ``limits_of``
 
 
 @dataclass(frozen=True)
@@ -53,25 +61,39 @@ class Silence:
 def limits_of(*, solution: bool = False, compile_seconds: float | None = None) -> Limits:
     """Return the limits of a check.
 
-    Two variables of the environment change them: ``COURSE_COMPILE_SECONDS`` that on compiling, and
-    ``COURSE_QUIET_SECONDS``, which tests set, that on computing, and two others in proportion.
+    Two variables of the environment change them: ``COURSE_COMPILE_SECONDS`` that on compiling, whatever else says of
+    it, and ``COURSE_QUIET_SECONDS``, which tests set, that on computing, and two others in proportion.
 
     Args:
         solution: whether the reference solution is graded.
         compile_seconds: the limit on compiling one thing; None is none.
+
+    Raises:
+        UserError: one of the variables is no number of seconds.
     """
-    compute_seconds = float(os.environ.get("COURSE_QUIET_SECONDS") or COMPUTE_SECONDS)
-    patience = compute_seconds / COMPUTE_SECONDS
+    patience = (_seconds_in(QUIET_VARIABLE) or COMPUTE_SECONDS) / COMPUTE_SECONDS
     if solution:
         patience *= FOR_A_SOLUTION
-    if compiles := os.environ.get("COURSE_COMPILE_SECONDS"):
-        compile_seconds = float(compiles)
     return Limits(
         compute_seconds=patience * COMPUTE_SECONDS,
         wait_seconds=patience * WAIT_SECONDS,
         start_seconds=patience * START_SECONDS,
-        compile_seconds=compile_seconds,
+        compile_seconds=_seconds_in(COMPILE_VARIABLE) or compile_seconds,
     )
+
+
+def _seconds_in(variable: str) -> float | None:
+    """Return the seconds that a variable of the environment says; None if it is not set, or empty."""
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not seconds > 0:  # nor is NaN
+        raise UserError(f"{variable} is {text}; give a number of seconds above 0, or unset it")
+    return seconds
 
 
 def reached(limits: Limits, activity: Activity, silence: Silence) -> tuple[Limit, float] | None:

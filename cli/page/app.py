@@ -35,6 +35,7 @@ from checker.course.steps import Step
 from checker.errors import UserError
 from checker.job import Options
 from checker.parent.check import Check
+from checker.parent.limits import PAGE_COMPILE_SECONDS
 from checker.parent.records import Record, verdict_record
 from cli import compare, hunt
 from cli.page import answers, versions
@@ -43,7 +44,6 @@ from cli.page.offers import ANEW, PageView
 from cli.page.requests import Json, body_of, field_of, step_of
 from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
-COMPILE_SECONDS = 900.0  # for one thing: a page may be closed, and nobody wait for it any more
 ASSETS = Path(__file__).with_name("assets")
 ADDED = '<link rel="stylesheet" href="/page/panel.css">\n<script type="module" src="/page/main.js"></script>\n</head>'
 #: Of a page: its own scripts run, by a word that is new each time, and no other. A style can fetch nothing elsewhere.
@@ -211,7 +211,7 @@ class CheckAnswer:
         """Begin the check."""
         view = PageView(self.send)
         check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
-        background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=COMPILE_SECONDS)
+        background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=PAGE_COMPILE_SECONDS)
         background.start()
         return background
 

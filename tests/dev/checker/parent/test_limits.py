@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from checker.errors import UserError
 from checker.events import Activity, Limit
 from checker.parent.limits import (
     FOR_A_SOLUTION,
@@ -54,6 +55,10 @@ def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypat
     assert limits_of(solution=True).compile_seconds == 5
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")
     assert (limits_of().compute_seconds, limits_of().wait_seconds) == (2, 12)
+    for typed in ("abc", "nan", "-1", "0"):
+        monkeypatch.setenv("COURSE_COMPILE_SECONDS", typed)
+        with pytest.raises(UserError, match=f"^COURSE_COMPILE_SECONDS is {typed}; give a number of seconds above 0"):
+            limits_of()
 
 
 @pytest.mark.nightly
