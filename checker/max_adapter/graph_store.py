@@ -182,7 +182,7 @@ def _read_index(set_name: str) -> Index | None:
     except (OSError, ValueError):
         return None
     is_index = isinstance(index, dict) and index.keys() >= {"file", "graphs", "weights"}
-    return index if is_index and use_if_kept(Path(index["file"])) else None
+    return index if is_index and use_if_kept(file) and use_if_kept(Path(index["file"])) else None
 
 
 def _forget(set_name: str) -> None:

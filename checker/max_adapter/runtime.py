@@ -21,7 +21,8 @@ from max.experimental.tensor import Tensor
 from checker.errors import UserError
 from checker.machine import instructions
 
-ALL_KEPT = "gpt2-in-max-*.mef"  # what is kept compiled, also for another MAX or by an older version of the course
+#: What is kept compiled and what says what is in it, also for another MAX or by an older version of the course.
+ALL_KEPT = "gpt2-in-max-*.*"
 
 _eagerly = ContextVar("_eagerly", default=False)
 

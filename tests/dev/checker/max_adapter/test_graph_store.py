@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import numpy as np
 import pytest
@@ -65,6 +66,13 @@ def test_a_graph_is_found_by_its_text_and_compiled_alone_where_it_is_another_or_
     with pytest.raises(LookupError):
         compile_sliced("batch", 3)
     assert not index.exists()
+
+
+def test_whoever_looks_for_a_graph_uses_what_says_where_it_is(index):
+    """Else that is removed, after a month, and everything is compiled again."""
+    os.utime(index, (0, 0))
+    assert graph_store._read_index("play") is not None
+    assert index.stat().st_mtime > 0
 
 
 def test_a_graph_whose_file_is_damaged_is_abandoned_where_nothing_is_to_be_compiled(index):

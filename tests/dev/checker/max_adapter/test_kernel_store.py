@@ -15,9 +15,11 @@ def test_every_recorded_kernel_is_in_one_file_and_the_models_steps_need_but_one(
 
 
 def test_what_was_compiled_long_ago_and_is_unused_is_removed_when_something_else_is_kept(tmp_path, monkeypatch):
-    kept, unused = (tmp_path / f"gpt2-in-max-{name}.mef" for name in ("kernels-1", "graphs-play-0"))
-    unused.touch()
-    os.utime(unused, (0, 0))
+    names = ("kernels-1.mef", "graphs-play-0.mef", "graphs-play-0.json", "graphs-play-0.json.1.unfinished")
+    kept, *unused = (tmp_path / f"gpt2-in-max-{name}" for name in names)
+    for file in unused:
+        file.touch()
+        os.utime(file, (0, 0))
     session = SimpleNamespace(
         compile=lambda module: SimpleNamespace(export_mef=lambda path: path.touch()),
         init_all=lambda compiled, weights_registry: {},
