@@ -144,7 +144,10 @@ def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None
 
 
 def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Tell) -> None:
-    """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued."""
+    """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued.
+
+    Each text has the seed after that of the one before; a prompt that cannot be continued takes none.
+    """
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
         prompt = sys.stdin.readline().rstrip("\n")
@@ -156,4 +159,5 @@ def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Tell) -> No
             if not is_refusal(error):
                 raise
             tell(str(error))
-        settings.seed += 1
+        else:
+            settings.seed += 1

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course.steps import SMALL_MODEL
+from checker.errors import UserError
 from play.generation import generate
 from tests.dev.helpers.commands import run_model
 
@@ -17,6 +18,17 @@ def test_every_prompt_has_a_seed_of_its_own_so_that_the_same_one_goes_on_otherwi
     writer = SimpleNamespace(write=lambda prompt, settings: iter([" me", f" {settings.seed}"]))
     generate.converse(writer, SimpleNamespace(seed=5), print)
     assert capsys.readouterr().out == "Call me 5\nCall me 6\n"
+
+
+def test_a_prompt_that_is_refused_takes_no_seed(monkeypatch, capsys):
+    def write(prompt, settings):
+        if prompt == "too long":
+            raise UserError("the prompt is too long")
+        return iter([f" {settings.seed}"])
+
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Call\ntoo long\nCall\n\n"))
+    generate.converse(SimpleNamespace(write=write), SimpleNamespace(seed=5), print)
+    assert capsys.readouterr().out == "Call 5\nthe prompt is too long\nCall 6\n"
 
 
 @pytest.mark.slow
