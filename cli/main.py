@@ -100,6 +100,10 @@ def check(
     from checker.parent.child_process import Child
 
     exit_on_termination()
+    if show:
+        from checker.course.blanks import blanks_of
+
+        require_label(show, [blank.label for blank in blanks_of(step)])
     if device == "gpu":
         from cli.shared.programs import require_gpu
 
@@ -121,9 +125,8 @@ def run_in(child: Child, step: Step, options: Options, form: str | None) -> Chec
     from checker.parent.view import View
     from checker.terminal import Terminal
 
-    labels = [blank.label for blank in blanks_of(step)]
-    require_label(options.show, labels)
-    checked = Check(step, View() if form == "json" else Printer(Terminal(labels)), options)
+    terminal = Terminal(blank.label for blank in blanks_of(step))
+    checked = Check(step, View() if form == "json" else Printer(terminal), options)
     if form == "github":
         from cli.shared.problems import not_obeyed
 

@@ -3,8 +3,11 @@
 import re
 
 import pytest
+from click.testing import CliRunner
 
 from checker.files import ROOT
+from cli.main import main
+from cli.shared import programs
 from tools.course_copy import python
 
 TO_PARSE = {"cli", "cli.main", "cli.shared", "cli.shared.command_line"}
@@ -26,6 +29,16 @@ def test_a_command_is_imported_alone_and_only_the_finished_models_import_it():
     loaded = {*python(ROOT, "-c", SCRIPT, "generate", status=0).stderr.split()}
     assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.model_commands"}
     assert "play.generation.generate" not in loaded, "which is imported when it runs"
+
+
+def test_a_function_that_is_not_there_is_refused_before_max_is_asked_for_a_device(monkeypatch):
+    def require_gpu():
+        pytest.fail("MAX is asked")
+
+    monkeypatch.setattr(programs, "require_gpu", require_gpu)
+    run = CliRunner().invoke(main, ["s07", "--device", "gpu", "--show", "nothing"])
+    assert run.exit_code == 2
+    assert "there is no function nothing to show; choose from " in run.output
 
 
 @pytest.mark.parametrize("call", ["w01 --seed -1", "grade --steps w01 --seed -1", "w01 --seed one", "w01 --device tpu"])
