@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
-from cli.shared.command_line import DEVICE, FORM, SEED, Commands, refusing, require_label, step_argument
+from cli.shared.command_line import DEVICE, FORM, SEED, Commands, require_label, step_argument
 
 if TYPE_CHECKING:
     from checker.job import Options
@@ -59,8 +59,7 @@ class LearnersCommands(Commands):
             return command_at(ELSEWHERE[name])
         if command := super().get_command(ctx, name):
             return command
-        with refusing(ValueError):
-            return check_command(find_step(name))
+        return check_command(find_step(name))
 
 
 def command_at(dotted_name: str) -> click.Command:

@@ -42,8 +42,7 @@ class Text(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the text."""
-        with refusing(ValueError):
-            return in_utf8(value)
+        return in_utf8(value)
 
 
 FILE = click.Path(path_type=Path)

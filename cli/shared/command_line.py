@@ -74,8 +74,7 @@ class StepName(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Step:
         """Return the step of that name."""
-        with refusing(ValueError):
-            return value if isinstance(value, Step) else find_step(value)
+        return value if isinstance(value, Step) else find_step(value)
 
 
 class Several(click.ParamType):
