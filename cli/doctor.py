@@ -10,7 +10,8 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 
 from checker.files import ROOT
@@ -25,27 +26,52 @@ NEEDED_DRIVER, NEEDED_CLANG = 580, 16  # NVIDIA's for a GPU; Apple's, of Xcode 1
 CONTRACT_SECONDS = 120.0
 CACHED_SECONDS = 20.0  # a check with its kernels cached ends well within this, one without never does
 PROBE_SECONDS = 300.0  # the graph may have to be compiled for the accelerator
+BUSY = "is the machine busy? Run this again"
 CANNOT_IMPORT, CANNOT_RUN = 2, 3  # exit statuses of the contract: there is no MAX to look at, or no check runs on it
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that is so on this machine, in ``words``, and whether it is a problem: the checks need it otherwise."""
+
+    words: str
+    is_problem: bool = False
+
+
+def problem(words: str) -> Fact:
+    """Return a fact that is a problem."""
+    return Fact(words, is_problem=True)
 
 
 def describe_machine() -> int:
     """Print one line per fact; exit status 1 when something that the checks need is missing."""
-    problems = []
+    to_do = []
     print("```text")
-    for name, find in FACTS.items():
-        if name in OF_A_MAC and sys.platform != "darwin":
-            continue
-        try:
-            fact = "not asked, since MAX or a package cannot be imported" if name in OF_MAX and is_broken() else find()
-        except Exception as error:
-            fact = f"no: {error}"
-        print(f"{name:<12} {fact}", flush=True)
-        if fact.startswith("no: "):
-            problems.append(f"{name}: {fact[4:]}")
+    for name, fact in facts():
+        print(f"{name:<12} {'no: ' if fact.is_problem else ''}{fact.words}", flush=True)
+        if fact.is_problem:
+            to_do.append(f"To do: {name}: {fact.words}")
     print("```")
-    for problem in problems:
-        print(f"To do: {problem}")
-    return 1 if problems else 0
+    for line in to_do:
+        print(line)
+    return 1 if to_do else 0
+
+
+def facts() -> Iterator[tuple[str, Fact]]:
+    """Yield the facts about this machine by name, each once it is found out."""
+    for name, find in FACTS.items():
+        if name not in OF_A_MAC or sys.platform == "darwin":
+            yield name, fact_of(name, find)
+
+
+def fact_of(name: str, find: Callable[[], Fact]) -> Fact:
+    """Return a fact; it is a problem if it cannot be found out, unless nobody needs to ask."""
+    try:
+        if name in OF_MAX and is_broken():
+            return Fact("not asked, since MAX or a package cannot be imported")
+        return find()
+    except Exception as error:
+        return problem(str(error))
 
 
 @cache
@@ -64,48 +90,48 @@ def why_not_imported() -> str:
 
 def is_broken() -> bool:
     """Return whether nobody needs to ask MAX, or a check, since what they import cannot be imported."""
-    return bool(why_not_imported()) or packages().startswith("no: ")
+    return bool(why_not_imported()) or packages().is_problem
 
 
-def max_version() -> str:
+def max_version() -> Fact:
     """Return the installed MAX, if it is the one that the course is written for and can be imported."""
     reason = why_not_usable() or why_not_imported()
-    return f"no: {reason}" if reason else installed_version()
+    return problem(reason) if reason else Fact(installed_version())
 
 
 @cache
-def packages() -> str:
+def packages() -> Fact:
     """Return whether the other packages can be imported, from a process that imports them."""
     answer = run_module("checker.packages", seconds=CONTRACT_SECONDS)
     if answer is None:
-        return f"no: they could not be imported within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
+        return problem(f"they could not be imported within {CONTRACT_SECONDS:.0f} s; {BUSY}")
     broken = answer.stdout.strip() or (last_line(answer) if answer.returncode else "")
-    return f"no: {broken} cannot be imported. {INSTALL_AGAIN}" if broken else "all can be imported"
+    return problem(f"{broken} cannot be imported. {INSTALL_AGAIN}") if broken else Fact("all can be imported")
 
 
-def contract() -> str:
+def contract() -> Fact:
     """Return whether the names of MAX that the course relies on are as it expects; checks may be slower if not."""
     answer = ask_contract()
     if answer is None:
-        return f"no: MAX could not be asked within {CONTRACT_SECONDS:.0f} s; is the machine busy? Run this again"
+        return problem(f"MAX could not be asked within {CONTRACT_SECONDS:.0f} s; {BUSY}")
     if not answer.stdout:
-        return f"no: MAX ended the process that asked it: {last_line(answer)}"
-    problem = "no: " if answer.returncode == CANNOT_RUN else ""
-    return problem + answer.stdout.strip().replace("\n", f"\n{'':<12} ")
+        return problem(f"MAX ended the process that asked it: {last_line(answer)}")
+    words = answer.stdout.strip().replace("\n", f"\n{'':<12} ")
+    return Fact(words, is_problem=answer.returncode == CANNOT_RUN)
 
 
-def gpu() -> str:
+def gpu() -> Fact:
     """Return whether an accelerator gives right numbers: those of step 02, compiled for it alone."""
     answer = run_module("cli", "s02", "--solution", "--device", "gpu", seconds=PROBE_SECONDS)
     if answer is None:
-        return f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU"
+        return Fact(f"found, but a check on it did not end within {PROBE_SECONDS:.0f} s; checks run on the CPU")
     if answer.returncode == 0:
-        return "found: the check of step_02 passes on it"
+        return Fact("found: the check of step_02 passes on it")
     if answer.returncode != NO_DEVICE:
-        return f"no: {last_line(answer)}"
+        return problem(last_line(answer))
     driver = number_printed("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
     note = f" (NVIDIA's driver is {driver}; MAX needs {NEEDED_DRIVER})" if 0 < driver < NEEDED_DRIVER else ""
-    return f"none that MAX can use{note}; checks run on the CPU"
+    return Fact(f"none that MAX can use{note}; checks run on the CPU")
 
 
 def number_printed(*line: str) -> int:
@@ -114,32 +140,34 @@ def number_printed(*line: str) -> int:
     return int(number[0]) if number else 0
 
 
-def compiler() -> str:
+def compiler() -> Fact:
     """Return the C compiler that Mojo links with; on a Mac it is that of Xcode or of its command line tools."""
     if sys.platform != "darwin":
         reason = why_mojo_cannot_link()
-        return f"no: {reason}" if reason else f"{shutil.which('cc')}, and it links"
+        return problem(reason) if reason else Fact(f"{shutil.which('cc')}, and it links")
     version = number_printed("clang", "--version")
+    if version >= NEEDED_CLANG:
+        return Fact(f"clang {version}")
     install = f"Mojo needs Xcode {NEEDED_CLANG}, or its command line tools: xcode-select --install"
-    return f"clang {version}" if version >= NEEDED_CLANG else f"no: clang {version or 'is missing'}; {install}"
+    return problem(f"clang {version or 'is missing'}; {install}")
 
 
-def kernels() -> str:
+def kernels() -> Fact:
     """Return whether the kernels that the checks need are compiled: step 22 loads those of all later steps."""
     started = time.monotonic()
     answer = run_module("cli", "s22", "--solution", "--no-compile", seconds=CACHED_SECONDS)
     if answer is None:
-        return "not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does"
+        return Fact("not compiled yet; `./run warm` does it in a few minutes, else the first check of a step does")
     if answer.returncode:
-        return f"no: the check of step_22 fails on its own solution ({last_line(answer)}); please report this"
-    return f"compiled: the check of step_22 takes {time.monotonic() - started:.1f} s"
+        return problem(f"the check of step_22 fails on its own solution ({last_line(answer)}); please report this")
+    return Fact(f"compiled: the check of step_22 takes {time.monotonic() - started:.1f} s")
 
 
-def metal() -> str:
+def metal() -> Fact:
     """Return whether Apple's Metal compiler is there, which MAX needs on a Mac's GPU."""
     version = number_printed("xcrun", "-sdk", "macosx", "metal", "--version")
     not_found = "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
-    return f"found: {version}" if version else not_found
+    return Fact(f"found: {version}" if version else not_found)
 
 
 def commit() -> str:
@@ -152,56 +180,61 @@ def commit() -> str:
     return f"{name}-dirty" if changes else name
 
 
-def free(name: str, free_bytes: float, use: str, of: str = "") -> str:
+def checkout() -> Fact:
+    """Return the state of this checkout."""
+    return Fact(commit())
+
+
+def free(name: str, free_bytes: float, use: str, of: str = "") -> Fact:
     """Return how much of something is free, ``of`` how much in all, or that it is too little."""
     needed, gigabytes = NEEDED_GB[name], free_bytes / 1e9
     amount = f"{gigabytes:.1f} GB free{of}"
-    return amount if gigabytes > needed else f"no: {amount}; {use} {needed:.0f}"
+    return Fact(amount) if gigabytes > needed else problem(f"{amount}; {use} {needed:.0f}")
 
 
-def system() -> str:
+def system() -> Fact:
     """Return which system this is, if MAX has been built for it."""
     reason = why_not_here()
-    return f"no: {reason}" if reason else platform.platform()
+    return problem(reason) if reason else Fact(platform.platform())
 
 
-def python() -> str:
+def python() -> Fact:
     """Return which Python runs this."""
-    return f"{platform.python_version()} ({sys.executable})"
+    return Fact(f"{platform.python_version()} ({sys.executable})")
 
 
-def disk() -> str:
+def disk() -> Fact:
     """Return how much of the disk is free, or that this is too little."""
     return free("disk", shutil.disk_usage(ROOT).free, "packages and kernels need")
 
 
-def processor() -> str:
+def processor() -> Fact:
     """Return what the processor is."""
     import psutil  # which may be broken
 
-    return f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads"
+    return Fact(f"{platform.machine()}, {psutil.cpu_count(logical=False)} cores, {psutil.cpu_count()} threads")
 
 
-def memory() -> str:
+def memory() -> Fact:
     """Return how much memory is free, or that this is too little, or too little is installed."""
     import psutil
 
     about = psutil.virtual_memory()
     if about.total < INSTALLED_GB * 1e9:
-        return f"no: {about.total / 1e9:.1f} GB installed; MAX needs 8"
+        return problem(f"{about.total / 1e9:.1f} GB installed; MAX needs 8")
     return free("memory", about.available, "compiling needs about", of=f" of {about.total / 1e9:.1f}")
 
 
 OF_MAX = ("contract", "gpu", "kernels")  # what only MAX can say
 OF_A_MAC = ("metal",)  # what is asked nowhere else
-FACTS: dict[str, Callable[[], str]] = {
+FACTS: dict[str, Callable[[], Fact]] = {
     "system": system,
     "processor": processor,
     "python": python,
     "packages": packages,
     "max": max_version,
     "contract": contract,
-    "checkout": commit,
+    "checkout": checkout,
     "memory": memory,
     "disk": disk,
     "gpu": gpu,

@@ -130,8 +130,7 @@ def _found(names: tuple[str, ...]) -> list[str]:
     """Return the files of the chapters that a person names, or of all."""
     from play.book.chapters import chapters, find_chapter
 
-    with refusing(ValueError):
-        return [find_chapter(name) for name in names] or [path.name for path in chapters()]
+    return [find_chapter(name) for name in names] or [path.name for path in chapters()]
 
 
 # ---------------------------------------------------------------- for those who change the course

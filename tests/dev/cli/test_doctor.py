@@ -10,6 +10,7 @@ import pytest
 from checker import packages
 from checker.machine import why_not_here
 from cli import doctor
+from cli.doctor import Fact
 
 PROGRAMS = {"nvidia-smi": "535.104.05", "clang": "Apple clang version 15.0.0 (clang-1500.3.9.4)"}
 
@@ -19,26 +20,38 @@ def test_doctor_names_too_little_memory_an_old_driver_and_an_old_compiler(monkey
     no_device = CompletedProcess([], doctor.NO_DEVICE, "", "s02: none")
     monkeypatch.setattr(doctor, "run_module", lambda *arguments, **options: no_device)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert doctor.gpu() == "none that MAX can use; checks run on the CPU"
-    assert doctor.compiler().startswith("no: ")
+    assert doctor.gpu() == Fact("none that MAX can use; checks run on the CPU")
+    assert doctor.compiler().is_problem
     for name, words in PROGRAMS.items():
         (tmp_path / name).write_text(f"#!/bin/sh\necho '{words}'\n")
         (tmp_path / name).chmod(0o755)
-    assert doctor.gpu() == "none that MAX can use (NVIDIA's driver is 535; MAX needs 580); checks run on the CPU"
+    assert doctor.gpu() == Fact("none that MAX can use (NVIDIA's driver is 535; MAX needs 580); checks run on the CPU")
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert doctor.compiler().startswith("no: clang 15; Mojo needs Xcode 16")
+    assert doctor.compiler().words.startswith("clang 15; Mojo needs Xcode 16")
+    assert doctor.compiler().is_problem
     small = psutil.virtual_memory()._replace(total=4.1e9)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: small)
-    assert doctor.memory() == "no: 4.1 GB installed; MAX needs 8"
+    assert doctor.memory() == doctor.problem("4.1 GB installed; MAX needs 8")
     full = small._replace(total=16.8e9, available=3.1e9)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: full)
-    assert doctor.memory() == "no: 3.1 GB free of 16.8; compiling needs about 4"
+    assert doctor.memory() == doctor.problem("3.1 GB free of 16.8; compiling needs about 4")
+
+
+def test_doctor_prints_what_is_a_problem_twice_and_what_cannot_be_found_out_is_one(monkeypatch, capsys):
+    def missing():
+        raise OSError("there is no such thing")
+
+    monkeypatch.setattr(doctor, "FACTS", {"python": lambda: Fact("3.11"), "disk": missing, "metal": missing})
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert doctor.describe_machine() == 1
+    lines = ["```text", "python       3.11", "disk         no: there is no such thing", "```"]
+    assert capsys.readouterr().out.splitlines() == [*lines, "To do: disk: there is no such thing"]
 
 
 def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(monkeypatch, tmp_path):
     for answer, words in ((None, "not compiled yet"), (CompletedProcess([], 0, "", ""), "compiled: ")):
         monkeypatch.setattr(doctor, "run_module", lambda *arguments, answer=answer, **options: answer)
-        assert doctor.kernels().startswith(words)
+        assert doctor.kernels().words.startswith(words)
     monkeypatch.setattr(doctor, "ROOT", tmp_path)
     assert doctor.commit() == "not a git checkout"
     files = [tmp_path / "steps" / "step_01.py", tmp_path / "run"]
@@ -54,10 +67,10 @@ def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(mo
 
 
 def test_an_operation_that_ends_with_an_error_is_a_problem_and_a_slower_hook_is_none(monkeypatch):
-    for status, begins in ((0, "first"), (1, "first"), (doctor.CANNOT_RUN, "no: first")):
+    for status, is_problem in ((0, False), (1, False), (doctor.CANNOT_RUN, True)):
         answer = CompletedProcess([], status, "first\nsecond\n", "")
         monkeypatch.setattr(doctor, "ask_contract", lambda answer=answer: answer)
-        assert doctor.contract() == f"{begins}\n{'':<12} second"
+        assert doctor.contract() == Fact(f"first\n{'':<12} second", is_problem)
 
 
 NEEDED = packages.needed_version()
