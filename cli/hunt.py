@@ -19,7 +19,7 @@ from checker.job import Options
 from checker.parent.check import Check
 from checker.parent.child_process import Child
 from checker.parent.effects import SaveProgress
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.printer import Printer
 from checker.parent.records import Record, verdict_record
 from checker.parent.state import FAILED, PASSED, VerdictKind
@@ -31,15 +31,21 @@ from cli.shared.command_line import require_label
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
 
 
-class OffersInHunt(Offers):
-    """What a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
-
-    def __init__(self, task: str) -> None:
-        self.anew = f"`./run {task} --new`"
-
-    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
-        """Return that the copy has passed."""
-        return f"Pass ({seconds:.1f} s)."
+def offers_in_hunt(task: str) -> Offers:
+    """Return what a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
+    return Offers(
+        again=IN_TERMINAL.again,
+        going_on=IN_TERMINAL.going_on,
+        anew=f"`./run {task} --new`",
+        of_old_file="",  # what is said below a copy that cannot be tried puts another in its place
+        not_begun=IN_TERMINAL.not_begun,
+        not_compiled=IN_TERMINAL.not_compiled,
+        draws_again=IN_TERMINAL.draws_again,
+        draws_again_unshown=IN_TERMINAL.draws_again_unshown,
+        shows_numbers=IN_TERMINAL.shows_numbers,
+        passed="Pass ({seconds:.1f} s).",
+        passed_uncompiled="Pass ({seconds:.1f} s).",
+    )
 
 
 def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
@@ -110,7 +116,7 @@ def begin_and_say_so(hunt: Hunt, terminal: Terminal, seed: int | None) -> None:
 
 def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
-    offers = OffersInHunt(hunt.copy.task)
+    offers = offers_in_hunt(hunt.copy.task)
     check = check_of_copy(hunt, Printer(terminal, offers), options)
     with Child() as child:
         verdict = check.run(child)

@@ -26,10 +26,9 @@ def _pass_in_words(state: State) -> list[Words]:
     if not state.came_to_its_end:
         return []
     context = state.context
-    left_out_by = ""
-    if not context.tries_every_claim:
-        left_out_by = "--show" if context.options.show else "--no-compile"
-    words = context.offers.passed(state.seconds, context.solution, left_out_by)
+    offers, left_out_by = context.offers, "--show" if context.options.show else "--no-compile"
+    words = offers.passed if context.tries_every_claim else offers.passed_uncompiled
+    words = words.format(seconds=state.seconds, solution=context.solution, left_out_by=left_out_by)
     return [Words(words)] if words else []
 
 
@@ -46,18 +45,19 @@ def _taken_back(state: State) -> list[Words]:
 
 def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
     """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
-    task, options, offers = state.context.task, state.context.options, state.context.offers
+    task, options, offers, seed = state.context.task, state.context.options, state.context.offers, state.failed_seed
     with_numbers = [
         explanation.about for explanation in verdict.explanations if explanation.has_numbers and explanation.about
     ]
     words = []
-    if state.failed_seed is not None:
-        again = offers.draws_again(task, state.failed_seed, has_wrong_numbers=bool(with_numbers))
+    if seed is not None:
+        again = (offers.draws_again if with_numbers else offers.draws_again_unshown).format(task=task, seed=seed)
         words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
         words += _numbers(state, options.show)
     elif with_numbers:
-        words.append(Words(offers.shows_numbers(task, with_numbers[0], state.failed_seed)))
+        drawn = "" if seed is None else f" --seed {seed}"
+        words.append(Words(offers.shows_numbers.format(task=task, about=with_numbers[0], drawn=drawn)))
     return words
 
 

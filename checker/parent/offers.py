@@ -2,34 +2,54 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
+
+@dataclass(frozen=True)
 class Offers:
-    """What a learner can do next, in a terminal's words; ``watch``, a hunt and the page have their own.
+    """What a learner can do next, in the words of one place where checks are shown; each place has all of them.
+
+    In a sentence, what is known only later stands in braces: ``str.format`` fills it in.
 
     Attributes:
         again: gets another verdict.
         going_on: what may be done while MAX compiles what has passed.
         anew: writes another file in place of one that cannot be read.
+        of_old_file: what to do about a file that is older than the present step, whose ``task`` checks it.
         not_begun: what to do if a check cannot begin.
         not_compiled: what to do if MAX compiles for too long.
+        draws_again: what draws the numbers of a ``seed`` again for a ``task``.
+        draws_again_unshown: the same where none of them can be shown; nothing if there is no way to.
+        shows_numbers: what shows the numbers of a function, ``about``; ``drawn`` is the option that draws them again.
+        passed: that a file has passed, after so many ``seconds``, and where the ``solution`` is; or nothing.
+        passed_uncompiled: the same if an option, ``left_out_by``, left the compiled verdict out.
     """
 
-    again = "run this again"
-    going_on = "You may go on: Ctrl-C keeps the pass."
-    anew = "`./run skeletons`"
-    not_begun = "`./run doctor` says more."
-    not_compiled = "Check it again when the machine has less to do; `./run warm` has no limit."
+    again: str
+    going_on: str
+    anew: str
+    of_old_file: str
+    not_begun: str
+    not_compiled: str
+    draws_again: str
+    draws_again_unshown: str
+    shows_numbers: str
+    passed: str
+    passed_uncompiled: str
 
-    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
-        """Return what draws the same numbers again, or nothing if there is no way to."""
-        return f"`./run {task} --seed {seed}` draws these again."
 
-    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
-        """Return what shows the numbers of a function, which were drawn if there is a seed."""
-        drawn = "" if seed is None else f" --seed {seed}"
-        return f"`./run {task} --show {about}{drawn}` shows the numbers side by side."
-
-    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
-        """Return that a file has passed, and the option that left the compiled verdict out, if one did."""
-        partly = f", not compiled: {left_out_by} left that verdict out" if left_out_by else ""
-        return f"Pass ({seconds:.1f} s){partly}. Compare with {solution}."
+IN_TERMINAL = Offers(
+    again="run this again",
+    going_on="You may go on: Ctrl-C keeps the pass.",
+    anew="`./run skeletons`",
+    of_old_file="`./run reset {task}` writes today's skeleton, and keeps your file beside it.",
+    not_begun="`./run doctor` says more.",
+    not_compiled="Check it again when the machine has less to do; `./run warm` has no limit.",
+    draws_again="`./run {task} --seed {seed}` draws these again.",
+    draws_again_unshown="`./run {task} --seed {seed}` draws these again.",
+    shows_numbers="`./run {task} --show {about}{drawn}` shows the numbers side by side.",
+    passed="Pass ({seconds:.1f} s). Compare with {solution}.",
+    passed_uncompiled=(
+        "Pass ({seconds:.1f} s), not compiled: {left_out_by} left that verdict out. Compare with {solution}."
+    ),
+)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.view import View
 from checker.terminal import Terminal
 
@@ -16,12 +16,12 @@ class Printer(View):
 
     Args:
         terminal: where.
-        offers: what a learner can do next, if other words are right there.
+        offers: what a learner can do next there.
     """
 
-    def __init__(self, terminal: Terminal, offers: Offers | None = None) -> None:
+    def __init__(self, terminal: Terminal, offers: Offers = IN_TERMINAL) -> None:
         self.terminal = terminal
-        self.offers = offers or Offers()
+        self.offers = offers
         self.last: Item | None = None  # that was shown
 
     def begin(self, file: str) -> None:

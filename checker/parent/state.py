@@ -15,7 +15,7 @@ from checker.errors import INTERRUPTED
 from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, Unloadable
 from checker.job import Options
 from checker.parent.effects import Explanation, SaveProgress
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL, Offers
 
 PASSED = 0  # exit statuses
 FAILED = 1
@@ -105,7 +105,7 @@ class Context:
     kinds: Mapping[str, Kind]
     functions: Mapping[str, str]
     options: Options
-    offers: Offers = field(default_factory=Offers)
+    offers: Offers = IN_TERMINAL
     why_another_max: str = ""
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from checker.compiling import Compiler
 from checker.events import Mark
 from checker.parent.effects import Item
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL
 
 
 class View:
@@ -18,7 +18,7 @@ class View:
         folds: the marks of rows of which, where many are alike, it shows the first ones and a count.
     """
 
-    offers = Offers()
+    offers = IN_TERMINAL
     folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
 
     def begin(self, file: str) -> None:

@@ -10,30 +10,24 @@ from checker.parent.records import RecordView
 
 ANEW = "Reset"  # writes another file in place of one that cannot be read
 
-
-class OffersOnPage(Offers):
-    """What a learner can do next on the page."""
-
-    again, anew = "check again", ANEW
-    going_on = "You may go on: Stop keeps the pass."
-    not_begun = "Check again when the machine has less to do."
-    not_compiled = "Check it again when the machine has less to do."
-
-    def draws_again(self, task: str, seed: int | None, *, has_wrong_numbers: bool) -> str:
-        """Return what draws the same numbers again; the button is there only if there are wrong numbers to show."""
-        return "Show numbers draws these again." if has_wrong_numbers else ""
-
-    def shows_numbers(self, task: str, about: str, seed: int | None) -> str:
-        """Return what shows the numbers of a function."""
-        return "Show numbers puts them side by side."
-
-    def passed(self, seconds: float, solution: str, left_out_by: str) -> str:
-        """Return that a file has passed, but not compiled; else nothing: the time and a button are there already."""
-        return f"Pass ({seconds:.1f} s), not compiled. Compare with {solution}." if left_out_by else ""
+#: The button that shows numbers is there only if some are wrong; the time, and a button to compare, are there already.
+ON_PAGE = Offers(
+    again="check again",
+    going_on="You may go on: Stop keeps the pass.",
+    anew=ANEW,
+    of_old_file=f"{ANEW} writes today's skeleton, and keeps your file beside it.",
+    not_begun="Check again when the machine has less to do.",
+    not_compiled="Check it again when the machine has less to do.",
+    draws_again="Show numbers draws these again.",
+    draws_again_unshown="",
+    shows_numbers="Show numbers puts them side by side.",
+    passed="",
+    passed_uncompiled="Pass ({seconds:.1f} s), not compiled. Compare with {solution}.",
+)
 
 
 class PageView(RecordView):
     """Hands on the parts of a check in the page's words."""
 
-    offers = OffersOnPage()
+    offers = ON_PAGE
     folds: Collection[Mark] = (Mark.FAIL,)  # the page folds claims that pass itself

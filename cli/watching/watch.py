@@ -30,7 +30,7 @@ from cli.status import list_all
 from cli.watching import keyboard
 from cli.watching.editor import open_in_editor
 from cli.watching.keyboard import ESC, keys_of_terminal
-from cli.watching.offers import OffersAtSave, OffersByKeys
+from cli.watching.offers import AT_SAVE, BY_KEYS
 from cli.watching.saves import Saves
 
 LOOK_SECONDS = 0.05  # between looks at the files
@@ -153,7 +153,7 @@ class Watch:
         self.mode, self.to_show = Watching(), Options()
         self.terminal.close()
         self.terminal = Terminal(blank.label for blank in blanks_of(self.step))
-        printer = Printer(self.terminal, OffersByKeys() if self.read_keys else OffersAtSave())
+        printer = Printer(self.terminal, BY_KEYS if self.read_keys else AT_SAVE)
         if self.read_keys:
             self.terminal.console.clear()
         for line in words:

@@ -13,7 +13,7 @@ from checker.events import Died, Ended, Interrupted, Stage, StageEnded
 from checker.job import Options
 from checker.parent import check as edge
 from checker.parent.check import Check, context_of
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL
 from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
 from tests.dev.checker.parent.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
@@ -128,5 +128,5 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
 
 def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch):
     monkeypatch.setattr(edge, "why_not_usable", lambda: "MAX 1 is installed.")
-    found = [context_of(find_step(step), Options(), Offers()).why_another_max for step in ("07", "w01")]
+    found = [context_of(find_step(step), Options(), IN_TERMINAL).why_another_max for step in ("07", "w01")]
     assert found == ["MAX 1 is installed.", ""]

@@ -22,7 +22,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark
 from cli.page.app import Book
-from cli.page.offers import OffersOnPage
+from cli.page.offers import ON_PAGE
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
 from tests.dev.checker.parent.test_records import SCHEMA
 from tests.dev.checker.parent.test_verdict import LIMITS
@@ -140,10 +140,10 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
     for events, *_ in LIMITS.values():
-        on_page = folded([OPENED, *events], replace(S07, offers=OffersOnPage()))[0]
+        on_page = folded([OPENED, *events], replace(S07, offers=ON_PAGE))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
     error = replace(DRAWN_TOO, mark=Mark.FAIL, reason="TypeError")  # there are no numbers to show
-    said = folded([*NUMBERS_RIGHT[:4], error, Ended()], replace(S07, offers=OffersOnPage()))[1]
+    said = folded([*NUMBERS_RIGHT[:4], error, Ended()], replace(S07, offers=ON_PAGE))[1]
     assert "Every check draws new numbers." in said
 
 

@@ -12,7 +12,7 @@ from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
 from checker.parent.state import Verdict, VerdictKind
 from cli.shared.background import ReadyChild, Report
-from cli.watching.offers import OffersAtSave, OffersByKeys
+from cli.watching.offers import AT_SAVE, BY_KEYS
 from cli.watching.watch import KEYS, Key, Reported, Watch
 from tests.dev.helpers.terminal import Terminal
 
@@ -182,7 +182,7 @@ def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
-    assert {offers.going_on for offers in (OffersAtSave(), OffersByKeys())} == {"You may go on: the pass is kept."}
+    assert {offers.going_on for offers in (AT_SAVE, BY_KEYS)} == {"You may go on: the pass is kept."}
 
 
 ENDS = {
