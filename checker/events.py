@@ -145,11 +145,15 @@ class NumbersCompared:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported, by an error ``of_max`` or not. What the child says then is not heard."""
+    """The learner's file cannot be imported, by an error ``of_max`` or not. What the child says then is not heard.
+
+    ``changed_since`` are parts of the step that have changed since the file was written, if that is the reason.
+    """
 
     sentence: str
     location: Location | None = None
     of_max: bool = False
+    changed_since: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -52,16 +52,20 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return what is said of a file that has raised an error as it was run."""
-    from checker.course.compatibility import advise_on_old_file
+    from checker.course.compatibility import advise_on_former_names, incompatible_parts
     from checker.diagnosis.exceptions import error_in_words, is_of_max
     from checker.diagnosis.locating import location_of
     from checker.outcomes import printable
 
     error = printable(error)
-    words = error_in_words(error)
+    words, changed_since = error_in_words(error), []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-        words += advise_on_old_file(step, Source(job.source))
-    return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path))
+        source = Source(job.source)
+        if advice := advise_on_former_names(source):
+            words += f". {advice}"
+        else:
+            changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, source)]
+    return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path), changed_since)
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:

@@ -52,16 +52,12 @@ def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
     return types | {name: _signature(node) for name, node in theirs.items() if name in incompatible}
 
 
-def advise_on_old_file(step: Step, source: Source) -> str:
-    """Return what to do about a file that imports what the course no longer gives; nothing if all fits."""
+def advise_on_former_names(source: Source) -> str:
+    """Return what to do about a file that imports something by a former name; nothing if it imports none."""
     imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
     names_imported = {alias.name for node in imports for alias in node.names}
-    if renamings := [f"{former} is called {now} now" for former, now in NEW_NAMES.items() if former in names_imported]:
-        return f". {' and '.join(renamings)}: rename it in this file."
-    if functions := ", ".join(name.removesuffix(".__init__") for name in incompatible_parts(step, source)):
-        reset = f"`./run reset {step.task}` writes today's skeleton, and keeps your file beside it."
-        return f". The step has changed since this file was written: see {functions}. {reset}"
-    return ""
+    renamings = [f"{former} is called {now} now" for former, now in NEW_NAMES.items() if former in names_imported]
+    return f"{' and '.join(renamings)}: rename it in this file." if renamings else ""
 
 
 def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:

@@ -55,6 +55,10 @@ class Standing:
         """Whether its file has passed as it is."""
         return self.state == StepState.DONE
 
+    def words_with(self, writer: str) -> str:
+        """Return the words and, if the file is missing, what writes another: a command, or a button."""
+        return f"{self.words}: {writer} writes it anew" if self.state is StepState.MISSING else self.words
+
 
 def standing_of(step: Step) -> Standing:
     """Return where a step stands now."""
@@ -74,7 +78,7 @@ def _standing(step: Step, progress: Progress) -> Standing:
     try:
         file = open_file(step, step.learner_file)
     except NoSuchFile:
-        return Standing(step, StepState.MISSING, "missing: `./run skeletons` writes it anew")
+        return Standing(step, StepState.MISSING, "missing")
     except Unreadable as error:
         failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
         return Standing(step, state, _words_of_unreadable(state, error, failed=failed), failed)

@@ -130,7 +130,12 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
     if state.is_of_another_max(event):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
-    return Verdict(VerdictKind.FAIL, (Explanation(event.sentence, location=event.location),), to_save=FAILURE)
+    sentence = event.sentence
+    if event.changed_since:
+        changed = f"The step has changed since this file was written: see {', '.join(event.changed_since)}."
+        offer = state.context.offers.of_old_file.format(task=state.context.task)
+        sentence = _sentences(f"{sentence}.", changed, offer)
+    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.location),), to_save=FAILURE)
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:

@@ -14,6 +14,7 @@ from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
 from cli.page import versions
+from cli.page.offers import ANEW
 from cli.page.requests import Json, field_of
 
 
@@ -32,8 +33,8 @@ def standings() -> Json:
 
 def file(step: Step, known_version: str | None) -> Json:
     """Return the learner's file, and how far it is; without its text if that is the ``known_version``."""
-    now = versions.read(step)
-    answer = {"file": relative_path(step.learner_file), "version": now.version, "words": standing_of(step).words}
+    now, words = versions.read(step), standing_of(step).words_with(ANEW)
+    answer = {"file": relative_path(step.learner_file), "version": now.version, "words": words}
     return answer if now.version == known_version else {**answer, "text": now.text}
 
 

@@ -305,6 +305,15 @@ CHECKS = {
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
+    "it is older than the step": (
+        [OPENED, Unloadable("ImportError: F", changed_since=["f", "g"]), Ended()],
+        [
+            "fail : The file can be imported.",
+            "saved: fail",
+            "ImportError: F. The step has changed since this file was written: see f, g. `./run reset s07` writes "
+            "today's skeleton, and keeps your file beside it.",
+        ],
+    ),
     "it dies after it could not be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Died()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],

@@ -20,7 +20,7 @@ import pytest
 from checker.course import progress
 from checker.course.skeletons import expected
 from checker.course.steps import all_steps, find_step
-from checker.events import Ended, Mark
+from checker.events import Ended, Mark, Unloadable
 from cli.page.app import Book
 from cli.page.offers import ON_PAGE
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
@@ -135,11 +135,13 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
     checks = [site.check("warmup_08"), site.check("warmup_05")]
     file.unlink()
     checks.append(site.check("warmup_05"))
+    assert site.get(STEP)[0]["words"] == "missing: Reset writes it anew"
     for records, words in zip(checks, ("Show numbers draws these", "Show numbers puts", "Reset writes"), strict=True):
         said = " ".join(record.get(name, "") for record in records for name in ("text", "sentence"))
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
-    for events, *_ in LIMITS.values():
+    old_file = [Unloadable("ImportError: F", changed_since=["f"]), Ended()]
+    for events in (*(events for events, *_ in LIMITS.values()), old_file):
         on_page = folded([OPENED, *events], replace(S07, offers=ON_PAGE))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
     error = replace(DRAWN_TOO, mark=Mark.FAIL, reason="TypeError")  # there are no numbers to show
