@@ -44,8 +44,11 @@ SAMPLING = "step_12"  # and to choose tokens
 LLAMA = ("step_08", CACHED_MODEL, "step_23", "step_25", "step_26")  # a Llama, with published weights
 CHAT = "step_27"  # which a Llama needs as well, to answer
 
-#: The steps that compute gradients: PyTorch's are recorded for them, and MAX needs many kernels for their graphs.
+#: The steps that compute gradients, for whose graphs MAX needs many kernels.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
+
+#: Whose numbers are recorded for a step; for all others, Hugging Face's.
+RECORDED_FROM = {QUANTIZATION: "llama.cpp", **dict.fromkeys(WITH_GRADIENTS, "PyTorch")}
 
 
 class Kind(StrEnum):
@@ -131,9 +134,7 @@ class Step:
     @property
     def recorded_from(self) -> str:
         """Whose numbers are in ``reference_file``."""
-        if self.name == QUANTIZATION:
-            return "llama.cpp"
-        return "PyTorch" if self.name in WITH_GRADIENTS else "Hugging Face"
+        return RECORDED_FROM.get(self.name, "Hugging Face")
 
     @property
     def reference_file(self) -> Path:
