@@ -8,7 +8,8 @@ import re
 from difflib import SequenceMatcher
 
 from checker.course.hunts import SENTENCES
-from checker.course.languages import PYTHON, TEXT
+from checker.course.languages import PYTHON
+from checker.course.languages.language import TEXT
 from checker.course.skeletons import expected
 from checker.course.source import Source
 from checker.course.steps import Step

@@ -1,0 +1,115 @@
+"""Read a file in Python by its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+
+from checker.course.languages.language import Function, Language, NotWritten
+from checker.course.reading import Location, Unreadable
+from checker.course.source import FunctionNode, Source
+
+#: What an older Python cannot read, as a pattern in the line, and the Python that can.
+NEWER = (
+    (r"^\s*type \w+ *[=\[]|^\s*(?:def|class) \w+\[", (3, 12)),
+    (r"(?<!['\"\w])f(['\"]).*\{[^}]*\1", (3, 12)),
+    (r"^\s*except \w[\w.]*,", (3, 14)),
+    (r"(?<!['\"\w])t['\"]", (3, 14)),
+)
+
+
+class Python(Language):
+    """Reads Python."""
+
+    name = "Python"
+    is_run = True
+    suffix = ".py"
+    stop = f"raise {NotWritten.__name__}"
+    loads = "The file can be imported."
+    look_for_loop = "Look for a loop that never ends."
+    look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer
+    look_for_exit = "Look for os._exit, or an exit in C code."
+    look_for_abort = "Look for os.abort, or an index outside of its table, at which MAX may crash."
+    look_for_crash = "Look for ctypes, or an index outside of its table, at which MAX may crash."
+
+    def refuse(self, source: Source, path: str) -> None:
+        """Raise Unreadable if the text is not Python."""
+        try:
+            source.compiled(path)
+            self.meaning(source)  # which nests deeper than what is compiled
+        except SyntaxError as error:
+            where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
+            words = f"{where} {_newer_than_this(error.text or '')}".strip()
+            raise Unreadable(words, "not Python", location=_location_of(error), refuted="The file is Python.") from None
+        except ValueError as error:  # a null byte
+            raise Unreadable(f"The file is not Python: {error}.", "not Python") from None
+        except (RecursionError, MemoryError):
+            raise Unreadable(
+                "The file nests too deeply for Python to read. Break it into shorter expressions.", "not Python"
+            ) from None
+
+    def functions(self, source: Source) -> dict[str, Function]:
+        """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
+        functions, stop = {}, ast.dump(ast.parse(self.stop).body[0])
+        for name, node in source.function_nodes.items():
+            functions[name] = Function(
+                first=min(part.lineno for part in (node, *node.decorator_list)),
+                defined=node.lineno,
+                last=node.end_lineno or node.lineno,
+                size=len(node.body),
+                stop=_stop_of(node, stop),
+                means=ast.dump(node),
+            )
+        return functions
+
+    def docstring(self, source: Source) -> str:
+        """Return what the file says of itself."""
+        return ast.get_docstring(source.tree) or ""
+
+    def crash(self, line: str) -> tuple[int, str] | None:
+        """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
+        return None
+
+    def meaning(self, source: Source) -> str:
+        """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
+        return ast.dump(source.tree)
+
+
+def _stop_of(node: FunctionNode, stop: str) -> int | None:
+    """Return the line of the skeleton's statement, unless something before it returns: then it guards the end."""
+    for statement in node.body:
+        if ast.dump(statement) == stop:
+            return statement.lineno
+        if any(isinstance(part, ast.Return) for part in _of_this_function(statement)):
+            return None
+    return None
+
+
+def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, but for what is inside of an inner function."""
+    yield node
+    if not isinstance(node, FunctionNode | ast.Lambda):
+        for child in ast.iter_child_nodes(node):
+            yield from _of_this_function(child)
+
+
+def _newer_than_this(code: str) -> str:
+    """Return that a line is written for a newer Python than the one that runs, if it seems to be; else nothing."""
+    needed = max((version for pattern, version in NEWER if re.search(pattern, code)), default=(3, 0))
+    if needed <= sys.version_info[:2]:
+        return ""
+    here, there = (".".join(map(str, version)) for version in (sys.version_info[:2], needed))
+    return f"Python {here} runs here, and this is syntax of Python {there}."
+
+
+def _location_of(error: SyntaxError) -> Location | None:
+    if not error.lineno:
+        return None
+    text = error.text or ""
+    column = max(0, (error.offset or 1) - 1 - (len(text) - len(text.lstrip()))) if text else None
+    return Location(error.lineno, text.strip(), column)
+
+
+PYTHON = Python()
