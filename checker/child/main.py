@@ -58,7 +58,8 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
     from checker.outcomes import printable
 
     error = printable(error)
-    words, changed_since = error_in_words(error), []
+    words = error_in_words(error)
+    changed_since: list[str] = []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
         source = Source(job.source)
         if advice := advise_on_former_names(source):

@@ -26,9 +26,13 @@ def _pass_in_words(state: State) -> list[Words]:
     if not state.came_to_its_end:
         return []
     context = state.context
-    offers, left_out_by = context.offers, "--show" if context.options.show else "--no-compile"
-    words = offers.passed if context.tries_every_claim else offers.passed_uncompiled
-    words = words.format(seconds=state.seconds, solution=context.solution, left_out_by=left_out_by)
+    if context.tries_every_claim:
+        words = context.offers.passed.format(seconds=state.seconds, solution=context.solution)
+    else:
+        left_out_by = "--show" if context.options.show else "--no-compile"
+        words = context.offers.passed_uncompiled.format(
+            seconds=state.seconds, solution=context.solution, left_out_by=left_out_by
+        )
     return [Words(words)] if words else []
 
 
@@ -51,7 +55,8 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
     ]
     words = []
     if seed is not None:
-        again = (offers.draws_again if with_numbers else offers.draws_again_unshown).format(task=task, seed=seed)
+        offer = offers.draws_again if with_numbers else offers.draws_again_unshown
+        again = offer.format(task=task, seed=seed)
         words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
         words += _numbers(state, options.show)

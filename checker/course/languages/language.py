@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from checker.course.source import Source
 
@@ -36,7 +36,7 @@ class Function:
     means: str
 
 
-class Language(Protocol):
+class Language(ABC):
     """Reads the text of a file, without running it.
 
     Attributes:
@@ -61,17 +61,22 @@ class Language(Protocol):
     look_for_abort: str
     look_for_crash: str
 
+    @abstractmethod
     def refuse(self, source: Source, path: str) -> None:
         """Raise Unreadable if the text is not of this language."""
 
+    @abstractmethod
     def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, outermost first."""
 
+    @abstractmethod
     def docstring(self, source: Source) -> str:
         """Return what the file says of itself."""
 
+    @abstractmethod
     def crash(self, line: str) -> tuple[int, str] | None:
         """Return the line and the reason, if a printed line tells why the process is about to end."""
 
+    @abstractmethod
     def meaning(self, source: Source) -> str:
         """Return a text that is equal for two files that differ in comments and layout alone."""
