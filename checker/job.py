@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from checker.device import DeviceKind
+
 
 @dataclass(frozen=True)
 class Options:
@@ -21,7 +23,7 @@ class Options:
 
     solution: bool = False
     compile: bool = True
-    device: str | None = None
+    device: DeviceKind | None = None
     show: str = ""
     seed: int | None = None
     hunt: bool = False

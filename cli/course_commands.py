@@ -10,9 +10,10 @@ import click
 
 from checker.course.hunts import SENTENCES
 from checker.course.steps import Step, all_steps
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
-from cli.shared.command_line import DEVICE, FORM, SEED, Several, StepName, refusing, step_argument, teller, writing
+from cli.shared.command_line import FORM, SEED, DeviceName, Several, StepName, refusing, step_argument, teller, writing
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 
@@ -130,9 +131,9 @@ def skeletons(only_check: bool) -> int:
 
 @click.command()
 @click.argument("steps", type=StepName(), nargs=-1, help="07, s07 or w01; all when none is named")
-@click.option("--device", type=DEVICE, default="cpu", help="gpu: what checks and generate need on it.")
+@click.option("--device", type=DeviceName(), default="cpu", help="gpu: what checks and generate need on it.")
 @click.option("--all", "every", is_flag=True, help="First install what book, serve and notebook need.")
-def warm(steps: tuple[Step, ...], device: str, every: bool) -> int:
+def warm(steps: tuple[Step, ...], device: DeviceKind, every: bool) -> int:
     """Compile everything that the checks and the finished model need, once, so that nothing waits later.
 
     With --all, nothing needs a network afterwards but published weights.

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from checker.course.steps import Step, all_steps, find_step, relative_path
-from cli.shared.command_line import DEVICE, FORM, SEED, Commands, require_label, step_argument
+from checker.device import DeviceKind
+from cli.shared.command_line import FORM, SEED, Commands, DeviceName, require_label, step_argument
 
 if TYPE_CHECKING:
     from checker.job import Options
@@ -83,7 +84,7 @@ def check_command(step: Step) -> click.Command:
 CHECK_OPTIONS: list[click.Parameter] = [
     click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
-    click.Option(["--device"], type=DEVICE, help="Compile for this device alone."),
+    click.Option(["--device"], type=DeviceName(), help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),
     click.Option(["--seed"], type=SEED, help="Draw the second configuration from this number again."),
     *FORM,
@@ -91,7 +92,14 @@ CHECK_OPTIONS: list[click.Parameter] = [
 
 
 def check(
-    step: Step, *, solution: bool, no_compile: bool, device: str | None, show: str, seed: int | None, form: str | None
+    step: Step,
+    *,
+    solution: bool,
+    no_compile: bool,
+    device: DeviceKind | None,
+    show: str,
+    seed: int | None,
+    form: str | None,
 ) -> int:
     """Grade a step and print the verdict; only a pass is 0."""
     from checker.errors import exit_on_termination
@@ -103,7 +111,7 @@ def check(
         from checker.course.blanks import blanks_of
 
         require_label(show, [blank.label for blank in blanks_of(step)])
-    if device == "gpu":
+    if device is DeviceKind.GPU:
         from cli.shared.programs import require_gpu
 
         require_gpu()

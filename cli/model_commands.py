@@ -17,7 +17,7 @@ import click
 from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
-from cli.shared.command_line import DEVICE, SEED, all_of, refusing, teller
+from cli.shared.command_line import SEED, DeviceName, all_of, refusing, teller
 from play.mine import stand_ins
 from play.serving.options import ServerOptions
 from play.signals import ending_soon
@@ -48,7 +48,7 @@ class Text(click.ParamType):
 FILE = click.Path(path_type=Path)
 DAY = 86_400  # seconds: the most that a request, or the end of the server, may take
 
-device_option = click.option("--device", type=DEVICE, default="cpu", help="Where the model runs.")
+device_option = click.option("--device", type=DeviceName(), default="cpu", help="Where the model runs.")
 own_steps_options = all_of(
     click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
     click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written."),

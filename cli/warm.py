@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checker.course.steps import SMALL_MODEL, Step, all_steps, relative_path
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.terminal import Terminal
@@ -45,7 +46,7 @@ KERNELS = WarmUpPart("the kernels of the model's steps", ("checker.child.warm_ch
 LATER = WarmUpPart("the kernels of the later steps", ("checker.child.warm_checks", "kernels", "later"))
 GRAPHS = WarmUpPart("the graphs of the solutions", ("checker.child.warm_checks", "graphs"))
 WRITING, WRITING_ON_GPU = (
-    WarmUpPart("the model that writes", ("play.warm_model", device)) for device in ("cpu", "gpu")
+    WarmUpPart("the model that writes", ("play.warm_model", device)) for device in (DeviceKind.CPU, DeviceKind.GPU)
 )
 SERVING = WarmUpPart("the model that is served", ("play.warm_model", "serving", str(SMALL_MODEL)))
 TALKING = WarmUpPart("the model that answers", ("play.warm_model", "chat"))
@@ -134,21 +135,21 @@ def compile_missing(parts: Sequence[WarmUpPart]) -> None:
     asyncio.run(carry_out(parts[:1], parts[1:]))
 
 
-def warm_up(steps: Sequence[Step], device: str) -> int:
+def warm_up(steps: Sequence[Step], device: DeviceKind) -> int:
     """Warm up the named steps, or everything, for a device; return the exit status, 1 if something fails.
 
     Raises:
         UserError: there is no such device.
     """
-    if device == "gpu":
+    if device is DeviceKind.GPU:
         require_gpu()
     print("Ctrl-C stops it; the next run continues from there.")
     parts = list[WarmUpPart]()
     if not steps:
-        parts = all_parts() if device == "cpu" else [*TO_TRACE, WRITING_ON_GPU]
+        parts = all_parts() if device is DeviceKind.CPU else [*TO_TRACE, WRITING_ON_GPU]
     checks = []
     for step in steps or all_steps():
-        is_left_out = step.compiles_long and device == "cpu" and not steps
+        is_left_out = step.compiles_long and device is DeviceKind.CPU and not steps
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(solution_check(step, *options))
     return int(bool(asyncio.run(carry_out(parts[:1], parts[1:], checks))))

@@ -12,6 +12,8 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from checker.device import DeviceKind
+
 if TYPE_CHECKING:  # the process that starts the served model imports none of it
     from max.graph import Graph
 
@@ -52,7 +54,7 @@ def main() -> None:
     match sys.argv[1:]:
         case ["serving", model]:
             asyncio.run(serve(model))
-        case ["cpu"]:
+        case [DeviceKind.CPU]:
             install_hooks()
             graph_store.compile_set("play", graphs())
         case ["chat"]:
@@ -61,12 +63,12 @@ def main() -> None:
 
             install_hooks()
             for kernels in (True, False):
-                Talker(cached_file(), "cpu", CONTEXT, kernels=kernels)
-        case ["gpu"]:
+                Talker(cached_file(), DeviceKind.CPU, CONTEXT, kernels=kernels)
+        case [DeviceKind.GPU]:
             from play.generation.engine import Writer
 
             install_hooks()
-            Writer(device="gpu")
+            Writer(device=DeviceKind.GPU)
         case arguments:
             raise SystemExit(f"not what can be compiled: {' '.join(arguments)}")
 

@@ -17,6 +17,7 @@ import pytest
 from checker.child.loading import load_solution, load_step
 from checker.child.observation import SUBJECTS
 from checker.course.steps import Step
+from checker.device import DeviceKind
 from checker.numeric.references import Draw, Reference
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, tolerance_now
 
@@ -73,8 +74,8 @@ def draw(request: pytest.FixtureRequest) -> Draw:
 
 
 @pytest.fixture
-def device(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Return the device to compile for, ``cpu`` or ``gpu``; numbers are compared as far as its products go."""
+def device(request: pytest.FixtureRequest) -> Iterator[DeviceKind]:
+    """Return the device to compile for; numbers are compared as far as its products go."""
     from checker.max_adapter.runtime import uses_tf32
 
     before = tolerance_now.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
@@ -84,7 +85,7 @@ def device(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--device``, as the check has it."""
-    parser.addoption("--device", choices=["cpu", "gpu"], help="compile for this device alone")
+    parser.addoption("--device", type=DeviceKind, choices=list(DeviceKind), help="compile for this device alone")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,6 +15,7 @@ from checker.child.loading import load_code
 from checker.child.observation import ClaimsToRun, Send, run_claims, unheard
 from checker.course.source import Source
 from checker.course.steps import Step
+from checker.device import DeviceKind
 from checker.events import FromChild, Mark, Stage
 from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
@@ -55,7 +56,7 @@ class Grader:
 
     def run_compiled_claims(self) -> None:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
-        device = self.job.device or "cpu"
+        device = self.job.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
         if failed(outcomes):
             return  # nobody waits for a compiler to hear that
@@ -63,11 +64,15 @@ class Grader:
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         from checker.max_adapter.runtime import devices
 
-        if not self.job.device and all_pass(outcomes) and "gpu" in devices():
-            self.run_stage(Stage.ON_GPU, device="gpu")
+        if not self.job.device and all_pass(outcomes) and DeviceKind.GPU in devices():
+            self.run_stage(Stage.ON_GPU, device=DeviceKind.GPU)
 
     def run_stage(
-        self, stage: Stage, claims: Collection[str] | None = None, seeds: Sequence[int] = (), device: str | None = None
+        self,
+        stage: Stage,
+        claims: Collection[str] | None = None,
+        seeds: Sequence[int] = (),
+        device: DeviceKind | None = None,
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all."""
         to_run = ClaimsToRun(

@@ -21,6 +21,7 @@ from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import Step, claims_of, uses_max
+from checker.device import DeviceKind
 from checker.diagnosis.frames import passed_through
 from checker.events import FromChild, Mark, Stage
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
@@ -66,7 +67,7 @@ class ClaimsToRun:
     stage: Stage = Stage.NUMBERS
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
-    device: str | None = None
+    device: DeviceKind | None = None
     mode: GraphMode = GraphMode.TRACE
     show: bool = False
     to_write: Collection[str] = ()
@@ -86,7 +87,7 @@ def run_claims(claims_to_run: ClaimsToRun, send: Send = unheard) -> dict[str, di
 
 def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph]:
     """Run the compiled claims up to where MAX would compile for the CPU; return the graphs that it would compile."""
-    claims_to_run = ClaimsToRun(step, subjects, Stage.TRACING, device="cpu", mode=GraphMode.COLLECT)
+    claims_to_run = ClaimsToRun(step, subjects, Stage.TRACING, device=DeviceKind.CPU, mode=GraphMode.COLLECT)
     recorder = Recorder(claims_to_run, unheard)
     run_pytest(claims_to_run, recorder)
     return recorder.graphs
@@ -279,9 +280,9 @@ def claim_of(item: pytest.Function) -> str:
 def sentence_of(item: pytest.Function) -> str:
     """Return the claim in words: the first line of its docstring, and what it means on a GPU."""
     sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]
-    if item.callspec.params.get("device") != "gpu":
+    if item.callspec.params.get("device") is not DeviceKind.GPU:
         return sentence
     from checker.max_adapter.runtime import uses_tf32
 
-    share = " to the share that TF32 allows" if uses_tf32("gpu") else ""
+    share = " to the share that TF32 allows" if uses_tf32(DeviceKind.GPU) else ""
     return f"{sentence.rstrip('.')}, on this GPU{share}."

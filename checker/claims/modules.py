@@ -21,6 +21,7 @@ from max.experimental.tensor import Tensor, TensorType
 from checker.claims.vocabulary import Refusal, article, close, equal, hint_on, keeps_nothing, require
 from checker.compiling import compiling
 from checker.course.languages import NotWritten
+from checker.device import DeviceKind
 from checker.max_adapter.runtime import lazily, open_device, tensor
 from checker.numeric.comparison import in_brackets
 
@@ -185,11 +186,11 @@ def compiled(
     Args:
         module: what is compiled; if it returns several tensors, so does the function.
         shapes: the shapes of the inputs.
-        device: ``cpu`` or ``gpu``.
+        device: for which it is compiled, maybe as the plain word.
         dtype: of all inputs, or one for each.
     """
     target = open_device(device)
-    if device != "cpu":
+    if DeviceKind(device) is not DeviceKind.CPU:
         module.to(target)
     dtypes = [dtype] * len(shapes) if isinstance(dtype, DType) else dtype
     types = [TensorType(kind, list(shape), device=target) for kind, shape in zip(dtypes, shapes, strict=True)]

@@ -18,6 +18,7 @@ from max.driver import CPU, Accelerator, Device, accelerator_count
 from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.machine import instructions
 
@@ -57,27 +58,28 @@ def start_threads() -> None:
     np.from_dlpack(twice)
 
 
-def open_device(name: str) -> Device:
-    """Return ``cpu`` or ``gpu`` as MAX's device.
+def open_device(kind: str) -> Device:
+    """Return MAX's device of a kind, for which claims and blocks of the book may have the plain word.
 
     Raises:
-        UserError: another name, or no accelerator that MAX can use.
+        UserError: another word, or no accelerator that MAX can use.
     """
-    if name == "cpu":
-        return CPU()
-    if name == "gpu" and accelerator_count():
-        return Accelerator()
-    raise UserError(f"there is no device {name!r} that MAX can use here; choose from {', '.join(devices())}")
+    match kind:
+        case DeviceKind.CPU:
+            return CPU()
+        case DeviceKind.GPU if accelerator_count():
+            return Accelerator()
+    raise UserError(f"there is no device '{kind}' that MAX can use here; choose from {', '.join(devices())}")
 
 
-def uses_tf32(device: str) -> bool:
+def uses_tf32(device: DeviceKind) -> bool:
     """Return whether products of float32 matrices keep 10 bits of each factor there; MAX has no switch for it."""
-    return device == "gpu" and accelerator_count() > 0 and Accelerator().api == "cuda"
+    return device is DeviceKind.GPU and accelerator_count() > 0 and Accelerator().api == "cuda"
 
 
-def devices() -> list[str]:
+def devices() -> list[DeviceKind]:
     """Return the devices for which a compiled verdict is possible."""
-    return ["cpu", "gpu"] if accelerator_count() else ["cpu"]
+    return [DeviceKind.CPU, DeviceKind.GPU] if accelerator_count() else [DeviceKind.CPU]
 
 
 def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
@@ -90,7 +92,7 @@ def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
     folder = _core.engine.max_cache_dir()
     if folder is None:
         return None
-    devices = ["cpu", *["gpu"] * accelerator_count()]
+    devices = [DeviceKind.CPU, *[DeviceKind.GPU] * accelerator_count()]
     made_for_all = "\n".join([_core.__version__, platform.machine(), instructions(), *devices, *made_for])
     return Path(folder) / f"gpt2-in-max-{what}-{cache_key(made_for_all)}{suffix}"
 

@@ -11,6 +11,7 @@ from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind
+from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, Unloadable
 from checker.job import Options
@@ -126,7 +127,7 @@ class Context:
     @property
     def saves_progress(self) -> bool:
         """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
-        return not self.options.solution and self.options.device != "gpu"
+        return not self.options.solution and self.options.device is not DeviceKind.GPU
 
 
 @dataclass(frozen=True)

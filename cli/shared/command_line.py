@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 import click
 
 from checker.course.steps import Step, find_step
+from checker.device import DeviceKind
 from checker.errors import INTERRUPTED, UserError
 
-DEVICE = click.Choice(["cpu", "gpu"])
 SEED = click.IntRange(0)  # NumPy draws from no other number
 UNUSABLE = 2  # the exit status of a call that cannot be carried out
 
@@ -75,6 +75,17 @@ class StepName(click.ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Step:
         """Return the step of that name."""
         return value if isinstance(value, Step) else find_step(value)
+
+
+class DeviceName(click.Choice[DeviceKind]):
+    """A kind of device as a person names it: ``cpu`` or ``gpu``."""
+
+    def __init__(self) -> None:
+        super().__init__(DeviceKind)
+
+    def normalize_choice(self, choice: object, ctx: click.Context | None) -> str:
+        """Return the word for a kind; click itself would ask for the enum's names, ``CPU`` and ``GPU``."""
+        return str(choice)
 
 
 class Several(click.ParamType):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import LLAMA, MODEL
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import require_writable, write
 from play.smollm2 import is_llama, llama_file
@@ -24,7 +25,7 @@ def show_attention(
     layer: int,
     head: int,
     model: str | Path,
-    device: str,
+    device: DeviceKind,
     **own_steps: bool,
 ) -> None:
     """Draw the heads on a text, on standard output or in a file; ``tell`` which file.
@@ -52,7 +53,7 @@ def show_attention(
         tell(f"{out.absolute()} written; open it in a browser")
 
 
-def heads_of_llama(text: str, file: Path, layer: int, head: int, device: str) -> Attention:
+def heads_of_llama(text: str, file: Path, layer: int, head: int, device: DeviceKind) -> Attention:
     """Return what the heads of a Llama look at, if it has this one."""
     from play.attention.weights import read_attention_of_llama
     from play.checkpoints import usable_llama
@@ -62,7 +63,7 @@ def heads_of_llama(text: str, file: Path, layer: int, head: int, device: str) ->
     return read_attention_of_llama(text, file, device)
 
 
-def heads_of_gpt2(text: str, model: str | Path, layer: int, head: int, device: str) -> Attention:
+def heads_of_gpt2(text: str, model: str | Path, layer: int, head: int, device: DeviceKind) -> Attention:
     """Return what the heads of a GPT-2 look at, if it has this one."""
     from play.attention.weights import read_attention
     from play.checkpoints import usable_checkpoint

@@ -16,6 +16,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.course.steps import SMALL_MODEL
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.max_adapter.runtime import open_device, tensor
 from play.tokens import encode, load_tokenizer, token_texts
@@ -117,8 +118,10 @@ def _joined(parts: Sequence[Tensor], layers: int) -> np.ndarray:
     return heads.reshape(layers, -1, length, length)
 
 
-def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = "cpu") -> Attention:
-    """Return the attention weights of a checkpoint's heads on ``text``, from a model on ``cpu`` or ``gpu``.
+def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: str = DeviceKind.CPU) -> Attention:
+    """Return the attention weights of a checkpoint's heads on ``text``, from a model on a device.
+
+    Blocks of the book have the plain word for the device.
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, or the text has no tokens or too many.
@@ -126,13 +129,12 @@ def read_attention(text: str, name_or_folder: str | Path = SMALL_MODEL, device: 
     folder = checkpoint_folder(name_or_folder)
     tokenizer = load_tokenizer(folder)
     model = load_pretrained(folder)
-    if device != "cpu":
-        model.to(open_device(device))
+    model.to(open_device(device))
     input_ids = encode(tokenizer, text, model.config)
     return Attention(token_texts(tokenizer, input_ids[0]), *attention_of(model, input_ids))
 
 
-def read_attention_of_llama(text: str, file: Path, device: str = "cpu") -> Attention:
+def read_attention_of_llama(text: str, file: Path, device: str = DeviceKind.CPU) -> Attention:
     """Return the attention weights of the heads of a Llama in a GGUF file; see :func:`read_attention`."""
     target = open_device(device)
     model, fields = load_llama(file, LONGEST)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
+from checker.device import DeviceKind
 from checker.errors import UserError
 from play.mine.stand_ins import is_refusal
 from play.signals import stopping
@@ -39,7 +40,7 @@ def chat(
     top_p: float,
     seed: int | None,
     context: int,
-    device: str,
+    device: DeviceKind,
     **own_steps: bool,
 ) -> None:
     """Answer a question or, without one, each line that is typed; ``tell`` everything but the answers.
@@ -54,7 +55,7 @@ def chat(
     started = time.perf_counter()
     with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = model_file(model, tell)
-        kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device != "cpu")
+        kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device is not DeviceKind.CPU)
         from numpy.random import default_rng
 
         from play.generation.talker import Talker

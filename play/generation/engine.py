@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
 from play.generation.streaming import stream_text
@@ -78,7 +79,7 @@ class Writer:
 
     Args:
         name_or_folder: the checkpoint.
-        device: ``cpu`` or ``gpu``.
+        device: for which it is compiled.
         cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where :func:`usable_kernels` says
             that they run; the text is the same.
@@ -93,14 +94,14 @@ class Writer:
     def __init__(
         self,
         name_or_folder: str | Path = SMALL_MODEL,
-        device: str = "cpu",
+        device: DeviceKind = DeviceKind.CPU,
         *,
         cache: bool = True,
         kernels: bool = False,
         quantize: str | None = None,
         dtype: str = "float32",
     ) -> None:
-        if quantize and device != "cpu":
+        if quantize and device is not DeviceKind.CPU:
             raise UserError("rounded matrices run on the CPU; leave --device gpu away")
         if dtype == "bfloat16":
             check_bfloat16(kernels)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
+from checker.device import DeviceKind
 from checker.errors import UserError
 from play.mine.choice import is_complete
 from play.mine.stand_ins import is_refusal
@@ -32,7 +33,7 @@ def generate(
     temperature: float,
     top_k: int,
     seed: int | None,
-    device: str,
+    device: DeviceKind,
     no_cache: bool,
     kernels: bool | None,
     quantize: str | None,
@@ -69,7 +70,7 @@ def gpt2_writer(
     model: str | Path,
     tell: Tell,
     *,
-    device: str,
+    device: DeviceKind,
     no_cache: bool,
     kernels: bool | None,
     quantize: str | None,
@@ -77,7 +78,7 @@ def gpt2_writer(
     **own_steps: bool,
 ) -> Writer:
     """Return what continues texts with a GPT-2, compiled; the arguments are those of :func:`generate`."""
-    mine, plain = own_steps["mine"], device != "cpu" or no_cache or quantize is not None
+    mine, plain = own_steps["mine"], device is not DeviceKind.CPU or no_cache or quantize is not None
     needed, lacks_cache = [MODEL, SAMPLING], mine and not is_complete(find_step(CACHED_MODEL))
     if quantize:
         needed.append(QUANTIZATION)
@@ -105,7 +106,7 @@ def llama_writer(
     model: str | Path,
     tell: Tell,
     *,
-    device: str,
+    device: DeviceKind,
     no_cache: bool,
     kernels: bool | None,
     quantize: str | None,
@@ -122,7 +123,7 @@ def llama_writer(
         raise UserError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
     with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
         file = llama_file(model, tell)
-        kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device != "cpu")
+        kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device is not DeviceKind.CPU)
         if own_steps["mine"] and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.generation.talker import LlamaWriter

@@ -11,6 +11,7 @@ from numpy.random import Generator, default_rng
 from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
 from play.kernels.modules import compile_llama_with_kernels
@@ -32,7 +33,7 @@ class LlamaWriter:
 
     Args:
         file: the GGUF file.
-        device: ``cpu`` or ``gpu``.
+        device: for which it is compiled.
         context: the most tokens that a text may have; a file that says less has the last word.
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where
             :func:`play.startup.usable_kernels` says that they run; the text is the same.
@@ -41,7 +42,7 @@ class LlamaWriter:
         ValueError: the file cannot be read, or there is no such device.
     """
 
-    def __init__(self, file: Path, device: str, context: int, *, kernels: bool = False) -> None:
+    def __init__(self, file: Path, device: DeviceKind, context: int, *, kernels: bool = False) -> None:
         target = open_device(device)
         model, fields = load_llama(file, context)
         self.tokenizer = tokenizer_of(fields)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.packages import why_not_usable
 from play.mine import choice
@@ -33,7 +34,7 @@ class ServerOptions:
     model: str | Path  # a folder, or a name that step 13 knows; or a Llama
     host: str = "127.0.0.1"
     port: int = 0
-    device: str = "cpu"
+    device: DeviceKind = DeviceKind.CPU
     context: int = 2048  # tokens that a text may have, if the model can have as many
     batch: int = 32  # texts that run at once
     queue: int = 256  # texts that wait

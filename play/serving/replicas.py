@@ -36,6 +36,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
 from play.mine.choice import HANDED_ON, handed_on
@@ -201,7 +202,7 @@ def serve_replicas(options: ServerOptions, keys: Keys | None, tell: Tell) -> int
     Raises:
         UserError: they are to run on GPUs of this machine, and there are too few.
     """
-    if options.device == "gpu" and ADDRESS == "local":
+    if options.device is DeviceKind.GPU and ADDRESS == "local":
         require_gpus(options.replicas)
     tell(f"Ray starts {options.replicas} replicas; each gets its model ready first")
     return asyncio.run(_live(options, keys, tell))
@@ -323,7 +324,7 @@ def _start(options: ServerOptions, keys: Keys | None, tell: Tell) -> None:
         serve.ingress()(Replica),
         name=NAME,
         num_replicas=options.replicas,
-        ray_actor_options={"num_cpus": 0, "num_gpus": int(options.device == "gpu")},
+        ray_actor_options={"num_cpus": 0, "num_gpus": int(options.device is DeviceKind.GPU)},
         max_ongoing_requests=AT_ONCE,
         health_check_period_s=LOOK_SECONDS,
         graceful_shutdown_timeout_s=LAST_SECONDS,

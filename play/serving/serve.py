@@ -10,6 +10,7 @@ import json
 import os
 from typing import Any
 
+from checker.device import DeviceKind
 from checker.errors import UserError
 from play.serving.options import OF_THE_MODEL, ServerOptions, check_version, choose_steps
 from play.smollm2 import is_llama
@@ -77,7 +78,7 @@ def require_quantizable(options: ServerOptions) -> None:
     Raises:
         UserError: they are.
     """
-    if options.device != "cpu":
+    if options.device is not DeviceKind.CPU:
         raise UserError("--quantize runs on the CPU; leave --device gpu away")
     if is_llama(options.model):
         raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
@@ -95,7 +96,7 @@ def kernels_of(options: ServerOptions, tell: Tell) -> bool:
     Raises:
         UserError: bfloat16 was chosen, and cannot run.
     """
-    plain = options.device != "cpu" or options.quantize is not None
+    plain = options.device is not DeviceKind.CPU or options.quantize is not None
     kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
     if options.dtype == "bfloat16":
         check_bfloat16(kernels)

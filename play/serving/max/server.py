@@ -30,6 +30,7 @@ from opentelemetry.metrics import _Gauge as Gauge
 from prometheus_client import REGISTRY
 from starlette.types import ASGIApp
 
+from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
 from play.mine import stand_ins
@@ -114,7 +115,7 @@ class Served:
     """
 
     def __init__(self, options: ServerOptions, checkpoint: Checkpoint, keys: Keys | None) -> None:
-        if options.device == "gpu" and not accelerator_count():
+        if options.device is DeviceKind.GPU and not accelerator_count():
             raise UserError("there is no GPU that MAX can use here; leave --device out to serve from the CPU")
         self.options, self.checkpoint, self.settings = options, checkpoint, prepare_server(options)
         self.service = Service(options.batch, options.queue, options.time_limit)
@@ -143,7 +144,7 @@ class Served:
             quantization_encoding="float32",  # the model gets float32
             served_model_name=self.checkpoint.name,
             task=PipelineTask.TEXT_GENERATION,
-            device_specs=[DeviceSpec.cpu() if self.options.device == "cpu" else DeviceSpec.accelerator()],
+            device_specs=[DeviceSpec.cpu() if self.options.device is DeviceKind.CPU else DeviceSpec.accelerator()],
             max_length=self.checkpoint.n_positions,
             max_batch_size=self.options.batch,
             enable_prefix_caching=not self.options.no_prefix_cache,

@@ -7,6 +7,7 @@ import time
 import psutil
 import pytest
 
+from checker.device import DeviceKind
 from checker.errors import UserError
 from cli import warm
 from cli.warm import WarmUpPart
@@ -28,7 +29,7 @@ def test_rounds_come_one_after_another_and_what_failed_is_told(capsys):
 def test_what_cannot_be_compiled_is_a_failure_too(monkeypatch):
     monkeypatch.setattr(warm, "all_parts", lambda: [WarmUpPart("no such module", ("no_such_module",))])
     monkeypatch.setattr(warm, "all_steps", lambda: [])
-    assert warm.warm_up([], "cpu") == 1
+    assert warm.warm_up([], DeviceKind.CPU) == 1
 
 
 def test_the_model_that_answers_is_compiled_once_it_is_fetched_and_as_it_is_served_if_a_server_is(

@@ -8,6 +8,7 @@ import pytest
 
 from checker import files
 from checker.course.steps import SMALL_MODEL
+from checker.device import DeviceKind
 from checker.files import ROOT
 from play import startup
 from play.attention.show import show_attention
@@ -120,12 +121,18 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
         monkeypatch.setattr(module, "usable_kernels", lambda *_, **options: compiled.append("the kernels"))
     monkeypatch.setattr(serve, "check_version", lambda: None)
     monkeypatch.setenv("GPT2_SERVED", "{}")
-    chosen = dict.fromkeys(REST) | {"model": folder, "mine": False, "fill_in": False, "anyway": False, "device": "cpu"}
+    chosen = dict.fromkeys(REST) | {
+        "model": folder,
+        "mine": False,
+        "fill_in": False,
+        "anyway": False,
+        "device": DeviceKind.CPU,
+    }
     shown = {"text_to_read": "Call", "out": None, "text": True, "layer": 0, "head": 0}
     for command in (
         lambda: generate.generate("Call", print, **chosen),
         lambda: serve.serve(print, model=folder),
-        lambda: show_attention(print, model=folder, device="cpu", mine=False, **shown),
+        lambda: show_attention(print, model=folder, device=DeviceKind.CPU, mine=False, **shown),
     ):
         with pytest.raises(ValueError, match=message):
             command()

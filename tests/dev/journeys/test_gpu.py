@@ -13,6 +13,7 @@ from checker.child.loading import load_source
 from checker.child.observation import ClaimsToRun, run_claims
 from checker.course.source import Source
 from checker.course.steps import find_step
+from checker.device import DeviceKind
 from checker.diagnosis.mistakes import edited
 from checker.events import Mark, Stage
 from checker.files import ROOT
@@ -74,11 +75,11 @@ def gpu(monkeypatch):
     monkeypatch.setattr(Module, "compile", lambda module, *types: runtime.lazily()(module))
     monkeypatch.setattr(runtime, "accelerator_count", lambda: 1)
     monkeypatch.setattr(runtime, "Accelerator", CPU)
-    monkeypatch.setattr(runtime, "uses_tf32", lambda device: device == "gpu")
+    monkeypatch.setattr(runtime, "uses_tf32", lambda device: device is DeviceKind.GPU)
 
     def outcomes(step, source):
         module = load_source(f"graded.{step.name}", Source(source), str(step.solution_file))
-        return run_claims(ClaimsToRun(step, {"subject": module}, Stage.ON_GPU, device="gpu"))["subject"]
+        return run_claims(ClaimsToRun(step, {"subject": module}, Stage.ON_GPU, device=DeviceKind.GPU))["subject"]
 
     return outcomes
 

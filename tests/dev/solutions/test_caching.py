@@ -8,6 +8,7 @@ from max.driver import CPU
 from max.experimental.nn import Module
 
 from checker.claims.modules import compiled
+from checker.device import DeviceKind
 from checker.max_adapter.runtime import lazily, tensor
 from solutions.caching import PADDING, empty_cache, run_on_arrays, update_cache
 from solutions.solution_01 import GPT2Config
@@ -87,6 +88,6 @@ class Masked(Module):
 @pytest.mark.nightly
 def test_the_mask_survives_fusion_with_the_scores():
     # MAX 26.7 loses a mask of rank 2 that is added to padding of rank 4: on a GPU, and here if it has one reader.
-    graph = compiled(Masked(), ["batch", 3, "seq", "total"], ["batch", "total"], device="cpu")
+    graph = compiled(Masked(), ["batch", 3, "seq", "total"], ["batch", "total"], device=DeviceKind.CPU)
     masked = graph(np.ones((2, 3, 2, 5), np.float32), np.zeros((2, 5), np.float32)).to_numpy()
     np.testing.assert_array_equal(masked == 1, np.broadcast_to(np.tri(2, 5, 3) > 0, masked.shape))

@@ -13,6 +13,7 @@ from max.driver import CPU
 from max.dtype import DType
 from max.experimental.tensor import TensorType
 
+from checker.device import DeviceKind
 from checker.max_adapter import runtime
 from checker.max_adapter.hooks import install_hooks
 from play.generation.engine import Writer, load_quantized
@@ -49,7 +50,7 @@ def prepare(checkpoint: Path, workload: Workload) -> tuple[Call, Read]:
 @cache
 def with_cache(checkpoint: Path, how: str, dtype: str) -> Any:
     """Return the model with its cache, as ``./run generate`` runs it."""
-    device = "gpu" if how == GPU else "cpu"
+    device = DeviceKind.GPU if how == GPU else DeviceKind.CPU
     if is_llama(checkpoint):
         return LlamaWriter(checkpoint, device, CONTEXT, kernels=how == KERNELS).model
     kind: Any = {"dtype" if dtype in ("float32", BFLOAT16) else "quantize": dtype}

@@ -16,6 +16,7 @@ from max.graph import Graph
 
 from checker.claims import modules
 from checker.claims.modules import build
+from checker.device import DeviceKind
 from checker.max_adapter import graph_store
 from checker.max_adapter.hooks import install_hooks
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
@@ -32,7 +33,7 @@ class Sliced(Module):
 
 
 def compile_sliced(*shape):
-    modules.compiled(build(Sliced, weights={"weight": np.ones(3, np.float32)}), shape, device="cpu")
+    modules.compiled(build(Sliced, weights={"weight": np.ones(3, np.float32)}), shape, device=DeviceKind.CPU)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from checker.device import DeviceKind
 from checker.files import ROOT
 from play import signals
 from play.generation import chat
@@ -57,7 +58,7 @@ def talker(monkeypatch):
     config = LlamaConfig(vocab_size=len(TOKENS), max_position_embeddings=150)
     monkeypatch.setattr(talker, "load_llama", lambda file, context: (SimpleNamespace(config=config), FIELDS))
     monkeypatch.setattr(talker, "compile_llama", lambda model, device: Scripted(talker.tokenizer_of(FIELDS)))
-    return talker.Talker(ROOT / "model.gguf", "cpu", 150)
+    return talker.Talker(ROOT / "model.gguf", DeviceKind.CPU, 150)
 
 
 @pytest.fixture
@@ -186,7 +187,7 @@ def both(request, smollm2_file):
     config, weights, _ = read_llama(smollm2_file)
     theirs = hugging_face_llama(**vars(config))
     load(theirs, weights)
-    return Talker(smollm2_file, "cpu", CONTEXT, kernels=request.param), theirs
+    return Talker(smollm2_file, DeviceKind.CPU, CONTEXT, kernels=request.param), theirs
 
 
 @pytest.mark.nightly
