@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checker.device import DeviceKind
+from checker.lines import Message
 
 
 @dataclass(frozen=True)
@@ -30,15 +31,31 @@ class Options:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job(Options):
-    """The work of a child: to grade ``source``, the file ``path``, as the step of that name, such as ``step_07``.
+class Job:
+    """The work of a child.
 
-    ``to_write`` are the functions whose blank is still to write; what needs one of them waits for it. ``compile`` is
-    off also where the step has no compiled claims.
+    Attributes:
+        step: the name of the step, such as ``step_07``.
+        source: the text of the file to grade.
+        path: where that file is.
+        to_write: the labels of the functions whose blank is still to write; what needs one of them waits for it.
+        options: how the step is checked.
+        seed: of the second configuration: the one that the options ask for, or a new one.
+        tries_compiled_claims: whether the compiled claims are tried, once all others hold.
     """
 
     step: str
     source: str
     path: str
-    seed: int = 0
     to_write: Sequence[str] = ()
+    options: Options = Options()
+    seed: int = 0
+    tries_compiled_claims: bool = False
+
+
+def job_of(message: Message) -> Job:
+    """Return the job that a message says."""
+    options = Options(**message["options"])
+    if options.device:
+        options = replace(options, device=DeviceKind(options.device))
+    return Job(**{**message, "options": options})

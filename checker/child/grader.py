@@ -51,12 +51,12 @@ class Grader:
             outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
         if failed(outcomes):
             self.diagnose_failures(outcomes, seeds if is_drawn else ())
-        elif self.job.compile and all_pass(outcomes):
+        elif self.job.tries_compiled_claims and all_pass(outcomes):
             self.run_compiled_claims()
 
     def run_compiled_claims(self) -> None:
         """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
-        device = self.job.device or DeviceKind.CPU
+        device = self.job.options.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
         if failed(outcomes):
             return  # nobody waits for a compiler to hear that
@@ -64,7 +64,7 @@ class Grader:
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         from checker.max_adapter.runtime import devices
 
-        if not self.job.device and all_pass(outcomes) and DeviceKind.GPU in devices():
+        if not self.job.options.device and all_pass(outcomes) and DeviceKind.GPU in devices():
             self.run_stage(Stage.ON_GPU, device=DeviceKind.GPU)
 
     def run_stage(
@@ -82,7 +82,7 @@ class Grader:
             seeds,
             claims=None if claims is None else {SUBJECT: claims},
             device=device,
-            show=bool(self.job.show),
+            show=bool(self.job.options.show),
             to_write=self.to_write,
         )
         outcomes = run_claims(to_run, self.send)
@@ -97,19 +97,19 @@ class Grader:
             seeds: of the configurations on which they failed, if those were drawn.
         """
         silence()
-        known_mistakes, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.show)
+        known_mistakes, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.options.show)
         diagnostician = diagnostician_of(self.step, known_mistakes, seeds, self.send_busy, show=show)
         diagnosis = diagnostician.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
-        if self.job.show:
+        if self.job.options.show:
             self.report_numbers(diagnosis)
 
     def known_mistakes(self, *, is_drawn: bool) -> KnownMistakes:
         """Return the mistakes that can be named: by no outcome in a hunt, nor of a configuration that is drawn."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if self.job.hunt or is_drawn:  # the learner is to find it; of what is drawn, no answers are recorded
+        if self.job.options.hunt or is_drawn:  # the learner is to find it; of what is drawn, no answers are recorded
             return KnownMistakes.unanswered(self.step)
         return KnownMistakes.recorded(self.step)
 
@@ -121,7 +121,7 @@ class Grader:
         """Report the numbers of the function that was asked for beside the right ones."""
         from checker.numeric.showing import shown
 
-        label = self.job.show
+        label = self.job.options.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
         outcomes = [outcome for blame in blames for outcome in blame.outcomes.values()]
         comparisons = [outcome.comparison for outcome in outcomes if outcome.comparison]

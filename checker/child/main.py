@@ -32,14 +32,14 @@ from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
 from checker.event_codec import encode
 from checker.events import FromChild
-from checker.job import Job
+from checker.job import Job, job_of
 from checker.lines import ParentProcess, end_with_parent
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     """Run the learner's file; report why if that fails."""
     try:
-        name = f"steps.{step.name if job.solution else Path(job.path).stem}"
+        name = f"steps.{step.name if job.options.solution else Path(job.path).stem}"
         return load_step(step, name, Source(job.source), job.path)
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
@@ -95,7 +95,7 @@ def receive_job(parent: ParentProcess) -> Job | None:
     sys.stdin.close()  # the descriptor stays open, and is watched
     sys.stdin = NoKeyboard()
     sys.breakpointhook = refuse_breakpoint
-    return Job(**message)
+    return job_of(message)
 
 
 def grade_file(step: Step, job: Job, send: Send) -> None:

@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, replace
 from functools import partial
 
 from checker import events
@@ -23,7 +22,7 @@ from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.opening import open_file
 from checker.course.reading import Unreadable
-from checker.course.steps import Kind, Step, claims_of, relative_path, uses_max
+from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import Event
 from checker.job import Job, Options
 from checker.packages import why_not_usable
@@ -81,13 +80,15 @@ class Check:
         state = self.state
         if state.phase is not Phase.TRYING:
             return None
-        options = replace(state.context.options, compile=state.context.tries_compiled_claims)
+        context = state.context
         return Job(
             step=self.step.name,
             source=state.source,
             path=str(self.file),
             to_write=state.to_write,
-            **asdict(options),
+            options=context.options,
+            seed=context.seed,
+            tries_compiled_claims=context.tries_compiled_claims,
         )
 
     def seconds(self) -> float:
@@ -200,19 +201,16 @@ def noting_ctrl_c() -> Iterator[threading.Event]:
 
 def context_of(step: Step, options: Options, offers: Offers) -> Context:
     """Return what is known of a check before it begins; without a seed, one is drawn."""
-    seed = random.randrange(MOST_SEEDS) if options.seed is None else options.seed
-    kinds = claims_of(step)
-    if options.hunt:  # for a mistake that shows in numbers
-        kinds = {claim: kind for claim, kind in kinds.items() if kind != Kind.COMPILED}
     return Context(
         task=step.task,
         language=step.language,
         file=relative_path(step.solution_file if options.solution else step.learner_file),
         solution=relative_path(step.solution_file),
         recorded_from=step.recorded_from,
-        kinds=kinds,
+        kinds=claims_of(step),
         functions={blank.label: blank.function for blank in blanks_of(step)},
-        options=replace(options, seed=seed),
+        options=options,
+        seed=random.randrange(MOST_SEEDS) if options.seed is None else options.seed,
         offers=offers,
         why_another_max=why_not_usable() if uses_max(step) else "",  # in 0.02 s, while the child begins
     )

@@ -93,7 +93,7 @@ def verdict_record(check: Check) -> Record:
         "verdict": verdict.kind,
         "complete": state.is_complete,
         "seconds": round(check.seconds(), 3),
-        "seed": context.options.seed if state.has_drawn_numbers else None,
+        "seed": context.seed if state.has_drawn_numbers else None,
         "rows": [as_record(row) for row in check.rows],
         "explanations": [as_record(explanation) for explanation in verdict.explanations],
         "shown": [item.text for item in words if item.kind == WordsKind.SHOWN],

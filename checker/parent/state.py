@@ -92,7 +92,8 @@ class Context:
         recorded_from: whose numbers are recorded.
         kinds: the kind of each claim.
         functions: the qualified names of those with a blank, by label.
-        options: how the step is checked; the seed is drawn.
+        options: how the step is checked.
+        seed: of the second configuration.
         offers: what a learner can do next, in words.
         why_another_max: that another MAX is installed than the course is written for, in words; nothing if that one
             is, or if no claim runs MAX.
@@ -106,18 +107,20 @@ class Context:
     kinds: Mapping[str, Kind]
     functions: Mapping[str, str]
     options: Options
+    seed: int
     offers: Offers = IN_TERMINAL
     why_another_max: str = ""
 
     @property
     def tries_compiled_claims(self) -> bool:
-        """Whether the compiled claims are tried: the options ask for them, and the step has some."""
-        return Kind.COMPILED in self.kinds.values() and self.options.compile and not self.options.show
+        """Whether the compiled claims are tried: the step has some, and no option leaves them out."""
+        options = self.options
+        return Kind.COMPILED in self.kinds.values() and options.compile and not options.show and not options.hunt
 
     @property
     def tries_every_claim(self) -> bool:
-        """Whether a pass would leave nothing open."""
-        return self.tries_compiled_claims or Kind.COMPILED not in self.kinds.values()
+        """Whether a pass would leave nothing open; in a hunt the numbers are enough, in which every mistake shows."""
+        return self.tries_compiled_claims or self.options.hunt or Kind.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
@@ -249,7 +252,7 @@ class State:
         """The seed of drawn numbers that are wrong; None if none are."""
         kinds = self.context.kinds
         failed_kinds = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
-        return self.context.options.seed if Kind.DRAWN in failed_kinds else None
+        return self.context.seed if Kind.DRAWN in failed_kinds else None
 
     def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""

@@ -47,7 +47,7 @@ KINDS = {
     "test_drawn": Kind.DRAWN,
     "test_compiled": Kind.COMPILED,
 }
-S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(seed=5))
+S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(), 5)
 SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
@@ -620,7 +620,7 @@ def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_aro
 
 
 def test_no_pass_of_a_solution_is_saved():
-    context = replace(S07, options=Options(seed=5, solution=True))
+    context = replace(S07, options=Options(solution=True))
     assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
     assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
 

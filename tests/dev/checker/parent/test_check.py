@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course import progress
-from checker.course.steps import find_step
+from checker.course.steps import Kind, find_step
 from checker.events import Died, Ended, Interrupted, Stage, StageEnded
 from checker.job import Options
 from checker.parent import check as edge
@@ -130,3 +130,10 @@ def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch
     monkeypatch.setattr(edge, "why_not_usable", lambda: "MAX 1 is installed.")
     found = [context_of(find_step(step), Options(), IN_TERMINAL).why_another_max for step in ("07", "w01")]
     assert found == ["MAX 1 is installed.", ""]
+
+
+@pytest.mark.parametrize("option", [{"compile": False}, {"show": "_attn"}, {"hunt": True}])
+def test_compiled_claims_are_left_out_by_an_option_and_in_a_hunt_which_needs_none(option):
+    context = context_of(find_step("07"), Options(**option), Offers())
+    assert Kind.COMPILED not in {context.kinds[claim] for claim in context.required}
+    assert context.tries_every_claim == context.options.hunt

@@ -10,9 +10,9 @@ from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPEN
 
 #: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {
-    "--no-compile": (Options(seed=5, compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
-    "--show": (Options(seed=5, show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
-    "--solution": (Options(seed=5, solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
+    "--no-compile": (Options(compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
+    "--show": (Options(show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
+    "--solution": (Options(solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
 }
 
 
@@ -24,13 +24,13 @@ def test_what_a_pass_leaves_out(options, words, saved):
 
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
-    context = replace(S07, options=Options(seed=5, show="one"))
+    context = replace(S07, options=Options(show="one"))
     wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
     assert folded([*wrong, NumbersCompared("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, NumbersCompared("one", ()), Ended()], context)[1]
 
 
 def test_a_function_that_waits_has_no_numbers_to_show_yet():
-    context = replace(S07, options=Options(seed=5, show="other"))
+    context = replace(S07, options=Options(show="other"))
     wrong = [OPENED, ONE_FAILS, replace(OTHER, mark=Mark.WAITS), Finding("test_one", "one", "Off."), Ended()]
     assert "other waits, so it has no numbers to show yet." in folded(wrong, context)[1]
