@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from typing import assert_never
 
 from checker import events
 from checker.course import progress
@@ -29,7 +30,7 @@ from checker.packages import why_not_usable
 from checker.parent import effects
 from checker.parent.advance import advance
 from checker.parent.child_process import Child
-from checker.parent.effects import Effect, Explanation, Item, Row, SaveProgress, Words
+from checker.parent.effects import Explanation, ForView, Item, Row, SaveProgress, Words
 from checker.parent.folding import Folding
 from checker.parent.offers import Offers
 from checker.parent.state import Context, Phase, State, Verdict
@@ -139,7 +140,7 @@ class Check:
             if self.state.phase is Phase.OVER:
                 self._show_items(self.folding.rest())
 
-    def _show(self, effect: Effect) -> None:
+    def _show(self, effect: ForView) -> None:
         """Have the view show what is to be shown."""
         match effect:
             case effects.ShowCompiling():
@@ -154,6 +155,8 @@ class Check:
                 self._show_items(self.folding.add(effect))
             case Explanation() | Words():
                 self._show_items(self.folding.add(effect))
+            case _:
+                assert_never(effect)
 
     def _show_items(self, items: Iterable[Item]) -> None:
         """Have the view show these, which were folded."""

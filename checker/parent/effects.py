@@ -96,4 +96,5 @@ class Explanation:
 
 
 Item = Row | Explanation | Words  # what is shown
-Effect = Item | SaveProgress | ShowCompiling | EndCompiling | CloseView
+ForView = Item | ShowCompiling | EndCompiling | CloseView
+Effect = ForView | SaveProgress

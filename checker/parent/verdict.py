@@ -218,28 +218,30 @@ def _on_late(state: State, late: Late) -> Verdict:
 def _which_limit(state: State, late: Late) -> str:
     """Return which limit was reached, as the middle of a sentence."""
     seconds = f"{late.seconds:.0f} s"
-    if late.limit is Limit.STARTING:
-        return f"it could not begin within {seconds}"
-    if late.limit is Limit.COMPILING:
-        return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
-    if late.limit is Limit.WAITING:
-        return f"after {seconds}, it still waits for something"
-    return f"timed out after {seconds}"
+    match late.limit:
+        case Limit.STARTING:
+            return f"it could not begin within {seconds}"
+        case Limit.COMPUTING:
+            return f"timed out after {seconds}"
+        case Limit.WAITING:
+            return f"after {seconds}, it still waits for something"
+        case Limit.COMPILING:
+            return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
 
 
 def _why_late(state: State, late: Late, happened: str) -> Explanation:
     """Return why a file is not judged to the end, when a child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
-    if late.limit is Limit.STARTING:
-        return Explanation(_sentences(f"{happened}.", crowd, offers.not_begun))
-    if late.limit is Limit.COMPILING:
-        return Explanation(_sentences(f"{happened}.", crowd, offers.not_compiled))
-    look_for = ""
-    if late.limit is Limit.WAITING:
-        look_for = language.look_for_wait
-    elif late.location:
-        look_for = language.look_for_loop
+    match late.limit:
+        case Limit.STARTING:
+            return Explanation(_sentences(f"{happened}.", crowd, offers.not_begun))
+        case Limit.COMPILING:
+            return Explanation(_sentences(f"{happened}.", crowd, offers.not_compiled))
+        case Limit.WAITING:
+            look_for = language.look_for_wait
+        case Limit.COMPUTING:
+            look_for = language.look_for_loop if late.location else ""
     advice = _advice_on_solution(state) or look_for
     return Explanation(_sentences(f"{happened} {_during(state)}", advice, crowd), location=late.location)
 
