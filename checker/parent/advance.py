@@ -27,16 +27,15 @@ every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER     
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from checker import events
 from checker.compiling import Compiler
-from checker.course.blanks import what_to_do, what_to_do_about_missing
-from checker.course.steps import Kind
 from checker.events import ClaimEnded, EndEvent, Event, Mark, Stage
-from checker.parent.effects import CloseView, Effect, EndCompiling, Row, SaveProgress, ShowCompiling, Words, WordsKind
+from checker.parent.effects import CloseView, Effect, EndCompiling, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.parent.last_lines import last_lines
+from checker.parent.rows import row_of_file, rows_of_blanks, rows_of_claims, rows_of_missing
 from checker.parent.state import Compilation, Phase, State
 from checker.parent.verdict import decide, no_verdict
 
@@ -95,11 +94,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
 
 def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
     """Show the blanks that are still to write; that is all if there is nothing to try yet."""
-    file, stop = event.file, state.context.language.stop
-    rows = []
-    for unwritten in file.to_write:
-        line, sentence = unwritten.line, what_to_do(unwritten, stop)
-        rows.append(Row(Mark.TODO, unwritten.blank.label, sentence, line, tells_line=line is not None))
+    file = event.file
+    rows = rows_of_blanks(file.to_write, state.context.language.stop)
     labels = tuple(row.about for row in rows)
     state = replace(state, phase=Phase.TRYING, source=file.source, to_write=labels)
     if file.can_be_tried:
@@ -110,24 +106,21 @@ def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
 
 def _file_refused(state: State, event: events.FileRefused) -> StateAndEffects:
     """Show the claim about the file that does not hold, if there is one; that is all."""
-    rows = [Row(Mark.FAIL, "", event.claim, state.line_of("", event.location))] if event.claim else []
+    rows = [row_of_file(event.claim, event.location)] if event.claim else []
     state, effects = _end(replace(state, source=event.source), event)
     return state, [*rows, *effects]
 
 
 def _unloadable(state: State, event: events.Unloadable) -> StateAndEffects:
     """Show that the file cannot be loaded; that is all."""
-    row = Row(Mark.FAIL, "", state.context.language.loads, state.line_of("", event.location))
+    row = row_of_file(state.context.language.loads, event.location)
     state, effects = _end(state, event)
     return state, [row, *effects]
 
 
 def _functions_missing(state: State, event: events.FunctionsMissing) -> StateAndEffects:
     """Show the functions that the file does not have, now that it has run."""
-    rows = [
-        Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, likely_name))
-        for function, likely_name in event.functions.items()
-    ]
+    rows = rows_of_missing(event.functions)
     labels = [row.about for row in rows]
     return replace(state, to_write=(*state.to_write, *labels)), rows
 
@@ -149,12 +142,12 @@ def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
         return _claim_ended_on_gpu(state, claim)
     if state.has_failed:
         return _hold(state, claim)
-    return _rows(state, [claim])
+    return rows_of_claims(state, [claim])
 
 
 def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Show a claim on a GPU, which changes no verdict."""
-    state, rows = _rows(state, [claim])
+    state, rows = rows_of_claims(state, [claim])
     if claim.mark != Mark.FAIL:
         return state, rows
     caveat = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
@@ -168,51 +161,6 @@ def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
     if takes_back:
         return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
     return state, []
-
-
-def _rows(state: State, claims: Iterable[ClaimEnded]) -> StateAndEffects:
-    """Return the rows of some claims, as a learner is to see them."""
-    rows = []
-    for original in claims:
-        claim = state.with_finding(original)
-        if _has_no_row(state, claim):
-            continue
-        rows.append(_row_of(state, claim))
-        if claim.mark == Mark.WAITS:
-            state = replace(state, waiting_labels=state.waiting_labels | {claim.about})
-    return state, rows
-
-
-def _has_no_row(state: State, claim: ClaimEnded) -> bool:
-    """Return whether a learner knows already what is said of a claim, or need not know."""
-    if claim.about in state.to_write:
-        return True  # its blank has a row
-    if claim.mark == Mark.WAITS:
-        return claim.about in state.waiting_labels  # a row says so already
-    is_drawn = state.context.kinds.get(claim.test) == Kind.DRAWN
-    return is_drawn and claim.mark == Mark.PASS  # it is of interest only if it does not hold
-
-
-def _row_of(state: State, claim: ClaimEnded) -> Row:
-    """Return the row of a claim; of one that waits, it says for what."""
-    if claim.mark == Mark.WAITS:
-        return Row(Mark.WAITS, claim.about, claim.reason, state.line_of(claim.about, None))
-    line = state.line_of(claim.about, claim.location)
-    group = _group_of(state, claim) if claim.mark == Mark.FAIL else ""
-    return Row(claim.mark, claim.about, claim.sentence, line, group)
-
-
-def _group_of(state: State, failure: ClaimEnded) -> str:
-    """Return what failures that are shown together have in common: the sentence on them, whatever each has measured."""
-    for finding in state.findings:
-        if finding.claim == failure.name:
-            return finding.sentence
-    return failure.reason
-
-
-def _rows_of_held(state: State) -> StateAndEffects:
-    """Return the rows of the claims that were held."""
-    return _rows(replace(state, held_claims=()), [state.claims[claim] for claim in state.held_claims])
 
 
 def _stage_ended(state: State, stage: Stage) -> StateAndEffects:
@@ -286,7 +234,8 @@ def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
 
 def _give_verdict(state: State, phase_after: Phase) -> StateAndEffects:
     """Decide; first save progress, then show what was held and the last lines. The phase is ``phase_after`` then."""
-    state, rows = _rows_of_held(state)
+    held = [state.claims[claim] for claim in state.held_claims]
+    state, rows = rows_of_claims(replace(state, held_claims=()), held)
     verdict = decide(state)
     saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress else []
     lines = last_lines(state, verdict)
