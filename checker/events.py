@@ -12,6 +12,7 @@ from enum import StrEnum
 from checker.compiling import Compiler
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
+from checker.course.source import Source
 from checker.course.steps import Kind
 
 
@@ -219,7 +220,7 @@ class FileRefused:
     sentence: str
     location: Location | None = None
     claim: str = ""
-    source: str = ""
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from checker.course.blanks import blanks_of
 from checker.course.hunts import SENTENCES, Hunt
+from checker.course.source import Source
 from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
@@ -53,10 +54,10 @@ def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
     return Check(hunt.copy, view, replace(options, hunt=True), save=partial(end_at_pass, hunt))
 
 
-def end_at_pass(hunt: Hunt, effect: SaveProgress, source: str) -> Event | None:
+def end_at_pass(hunt: Hunt, effect: SaveProgress, source: Source) -> Event | None:
     """End the hunt if its copy has passed; return that it is over then."""
     if effect.passed and hunt.saved().mistake:
-        return HuntEnded(hunt.end(source))
+        return HuntEnded(hunt.end(source.text))
     return None
 
 

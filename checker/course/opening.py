@@ -17,7 +17,7 @@ from checker.course.steps import SOLUTIONS, Step
 class OpenedFile:
     """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
 
-    source: str
+    source: Source
     blanks: int
     to_write: tuple[Unwritten, ...]
 
@@ -42,13 +42,13 @@ def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFil
     try:
         step.language.refuse(source, str(path))
         if is_solution:
-            return OpenedFile(source.text, len(blanks_of(step)), ())
+            return OpenedFile(source, len(blanks_of(step)), ())
         refuse_imported_solution(step, source)
     except Unreadable as error:
-        error.source = source.text
+        error.source = source
         raise
     to_write = unwritten(source, step.read_solution(), step.language)
-    return OpenedFile(source.text, len(blanks_of(step)), tuple(to_write))
+    return OpenedFile(source, len(blanks_of(step)), tuple(to_write))
 
 
 def refuse_imported_solution(step: Step, source: Source) -> None:

@@ -156,17 +156,17 @@ def digest_of_check(step: Step) -> str:
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
 
 
-def digest_of_code(step: Step, source: str) -> str:
+def digest_of_code(step: Step, source: Source) -> str:
     """Return the digest of what a file means in its language: comments and the layout of lines change nothing.
 
     A text that is not of its language is digested as it is.
     """
     with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        return digest(step.language.meaning(Source(source)))
-    return digest(source)
+        return digest(step.language.meaning(source))
+    return digest(source.text)
 
 
-def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
+def note_pass(step: Step, source: Source, *, compiled: bool) -> bool:
     """Save that this ``source`` has passed, and whether MAX had compiled it; return whether the pass is saved.
 
     A step may have been reset while its file was checked. Then the file means something else, no pass of it is saved
@@ -177,21 +177,21 @@ def note_pass(step: Step, source: str, *, compiled: bool) -> bool:
         last = progress.passes.get(step.name)
         is_same = last is not None and (last.code_digest, last.check_digest) == (code_digest, check_digest)
         was_compiled = last is not None and is_same and last.compiled
-        counts = is_same or digest_of_code(step, _text_of(step)) == code_digest
+        counts = is_same or digest_of_code(step, _source_now(step)) == code_digest
         if counts:
             progress.passes[step.name] = LastPass(code_digest, check_digest, compiled or was_compiled)
             progress.failures.pop(step.name, None)
     return counts
 
 
-def _text_of(step: Step) -> str:
-    """Return the text of a learner's file as it is now; nothing if it cannot be read."""
+def _source_now(step: Step) -> Source:
+    """Return a learner's file as it is now; an empty one if it cannot be read."""
     with contextlib.suppress(Unreadable):
-        return read_text(step.learner_file)
-    return ""
+        return Source(read_text(step.learner_file))
+    return Source("")
 
 
-def note_failure(step: Step, source: str, *, takes_back: bool) -> None:
+def note_failure(step: Step, source: Source, *, takes_back: bool) -> None:
     """Save that this ``source`` has failed; a pass of the same code stays unless the failure ``takes_back`` that."""
     with changing_progress() as progress:
         code_digest = digest_of_code(step, source)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from checker.course.source import Source
+
 MOST_BYTES = 1_000_000  # a step has a few thousand
 
 
@@ -52,7 +54,7 @@ class Unreadable(Exception):
         anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
         location: the place in the file, if the reason is one line.
         refuted: the claim that does not hold, where the file was read: ``The file is Python.``
-        source: the text, where the file was read.
+        source: its text, where the file was read.
     """
 
     sentence: str
@@ -60,7 +62,7 @@ class Unreadable(Exception):
     anew: str = field(default="", kw_only=True)
     location: Location | None = field(default=None, kw_only=True)
     refuted: str = field(default="", kw_only=True)
-    source: str = field(default="", kw_only=True)
+    source: Source | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
         """Return what a terminal says."""

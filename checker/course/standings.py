@@ -80,9 +80,9 @@ def _standing(step: Step, progress: Progress) -> Standing:
     except NoSuchFile:
         return Standing(step, StepState.MISSING, "missing")
     except Unreadable as error:
-        failed = bool(error.source) and digest_of_code(step, error.source) == last_failure
+        failed = error.source is not None and digest_of_code(step, error.source) == last_failure
         return Standing(step, state, _words_of_unreadable(state, error, failed=failed), failed)
-    if file.source == skeleton(step.read_solution(), step.language):
+    if file.source.text == skeleton(step.read_solution(), step.language):
         return Standing(step, StepState.UNTOUCHED, "untouched")
     code_digest = digest_of_code(step, file.source)
     if last_pass and last_pass.code_digest == code_digest:
@@ -99,11 +99,11 @@ def _words_of_unreadable(state: StepState, error: Unreadable, *, failed: bool) -
     return f"{BEGUN[state]} ({reason}, {LAST_FAILED})" if failed else f"{BEGUN[state]} ({reason})"
 
 
-def _words_of_changed_check(step: Step, source: str) -> str:
+def _words_of_changed_check(step: Step, source: Source) -> str:
     from checker.course.compatibility import incompatible_parts  # which a check does without
 
     words = "done, but its check has changed since"
-    names = [name.rpartition(".")[2] for name in incompatible_parts(step, Source(source))]
+    names = [name.rpartition(".")[2] for name in incompatible_parts(step, source)]
     if not names:
         return words
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -107,7 +107,7 @@ def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
 def _file_refused(state: State, event: events.FileRefused) -> StateAndEffects:
     """Show the claim about the file that does not hold, if there is one; that is all."""
     rows = [row_of_file(event.claim, event.location)] if event.claim else []
-    state, effects = _end(replace(state, source=event.source), event)
+    state, effects = _end(replace(state, source=event.source or state.source), event)
     return state, [*rows, *effects]
 
 

@@ -23,6 +23,7 @@ from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.opening import open_file
 from checker.course.reading import Unreadable
+from checker.course.source import Source
 from checker.course.steps import Step, claims_of, relative_path, uses_max
 from checker.events import Event
 from checker.job import Job, Options
@@ -38,7 +39,7 @@ from checker.parent.view import View
 
 MOST_SEEDS = 10_000
 
-Save = Callable[[SaveProgress, str], Event | None]
+Save = Callable[[SaveProgress, Source], Event | None]
 
 
 class Check:
@@ -84,7 +85,7 @@ class Check:
         context = state.context
         return Job(
             step=self.step.name,
-            source=state.source,
+            source=state.source.text,
             path=str(self.file),
             to_write=state.to_write,
             options=context.options,
@@ -173,7 +174,7 @@ class Check:
             return events.NotSaved(reason, error.strerror or str(error))
 
 
-def save_progress(step: Step, effect: SaveProgress, source: str) -> Event | None:
+def save_progress(step: Step, effect: SaveProgress, source: Source) -> Event | None:
     """Save what has come out of a source, for ``status``; return that it is not saved, if it is not."""
     if not effect.passed:
         progress.note_failure(step, source, takes_back=effect.takes_back)

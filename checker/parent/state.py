@@ -20,6 +20,7 @@ from checker.parent.offers import IN_TERMINAL, Offers
 
 PASSED = 0  # exit statuses
 FAILED = 1
+NO_TEXT = Source("")
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
@@ -141,7 +142,7 @@ class State:
         context: what was known before.
         phase: where it is.
         seconds: how long it had taken when the last event came.
-        source: the text of the file.
+        source: the text of the file, if that could be read.
         to_write: the labels of the functions that are still to write.
         claims: what the child said of each claim last.
         findings: what the child said of why claims fail.
@@ -161,7 +162,7 @@ class State:
     context: Context
     phase: Phase = Phase.UNREAD
     seconds: float = 0.0
-    source: str = ""
+    source: Source = NO_TEXT
     to_write: tuple[str, ...] = ()
     claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
@@ -276,5 +277,5 @@ class State:
         if not about:
             return None
         name = self.context.functions.get(about, about)
-        function = self.context.language.functions(Source(self.source)).get(name)
+        function = self.context.language.functions(self.source).get(name)
         return function.defined if function else None

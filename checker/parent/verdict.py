@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from checker import events
 from checker.course.languages import Language
 from checker.course.reading import Location
-from checker.course.source import Source
 from checker.events import Activity, Died, Finding, Late, Limit, Mark
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.state import Phase, State, Verdict, VerdictKind
@@ -265,7 +264,7 @@ def _words_after_failure(happened: str) -> str:
 
 def _line_of_file(state: State, number: int) -> Location | None:
     """Return a line of the file as a place, if there is such a line."""
-    lines = Source(state.source).lines
+    lines = state.source.lines
     return Location(number, lines[number - 1].strip()) if number <= len(lines) else None
 
 

@@ -24,7 +24,7 @@ W01 = find_step("w01")
 def passed(course, step: Step) -> None:
     """Let the solution be the learner's file, which has passed."""
     course.write(step.task)
-    code, check = progress.digest_of_code(step, step.read_solution().text), progress.digest_of_check(step)
+    code, check = progress.digest_of_code(step, step.read_solution()), progress.digest_of_check(step)
     kept = {"hints": {}, "fail": {}, "pass": {step.name: {"code": code, "check": check, "compiled": True}}}
     (course.root / ".course").mkdir()
     (course.root / ".course" / "progress.json").write_text(json.dumps(kept))

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from checker.course import progress, standings
+from checker.course.source import Source
 from checker.course.standings import NOT_COMPILED, Standing, StepState
 from checker.course.steps import all_steps, find_step
 from checker.terminal import Terminal
@@ -68,7 +69,7 @@ def test_what_is_next(course):
     assert next_steps() == ["step_01", "step_03"]
     passed = {}
     for step in all_steps():
-        code = progress.digest_of_code(step, step.read_solution().text)
+        code = progress.digest_of_code(step, step.read_solution())
         passed[step.name] = {"code": code, "check": progress.digest_of_check(step), "compiled": step.task != "s12"}
     (course.root / ".course").mkdir()
     (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))
@@ -97,7 +98,7 @@ def test_a_step_that_passed_and_no_longer_fits_says_which_function_changed(cours
     course.write("s09")
     passed = {}
     for task in ("s08", "s09"):
-        step, source = find_step(task), course.path(task).read_text()
+        step, source = find_step(task), Source(course.path(task).read_text())
         passed[step.name] = {"code": progress.digest_of_code(step, source), "check": "the old one", "compiled": True}
     (course.root / ".course").mkdir()
     (course.root / ".course" / "progress.json").write_text(json.dumps({"hints": {}, "pass": passed, "fail": {}}))

@@ -8,6 +8,7 @@ import pytest
 from checker.course import progress
 from checker.course.progress import LastPass, Progress, SavedHunts, changing_progress, note_hints, read_progress
 from checker.course.skeletons import expected
+from checker.course.source import Source
 from checker.course.steps import Step, find_step
 from tests.dev.helpers.commands import run
 
@@ -109,7 +110,7 @@ def test_a_reset_forgets_the_pass_of_a_check_that_goes_on(monkeypatch, tmp_path,
         file.write_text(text)
         if "reset" in name:
             progress.forget(W01)
-        is_kept = progress.note_pass(W01, RIGHT, compiled=compiled)
+        is_kept = progress.note_pass(W01, Source(RIGHT), compiled=compiled)
     last = read_progress().passes.get(W01.name)
     assert (last and last.compiled) is is_compiled
     assert is_kept is (is_compiled is not None)
@@ -127,6 +128,6 @@ AGAIN = {
 def test_a_crash_takes_back_no_pass_of_the_same_code(monkeypatch, tmp_path, source, takes_back, counts):
     monkeypatch.setattr(Step, "learner_file", tmp_path / "warmup_01.py")
     W01.learner_file.write_text(RIGHT)
-    progress.note_pass(W01, RIGHT, compiled=True)
-    progress.note_failure(W01, source, takes_back=takes_back)
+    progress.note_pass(W01, Source(RIGHT), compiled=True)
+    progress.note_failure(W01, Source(source), takes_back=takes_back)
     assert (W01.name in read_progress().passes, W01.name in read_progress().failures) == counts

@@ -10,6 +10,7 @@ from checker.course.blanks import Blank, Unwritten
 from checker.course.languages import PYTHON
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
+from checker.course.source import Source
 from checker.course.steps import Kind, find_step
 from checker.events import (
     Activity,
@@ -48,7 +49,7 @@ KINDS = {
     "test_compiled": Kind.COMPILED,
 }
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(), 5)
-SOURCE = "def one():\n    pass\n\n\ndef other():\n    while True: pass\n"
+SOURCE = Source("def one():\n    pass\n\n\ndef other():\n    while True: pass\n")
 TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
 OPENED = FileOpened(OpenedFile(SOURCE, 2, ()))
@@ -297,10 +298,10 @@ CHECKS = {
     ),
     "no file": ([FileRefused("The file is missing.")], ["The file is missing."]),
     "no Python": (
-        [FileRefused("A bracket is open.", Location(3, "f("), "The file is Python.", source="f(")],
+        [FileRefused("A bracket is open.", Location(3, "f("), "The file is Python.", source=Source("f("))],
         ["fail : The file is Python.", "saved: fail", "A bracket is open. (line 3)"],
     ),
-    "no text of Python": ([FileRefused("Null bytes.", source="\0")], ["saved: fail", "Null bytes."]),
+    "no text of Python": ([FileRefused("Null bytes.", source=Source("\0"))], ["saved: fail", "Null bytes."]),
     "it cannot be loaded": (
         [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
@@ -627,7 +628,7 @@ def test_no_pass_of_a_solution_is_saved():
 
 def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     """In steps 20 and 23, another class has a function of that name above it."""
-    source = "class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n"
+    source = Source("class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n")
     context = replace(S07, functions={"one": "B.one"})
     state, _ = folded([FileOpened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
     assert [each.line for each in state.verdict.explanations] == [6]

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("playwright")
 
 from checker.course.progress import digest_of_check, digest_of_code
+from checker.course.source import Source
 from checker.course.steps import find_step
 from play.whale import read as read_whale
 from play.widgets.timing import BATCHES, NEW_TOKENS, PROMPTS
@@ -258,7 +259,7 @@ def passed(site, *tasks):
     """Keep that these steps have passed, as their checks do; and forget every other pass."""
     passes = {}
     for task in tasks:
-        step, source = find_step(task), site.course.path(task).read_text()
+        step, source = find_step(task), Source(site.course.path(task).read_text())
         passes[step.name] = {"code": digest_of_code(step, source), "check": digest_of_check(step), "compiled": True}
     (site.course.root / ".course").mkdir(exist_ok=True)
     progress = {"hints": {}, "pass": passes, "fail": {}}

@@ -6,6 +6,7 @@ import pytest
 
 from checker.course.opening import OpenedFile
 from checker.course.reading import Unreadable
+from checker.course.source import Source
 from checker.course.standings import Standing, StepState
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
 from play.mine import choice, stand_ins
@@ -72,7 +73,7 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
     def read(step, path):
         if step.task == "s07":
             raise Unreadable("The file is not Python: line 3: '(' was never closed.", "not Python")
-        return OpenedFile("", 1, ())
+        return OpenedFile(Source(""), 1, ())
 
     monkeypatch.setattr(choice, "open_file", read)
     monkeypatch.setattr(choice, "incompatible_parts", lambda step, source: {})
