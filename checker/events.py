@@ -295,5 +295,6 @@ FromChild = (
 )
 FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-#: After these nothing more is tried; of files that were opened, that is those in which nothing can be tried yet.
-EndEvent = FileOpened | FileRefused | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+#: After these the verdict is given: of files that were opened, those in which nothing can be tried yet; of stages, the
+#: one after which nothing is left to compile.
+EndEvent = FileOpened | FileRefused | StageEnded | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

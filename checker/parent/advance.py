@@ -64,7 +64,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
         case events.Finding():
             return replace(state, findings=(*state.findings, event)), []
         case events.StageEnded():
-            return _stage_ended(state, event.stage)
+            return _stage_ended(state, event)
         case events.FunctionsMissing():
             return _functions_missing(state, event)
         case events.Printed():
@@ -163,15 +163,15 @@ def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
     return state, []
 
 
-def _stage_ended(state: State, stage: Stage) -> StateAndEffects:
+def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
+    stage, context = event.stage, state.context
     state = replace(state, ended_stages=state.ended_stages | {stage})
-    context = state.context
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
         return state, [Words(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
     is_all_compiled = Mark.TRACED not in state.marks
     if stage in (Stage.TRACING, Stage.COMPILED) and is_all_compiled:
-        return _give_verdict(state, Phase.AFTER_VERDICT)
+        return _give_verdict(state, event, Phase.AFTER_VERDICT)
     if stage is Stage.TRACING and state.numbers_are_right and context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
     return state, []
@@ -219,7 +219,7 @@ def _end(state: State, event: EndEvent) -> StateAndEffects:
     closing = [CloseView()] if is_cut_short else []
     if state.verdict:
         return replace(state, phase=Phase.OVER), [*closing, *_words_after_verdict(state, event)]
-    state, effects = _give_verdict(replace(state, end_event=event), Phase.OVER)
+    state, effects = _give_verdict(state, event, Phase.OVER)
     return state, [*closing, *effects]
 
 
@@ -232,11 +232,11 @@ def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
     return []
 
 
-def _give_verdict(state: State, phase_after: Phase) -> StateAndEffects:
+def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAndEffects:
     """Decide; first save progress, then show what was held and the last lines. The phase is ``phase_after`` then."""
     held = [state.claims[claim] for claim in state.held_claims]
-    state, rows = rows_of_claims(replace(state, held_claims=()), held)
-    verdict = decide(state)
+    state, rows = rows_of_claims(replace(state, held_claims=(), end_event=event), held)
+    verdict = decide(state, event)
     saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress else []
     lines = last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]

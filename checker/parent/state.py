@@ -13,14 +13,14 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
-from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, Unloadable
+from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, StageEnded, Unloadable
 from checker.job import Options
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.offers import IN_TERMINAL, Offers
 
 PASSED = 0  # exit statuses
 FAILED = 1
-NO_TEXT = Source("")
+NO_TEXT = Source("")  # until the file is read
 PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
@@ -155,7 +155,7 @@ class State:
         waiting_labels: of the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and what it said.
         numbers: what ``--show`` is to show.
-        end_event: the one after which nothing more is tried.
+        end_event: the one at which the verdict was given.
         verdict: what was decided.
     """
 
@@ -209,9 +209,8 @@ class State:
 
     @property
     def came_to_its_end(self) -> bool:
-        """Whether nothing has cut the check short: neither an event, nor a file that ends it among the claims."""
-        is_cut_short = self.end_event is not None and not isinstance(self.end_event, Ended)
-        return not is_cut_short and not self.not_tried
+        """Whether everything was tried: no event has cut the check short, nor a file that ends it among the claims."""
+        return isinstance(self.end_event, StageEnded | Ended) and not self.not_tried
 
     @property
     def not_tried(self) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from checker import events
 from checker.course.languages import Language
 from checker.course.reading import Location
-from checker.events import Activity, Died, Finding, Late, Limit, Mark
+from checker.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 
@@ -21,30 +21,30 @@ FAILURE = SaveProgress(passed=False)
 NO_END = SaveProgress(passed=False, takes_back=False)
 
 
-def decide(state: State) -> Verdict:
-    """Return the verdict on a file, once nothing more is tried that could change it."""
-    verdict = _verdict_without_lines(state)
+def decide(state: State, event: EndEvent) -> Verdict:
+    """Return the verdict on a file at an event after which nothing more is tried that could change it."""
+    verdict = _verdict_without_lines(state, event)
     return replace(verdict, explanations=tuple(state.with_line(explanation) for explanation in verdict.explanations))
 
 
-def _verdict_without_lines(state: State) -> Verdict:
+def _verdict_without_lines(state: State, event: EndEvent) -> Verdict:
     """Return the verdict at the end that a check has come to; its explanations have no line yet."""
-    match state.end_event:
+    match event:
         case events.FileOpened():
-            return _not_begun(state, state.end_event)
+            return _not_begun(state, event)
         case events.FileRefused():
-            return _on_refusal(state.end_event)
+            return _on_refusal(event)
         case events.Unloadable():
-            return _on_unloadable(state, state.end_event)
+            return _on_unloadable(state, event)
         case events.CheckFailed():
-            return _on_failed_check(state, state.end_event)
+            return _on_failed_check(state, event)
         case Died():
-            return _on_death(state, state.end_event)
+            return _on_death(state, event)
         case Late():
-            return _on_late(state, state.end_event)
+            return _on_late(state, event)
         case events.Interrupted():
             return _on_interrupt(state)
-        case None | events.Ended():
+        case events.StageEnded() | events.Ended():
             return _all_tried(state)
 
 
