@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from typing import assert_never
@@ -32,7 +32,6 @@ from checker.parent import effects
 from checker.parent.advance import advance
 from checker.parent.child_process import Child
 from checker.parent.effects import Explanation, ForView, Item, Row, SaveProgress, Words
-from checker.parent.folding import Folding
 from checker.parent.offers import Offers
 from checker.parent.state import Context, Phase, State, Verdict
 from checker.parent.view import View
@@ -54,8 +53,7 @@ class Check:
 
     Attributes:
         state: everything that is known.
-        rows: what was said of every claim, whether the view was shown that or a count.
-        items: everything that the view was shown.
+        items: everything that was told to the view, whether it has shown that or a count.
     """
 
     def __init__(
@@ -72,8 +70,6 @@ class Check:
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options.solution else step.learner_file
         self.state = State(context_of(step, options, view.offers))
-        self.folding = Folding(view.folds)
-        self.rows: list[Row] = []
         self.items: list[Item] = []
 
     @property
@@ -139,31 +135,23 @@ class Check:
                 else:
                     self._show(effect)
             if self.state.phase is Phase.OVER:
-                self._show_items(self.folding.rest())
+                self.view.show_rest()
 
     def _show(self, effect: ForView) -> None:
         """Have the view show what is to be shown."""
         match effect:
             case effects.ShowCompiling():
-                self._show_items(self.folding.rest())
+                self.view.show_rest()
                 self.view.show_compiling(effect.name, time.monotonic() - effect.seconds, effect.compiler)
             case effects.EndCompiling():
                 self.view.end_compiling(effect.name, effect.seconds)
             case effects.CloseView():
                 self.view.close()
-            case Row():
-                self.rows.append(effect)
-                self._show_items(self.folding.add(effect))
-            case Explanation() | Words():
-                self._show_items(self.folding.add(effect))
+            case Row() | Explanation() | Words():
+                self.items.append(effect)
+                self.view.add(effect)
             case _:
                 assert_never(effect)
-
-    def _show_items(self, items: Iterable[Item]) -> None:
-        """Have the view show these, which were folded."""
-        for item in items:
-            self.view.show(item)
-            self.items.append(item)
 
     def _save(self, effect: SaveProgress) -> Event | None:
         """Save what has come out; return what follows from that, or that it is impossible."""

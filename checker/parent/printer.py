@@ -20,6 +20,7 @@ class Printer(View):
     """
 
     def __init__(self, terminal: Terminal, offers: Offers = IN_TERMINAL) -> None:
+        super().__init__()
         self.terminal = terminal
         self.offers = offers
         self.last: Item | None = None  # that was shown

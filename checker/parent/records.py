@@ -28,6 +28,7 @@ class RecordView(View):
     """Hands on each part of a check as a record; ``send`` gets them as they come."""
 
     def __init__(self, send: Callable[[Record], None]) -> None:
+        super().__init__()
         self.send = send
         self.page_shows = ""  # what is compiled, as the page shows it
         self.sent_at = 0.0  # when that was sent, by time.monotonic
@@ -84,6 +85,7 @@ def verdict_record(check: Check) -> Record:
     """Return a whole check, once it has a verdict, as one object."""
     state, context, verdict = check.state, check.state.context, check.state.verdict
     assert verdict
+    rows = [item for item in check.items if isinstance(item, Row)]
     words = [item for item in check.items if isinstance(item, Words)]
     return {
         "version": VERSION,
@@ -94,7 +96,7 @@ def verdict_record(check: Check) -> Record:
         "complete": state.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": context.seed if state.has_drawn_numbers else None,
-        "rows": [as_record(row) for row in check.rows],
+        "rows": [as_record(row) for row in rows],
         "explanations": [as_record(explanation) for explanation in verdict.explanations],
         "shown": [item.text for item in words if item.kind == WordsKind.SHOWN],
         "printed": [item.text for item in words if item.kind == WordsKind.PRINTED],

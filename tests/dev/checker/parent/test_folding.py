@@ -65,4 +65,5 @@ def test_a_row_that_waits_is_shown_before_a_line_moves_and_once_the_check_is_ove
         monkeypatch.setattr(check, "seconds", lambda event=event: 5.0 if event is LONG else 2.0)
         check.handle(event)
     assert seen == shown
-    assert len(check.rows) == sum(isinstance(event, ClaimEnded) for event in events), "another program gets all"
+    rows = [item for item in check.items if isinstance(item, Row)]
+    assert len(rows) == sum(isinstance(event, ClaimEnded) for event in events), "another program gets all"
