@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from checker.course.source import Source
 from checker.device import DeviceKind
 from checker.lines import Message
 
@@ -36,7 +37,7 @@ class Job:
 
     Attributes:
         step: the name of the step, such as ``step_07``.
-        source: the text of the file to grade.
+        source: the file to grade.
         path: where that file is.
         to_write: the labels of the functions whose blank is still to write; what needs one of them waits for it.
         options: how the step is checked.
@@ -45,7 +46,7 @@ class Job:
     """
 
     step: str
-    source: str
+    source: Source
     path: str
     to_write: Sequence[str] = ()
     options: Options = Options()
@@ -58,4 +59,4 @@ def job_of(message: Message) -> Job:
     options = Options(**message["options"])
     if options.device:
         options = replace(options, device=DeviceKind(options.device))
-    return Job(**{**message, "options": options})
+    return Job(**{**message, "options": options, "source": Source(**message["source"])})

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from checker import events
 from checker.child.loading import load_code
 from checker.child.observation import ClaimsToRun, Send, run_claims, unheard
-from checker.course.source import Source
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.events import FromChild, Mark, Stage
@@ -99,7 +98,7 @@ class Grader:
         silence()
         known_mistakes, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.options.show)
         diagnostician = diagnostician_of(self.step, known_mistakes, seeds, self.send_busy, show=show)
-        diagnosis = diagnostician.diagnose(outcomes, Source(self.job.source), self.job.path, self.to_write)
+        diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
         if self.job.options.show:

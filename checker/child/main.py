@@ -27,7 +27,6 @@ from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
-from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
 from checker.event_codec import encode
@@ -40,7 +39,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     """Run the learner's file; report why if that fails."""
     try:
         name = f"steps.{step.name if job.options.solution else Path(job.path).stem}"
-        return load_step(step, name, Source(job.source), job.path)
+        return load_step(step, name, job.source, job.path)
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
     except UserError as error:  # where Mojo cannot compile
@@ -61,11 +60,10 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
     words = error_in_words(error)
     changed_since: list[str] = []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-        source = Source(job.source)
-        if advice := advise_on_former_names(source):
+        if advice := advise_on_former_names(job.source):
             words += f". {advice}"
         else:
-            changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, source)]
+            changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
     return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path), changed_since)
 
 
@@ -74,12 +72,11 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     if not step.language.is_run:
         return []
     blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
-    source = Source(job.source)
-    if set(blanks) <= step.language.functions(source).keys():
+    if set(blanks) <= step.language.functions(job.source).keys():
         return []  # as in most files
     from checker.child.missing import missing_from
 
-    missing = missing_from(module, source, blanks)
+    missing = missing_from(module, job.source, blanks)
     if missing:
         send(events.FunctionsMissing(missing))
     of_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]

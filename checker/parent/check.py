@@ -81,7 +81,7 @@ class Check:
         context = state.context
         return Job(
             step=self.step.name,
-            source=state.source.text,
+            source=state.source,
             path=str(self.file),
             to_write=state.to_write,
             options=context.options,

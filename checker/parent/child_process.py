@@ -21,7 +21,6 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
 from checker.course.reading import Location
-from checker.course.source import Source
 from checker.course.steps import Step
 from checker.event_codec import decode
 from checker.events import (
@@ -143,7 +142,7 @@ class Child:
             stack += data
             line = re.search(rb'File "%s", line (\d+)' % re.escape(path), stack)
             if line:
-                number, lines = int(line[1]), Source(job.source).lines
+                number, lines = int(line[1]), job.source.lines
                 return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
         return None
 

@@ -134,6 +134,6 @@ def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch
 
 @pytest.mark.parametrize("option", [{"compile": False}, {"show": "_attn"}, {"hunt": True}])
 def test_compiled_claims_are_left_out_by_an_option_and_in_a_hunt_which_needs_none(option):
-    context = context_of(find_step("07"), Options(**option), Offers())
+    context = context_of(find_step("07"), Options(**option), IN_TERMINAL)
     assert Kind.COMPILED not in {context.kinds[claim] for claim in context.required}
     assert context.tries_every_claim == context.options.hunt

@@ -8,6 +8,7 @@ import time
 import psutil
 import pytest
 
+from checker.course.source import Source
 from checker.events import ClaimBegan, Interrupted, Printed, Stage, StageEnded, Tick
 from checker.job import Job
 from checker.lines import StartedProcess
@@ -35,7 +36,9 @@ def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last)
 def test_what_it_printed_before_its_end_is_heard_after_it(course):
     at_import("print('hello')")(course.path("w01"))
     with Child() as child:
-        events = child.run(Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py"))
+        events = child.run(
+            Job(step="warmup_01", source=Source(course.path("w01").read_text()), path="steps/warmup_01.py")
+        )
         next(events)
         child.process.popen.wait()
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
@@ -43,7 +46,7 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
 
 def test_what_it_has_printed_until_ctrl_c_is_heard(course):
     at_import("import time; print('hello\\n' * 201, end='half', flush=True); time.sleep(60)")(course.path("w01"))
-    job = Job(step="warmup_01", source=course.path("w01").read_text(), path="steps/warmup_01.py")
+    job = Job(step="warmup_01", source=Source(course.path("w01").read_text()), path="steps/warmup_01.py")
     with Child() as child:
         *_, last, end = child.run(job, is_interrupted=lambda: child.output.lines.line == b"half")
     assert (last, end) == (Printed("… and 2 more lines"), Interrupted())
@@ -66,7 +69,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     )
     heard = []
     with Child() as child:
-        for event in child.run(Job(step="step_07", source="", path=""), is_interrupted=lambda: after in heard):
+        for event in child.run(Job(step="step_07", source=Source(""), path=""), is_interrupted=lambda: after in heard):
             heard.append(event)
     follows = [event for event in heard[heard.index(after) :] if not isinstance(event, Tick)]
     assert heard[-1] == Interrupted()
@@ -76,7 +79,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
     with Child() as child:
         child.process.send_signal(signal.SIGSTOP)
-        events = child.run(Job(step="warmup_01", source="#" * 1_000_000, path=""))
+        events = child.run(Job(step="warmup_01", source=Source("#" * 1_000_000), path=""))
         assert isinstance(next(events), Tick)
 
 
