@@ -10,10 +10,10 @@ from checker.device import DeviceKind
 from checker.job import Job, Options, job_of
 
 
-@pytest.mark.parametrize("device", [None, *DeviceKind])
-def test_a_job_comes_out_of_its_message_as_it_was(device):
-    options = Options(solution=True, device=device, show="_attn", seed=7)
+@pytest.mark.parametrize("kind", [None, *DeviceKind])
+def test_a_job_comes_out_of_its_message_as_it_was(kind):
+    options = Options(solution=True, device=kind, show="_attn", seed=7)
     job = Job(step="step_07", source=Source("x = 1\n"), path="step_07.py", to_write=["_attn"], options=options, seed=7)
     received = job_of(json.loads(json.dumps(asdict(job))))
     assert received == job
-    assert received.options.device is device
+    assert received.options.device is kind
