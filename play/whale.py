@@ -41,7 +41,7 @@ def read(text: str = SENTENCE) -> dict[str, Any]:
         query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
         scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])
         t[f"{h}.attn.scores"] = scores
-        weights = np.tril(np.exp(scores))  # the mask: no weight for tokens that come later
+        weights = np.tril(np.exp(scores))  # the mask: no weight for later tokens (step 02 hides their scores)
         weights = t[f"{h}.attn.weights"] = weights / weights.sum(-1, keepdims=True)
         x = x + linear(f"{h}.attn.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
         u = linear(f"{h}.mlp.c_fc", norm(f"{h}.ln_2", x))
