@@ -2,7 +2,7 @@
 
 ``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says
 so: what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
-``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``third`` choose some by ``--seed``.
+``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``sampled`` choose some by ``--seed``.
 ``--rest`` runs what ``--all`` adds to ``./run test``, once that has run.
 """
 
@@ -25,8 +25,9 @@ from checker.child.fixtures import step_of
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
     "nightly": "takes minutes; ./run nightly alone runs it",
-    "third": "has many cases; a third is run each day, and all by ./run nightly",
+    "sampled": "has many cases; one in six is run each day, and all by ./run nightly",
 }
+SHARE = 6  # of many cases of one kind, one in so many is run each day
 LEFT_OUT = "Left out: browser, server, PyTorch, Ray, what takes long, and most mistakes. `./run test --all` runs them."
 SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
 
@@ -100,7 +101,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if (
             ("slow" in marks and not option.all)
             or ("nightly" in marks and not option.nightly)
-            or ("third" in marks and not is_drawn(cases[function], option))
+            or ("sampled" in marks and not is_drawn(cases[function], option))
             or (option.rest and not goes_further)
         ):
             left_out.append(item)
@@ -122,20 +123,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def is_drawn(case: int, option: argparse.Namespace) -> bool:
-    """Return whether the case of this number is run: a third of them each day, and all by night."""
-    return option.nightly or (case + option.seed) % 3 == 0
+    """Return whether the case of this number is run: one in :data:`SHARE` each day, and all by night."""
+    return option.nightly or (case + option.seed) % SHARE == 0
 
 
 @pytest.fixture
 def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that draws some of many cases: one; with ``--all`` a third; all of them by night."""
+    """Return a function that draws some of many cases: one, with ``--all`` one in :data:`SHARE`, and by night all."""
     option = pytestconfig.option
 
     def draw(cases: Sequence[str]) -> list[str]:
-        one = option.seed % len(cases)
-        return [
-            case for number, case in enumerate(cases) if (is_drawn(number, option) if option.all else number == one)
-        ]
+        one = cases[option.seed % len(cases)]
+        if not option.all:
+            return [one]
+        return [case for number, case in enumerate(cases) if is_drawn(number, option)] or [one]
 
     return draw
 

@@ -106,7 +106,7 @@ def copy(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.third
+@pytest.mark.sampled
 @every_chapter
 def test_what_a_chapter_shows_is_what_is_printed_now(chapter, copy, pytestconfig):
     if chapter == "ablations.md" and not pytestconfig.option.nightly:

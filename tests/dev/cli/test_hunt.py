@@ -35,7 +35,7 @@ def hunted_for(course, step: Step) -> str:
     return json.loads((course.root / ".course" / "progress.json").read_text())["hunts"][step.name]["mistake"]
 
 
-@pytest.mark.third
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytestconfig):
     passed(course, step)

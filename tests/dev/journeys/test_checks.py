@@ -75,7 +75,7 @@ def test_the_untouched_skeleton_is_refused_at_once(step: Step, learner):
 
 
 @pytest.mark.slow
-@pytest.mark.third
+@pytest.mark.sampled
 @with_several_blanks
 def test_a_blank_alone_is_judged_while_the_others_wait(step: Step, learner):
     last = blanks_of(step)[-1]
@@ -98,7 +98,7 @@ def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
 
 
 @pytest.mark.slow
-@pytest.mark.third
+@pytest.mark.sampled
 @every_step
 def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pytestconfig):
     option, habits = pytestconfig.option, list(load_attempts(step).habits)
@@ -119,7 +119,7 @@ def test_what_max_cannot_compute_is_told_its_line_and_is_not_asked_for_again_whi
 
 
 @pytest.mark.slow
-@pytest.mark.third
+@pytest.mark.sampled
 @pytest.mark.parametrize("step", HAVE_FIXED, ids=lambda step: step.name)
 def test_a_number_fixed_in_the_code_is_found_by_a_second_configuration(step: Step, pytestconfig):
     """The recorded numbers are right, those of any check's second configuration are not."""

@@ -49,7 +49,7 @@ def pairs_of(step: Step, seed: int):
 
 
 @pytest.mark.slow
-@pytest.mark.third
+@pytest.mark.sampled
 @with_several_blanks
 def test_two_mistakes_at_once_are_both_named(step: Step, pytestconfig):
     seed = pytestconfig.option.seed

@@ -84,7 +84,7 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_pa
         answer = raw.create(model="moby-dick", prompt="Call me", max_tokens=1, extra_headers={"x-request-id": "my-own"})
         assert answer.headers.get_list("x-request-id") == ["my-own"]
         with ThreadPoolExecutor(12) as clients:  # each replica has four places
-            asked = [clients.submit(server.complete, "Call me", max_tokens=100, n=2) for _ in range(12)]
+            asked = [clients.submit(server.complete, "Call me", max_tokens=50, n=2) for _ in range(12)]
         assert {type(request.exception()) for request in asked} == {openai.RateLimitError, type(None)}
         assert len([request for request in asked if not request.exception()]) > 2, "one replica alone has two of them"
 
@@ -101,7 +101,7 @@ def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_pa
         server.wait_until(lambda: server.output().count("a replica is ready") == 4 and server.answers())
         assert server.text("Call me") == text
 
-        streams = [server.stream() for _ in range(2)]
+        streams = [server.stream(tokens=100) for _ in range(2)]
         server.process.send_signal(signal.SIGTERM)
         server.wait_until(lambda: not server.answers())
         with pytest.raises((openai.InternalServerError, openai.APIConnectionError)):

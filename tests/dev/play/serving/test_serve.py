@@ -264,8 +264,14 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course):
     assert sentence in course.check("serve", *arguments, status=2).stderr
 
 
-@pytest.mark.parametrize("problem", ["raise ValueError('mine')", "raise SystemExit('mine')"])
-@pytest.mark.parametrize("begins", ["        positions = ragged_positions(", "def last_rows("])
+@pytest.mark.parametrize(
+    ("begins", "problem"),
+    [
+        ("        positions = ragged_positions(", "raise ValueError('mine')"),
+        ("        positions = ragged_positions(", "raise SystemExit('mine')"),
+        ("def last_rows(", "raise ValueError('mine')"),
+    ],
+)
 def test_mine_is_what_is_served_and_the_step_that_ends_it_is_named(problem, begins, course):
     """In the process that runs the model, or where the steps are imported."""
     for number in range(1, 16):

@@ -162,6 +162,7 @@ def test_requests_without_a_key_are_refused_and_all_are_counted(server):
     assert server.figures()[label] == before + 1
 
 
+@pytest.mark.nightly  # each half is tested each day: answers by one server, and replicas of GPT-2
 @pytest.mark.usefixtures("server")  # which has compiled what the replicas run
 def test_two_replicas_share_conversations_and_answer_as_one_server_does(options, theirs):
     pytest.importorskip("ray")
