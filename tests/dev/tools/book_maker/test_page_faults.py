@@ -13,7 +13,7 @@ from tools.book_maker.page_faults import page_faults
         ("| a |\n\n|---|\n| b |", ["1: this row has no head", "3: this row has no head"]),
         ("[a](setup.md), [b](setup.md#what-it-costs), [c](glossary.md#bits-per-byte), [d](https://a.b/c.md#d)", []),
         ("[a](nothing.md)", ["1: there is no page nothing.md"]),
-        ("[a](setup.md#nothing)", ["1: there is no #nothing in setup.md; choose from setup, what-happens"]),
+        ("[a](step_07.md#nothing)", ["1: there is no #nothing in step_07.md; choose from step-07-"]),
         ("It is in commit `HEAD`, and not a commit `{{=`.", []),
         ("It has the tag `weight-before`.", ["1: there is no commit or tag 'weight-before'"]),
         ("{{= 2**20 :,}} bytes are `1 MiB`, or 4% of {{= 3 * 9 }} MB.", ["1: 4 is typed"]),
