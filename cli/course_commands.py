@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,18 @@ from checker.course.steps import Step, all_steps
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
-from cli.shared.command_line import FORM, SEED, DeviceName, Several, StepName, refusing, step_argument, teller, writing
+from cli.shared.command_line import (
+    FORM,
+    SEED,
+    DeviceName,
+    Finite,
+    Several,
+    StepName,
+    refusing,
+    step_argument,
+    teller,
+    writing,
+)
 
 CHECKOUT = click.Path(path_type=Path, resolve_path=True)
 
@@ -99,7 +109,7 @@ def hunt(step: Step, **options: Any) -> int:
 @click.option("--steps", type=Several(StepName()), metavar="STEPS", help="Only these, such as 07,w05; each must pass.")
 @click.option("--no-compile", is_flag=True, help="Stop each check after the numbers.")
 @click.option("--seed", type=SEED, help="Draw every second configuration from this number.")
-@click.option("--limit", type=click.FloatRange(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
+@click.option("--limit", type=Finite(1), default=1800.0, metavar="SECONDS", help="End a check after so long.")
 def grade(
     checkout: Path | None,
     steps: list[Step] | None,
@@ -111,8 +121,6 @@ def grade(
     """Grade every step of a checkout, of which only steps/ is taken: ./run grade ../submission"""
     from cli.grade import grade_checkout
 
-    if not math.isfinite(limit):
-        raise UserError(f"--limit is {limit}; give a number of seconds")
     options = ["--no-compile"] if no_compile else []
     if seed is not None:
         options.append(f"--seed={seed}")

@@ -6,7 +6,6 @@ They are apart from the other commands because a check loads nothing of ``play``
 from __future__ import annotations
 
 import contextlib
-import math
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,22 +16,13 @@ import click
 from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
-from cli.shared.command_line import SEED, DeviceName, all_of, refusing, teller
+from cli.shared.command_line import SEED, DeviceName, Finite, all_of, refusing, teller
 from play.mine import stand_ins
 from play.serving.options import ServerOptions
 from play.signals import ending_soon
 from play.smollm2 import CONTEXT
 from play.startup import Tell, in_utf8, tell_stopped
 from play.training.plan import Plan
-
-
-class Finite(click.FloatRange):
-    """A number in a range, which for click NaN is."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number."""
-        number = float(super().convert(value, param, ctx))
-        return number if math.isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
 
 
 class Text(click.ParamType):
@@ -249,12 +239,8 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option(
     "--queue", type=click.IntRange(0), default=ServerOptions.queue, help="Texts that wait; the next gets 429."
 )
-@click.option(
-    "--time-limit", type=click.FloatRange(1, DAY), default=ServerOptions.time_limit, help="Seconds for a request."
-)
-@click.option(
-    "--grace", type=click.FloatRange(0, DAY), default=ServerOptions.grace, help="Seconds to finish in at the end."
-)
+@click.option("--time-limit", type=Finite(1, DAY), default=ServerOptions.time_limit, help="Seconds for a request.")
+@click.option("--grace", type=Finite(0, DAY), default=ServerOptions.grace, help="Seconds to finish in at the end.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends, but not if it keeps ending.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
 @kernels_option

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -65,6 +66,15 @@ def require_label(function: str, labels: Sequence[str]) -> None:
     """Raise UserError if the function whose numbers are asked for, if any, has no blank."""
     if function not in ("", *labels):
         raise UserError(f"there is no function {function} to show; choose from {', '.join(labels)}")
+
+
+class Finite(click.FloatRange):
+    """A number in a range, which for click NaN is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value} is not a finite number.", param, ctx)
 
 
 class StepName(click.ParamType):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,16 +51,6 @@ class ServerOptions:
     kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``mine``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
     dtype: str = "float32"  # what linear layers multiply; in bfloat16 the texts may change, too
-
-    def __post_init__(self) -> None:
-        """Refuse a limit that is no number, with which no comparison would ever be true.
-
-        Raises:
-            UserError: there is one.
-        """
-        for option, seconds in (("--time-limit", self.time_limit), ("--grace", self.grace)):
-            if math.isnan(seconds):
-                raise UserError(f"{option} nan is no number of seconds; give one, such as {option} 30")
 
 
 def of_the_model() -> dict[str, Any]:

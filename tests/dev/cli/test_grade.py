@@ -95,7 +95,6 @@ def test_the_table_the_exit_status_and_calls_that_cannot_be_carried_out(checkout
         ((checkout, "--problems", "--steps", "w05,w01"), 1, "1 of 2"),  # not begun, but named
         ((checkout, "--problems", "--steps", "w07"), 1, "steps/warmup_07.py:"),
         ((checkout / "max",), 2, "is not a folder; name a checkout"),
-        ((checkout, "--limit", "nan"), 2, "--limit is nan; give a number of seconds"),
     ):
         done = python(*GRADE, *arguments, status=status)
         assert words in done.stdout + done.stderr

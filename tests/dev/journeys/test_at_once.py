@@ -23,6 +23,8 @@ WRONG = {
     "generate Call": [*WRITING, "--max-new-tokens=-5"],
     "chat": ["--temperature=-1", "--temperature=nan", "--top-p=0", "--top-p=1.1", "--context=1", "--max-new-tokens=-5"],
     "attention Call": ["--layer=-1", "--head=-1"],
+    "serve": ["--time-limit=nan", "--grace=nan"],  # no time is longer than NaN
+    "grade": ["--limit=nan", "--limit=inf"],
 }
 
 

@@ -442,13 +442,6 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
         assert "mistake" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("limit", ["time_limit", "grace"])
-def test_a_limit_is_a_number(limit):
-    """No time is longer than NaN, so a limit of NaN would be none."""
-    with pytest.raises(UserError, match=f"--{limit.replace('_', '-')} nan is no number of seconds"):
-        ServerOptions("", **{limit: float("nan")})
-
-
 async def test_a_request_for_more_texts_than_there_are_places_is_not_told_to_come_again(records):
     refused = await Server(batch=1, queue=1).ask(n=3)
     assert (refused.status_code, "retry-after" in refused.headers) == (400, False)
