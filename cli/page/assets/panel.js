@@ -50,7 +50,7 @@ export class Panel {
         this.stopButton = tool('Stop', () => post(`${this.path}/stop`), { hidden: true });
         this.chooser = make('div', { role: 'alert' });
         this.help = make('div', { class: 'help' });
-        this.showButton = tool('Show numbers', () => this.check(this.verdict), { hidden: true });
+        this.showButton = tool('Show numbers', () => this.showNumbers(), { hidden: true });
         this.undoButton = tool('Undo reset', () => this.undoReset(), { hidden: true });
         const tools = make('div', { class: 'tools', role: 'group', 'aria-label': 'What to do with your file' },
             tool('Check', () => this.check(), { class: 'first', 'aria-keyshortcuts': 'Control+Enter' }),
@@ -122,7 +122,10 @@ export class Panel {
 
     /** Save what is not saved, and before do something with the text; return whether the file is the text now. */
     save(before = () => {}) {
-        return this.inTurn(() => (before(), !this.isDirty || this.store()));
+        return this.inTurn(() => {
+            before();
+            return this.isDirty ? this.store() : true;
+        });
     }
 
     /** Save the text in place of the version that it began from, or let the reader choose which is to stay. */
@@ -211,7 +214,12 @@ export class Panel {
 
     // ------------------------------------------------------------ the check
 
-    async check({ toShow: show, seed } = {}) {
+    /** Check again, on the same numbers, and show those of the function that an explanation is about. */
+    showNumbers() {
+        return this.check({ show: this.verdict.toShow, seed: this.verdict.seed });
+    }
+
+    async check({ show, seed } = {}) {
         this.lookLater(); // what a look costs, the check would wait for
         this.checking?.abort();
         this.checking = new AbortController();
