@@ -13,7 +13,7 @@ import numpy as np
 from max.driver import CPU, Accelerator
 from numpy.random import default_rng
 
-from play.generation.streaming import END_OF_TEXT, read_tokenizer, stream_text
+from play.generation.streaming import END_OF_TEXT, new_tokens, pieces_of_text, read_tokenizer
 from solutions.arrays import LogitsFunction
 from solutions.checkpoint import checkpoint_folder
 from solutions.solution_05 import check_token_ids
@@ -53,9 +53,10 @@ def main() -> None:
         parser.exit(2, f"{parser.prog}: {error}\n")
     compiled: LogitsFunction = compile_model(model, device) if options.no_cache else compile_cached(model, device)
     print(options.prompt, end="", flush=True)
-    for piece in stream_text(
+    tokens = new_tokens(
         compiled, tokenizer, input_ids, options.max_new_tokens, sampling, n_positions=model.config.n_positions, rng=rng
-    ):
+    )
+    for piece in pieces_of_text(tokens, tokenizer):
         print(piece, end="", flush=True)
     print()
 

@@ -18,7 +18,7 @@ from checker.course.steps import SMALL_MODEL
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
-from play.generation.streaming import stream_text
+from play.generation.streaming import new_tokens, pieces_of_text
 from play.kernels.modules import compile_with_kernels
 from play.startup import check_bfloat16
 from play.tokens import encode, load_tokenizer
@@ -71,7 +71,9 @@ def continue_text(
         ValueError: the settings are impossible.
     """
     sampling, rng = Sampling(settings.temperature, settings.top_k), default_rng(settings.seed)
-    return stream_text(model, tokenizer, input_ids, settings.max_new_tokens, sampling, n_positions=n_positions, rng=rng)
+    most = settings.max_new_tokens
+    tokens = new_tokens(model, tokenizer, input_ids, most, sampling, n_positions=n_positions, rng=rng)
+    return pieces_of_text(tokens, tokenizer)
 
 
 class Writer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
         raise ValueError(f"{folder} has no readable tokenizer.json: {error}") from error
 
 
-def stream_text(
+def new_tokens(
     model: LogitsFunction,
     tokenizer: Tokenizer,
     input_ids: np.ndarray,
@@ -33,13 +33,20 @@ def stream_text(
     *,
     n_positions: int,
     rng: Generator,
-) -> Iterator[str]:  # int64 [1, seq] -> pieces of text
-    """Yield the text that follows the tokens of a prompt, in pieces of whole characters, as it comes."""
-    end = tokenizer.token_to_id(END_OF_TEXT)  # None if the tokenizer has no such token
-    decoder = DecodeStream(skip_special_tokens=True)
-    for _ in range(max_new_tokens):  # one at a time, so that the text streams
+) -> Iterator[int]:  # int64 [1, seq] -> at most max_new_tokens ids
+    """Yield the tokens that follow those of a prompt, each as soon as it is known, up to the end of the text."""
+    end_id = tokenizer.token_to_id(END_OF_TEXT)  # None if the tokenizer has no such token
+    for _ in range(max_new_tokens):
         input_ids = generate_tokens(model, input_ids, 1, sampling, n_positions=n_positions, rng=rng)
-        if input_ids[0, -1] == end:
-            break
-        if piece := decoder.step(tokenizer, int(input_ids[0, -1])):
+        token = int(input_ids[0, -1])
+        if token == end_id:
+            return
+        yield token
+
+
+def pieces_of_text(tokens: Iterable[int], tokenizer: Tokenizer) -> Iterator[str]:
+    """Yield the text of tokens in pieces of whole characters, each as soon as its last token is there."""
+    decoder = DecodeStream(skip_special_tokens=True)
+    for token in tokens:
+        if piece := decoder.step(tokenizer, token):
             yield piece

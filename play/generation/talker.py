@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator, default_rng
-from tokenizers.decoders import DecodeStream
 
 from checker.compiling import compiling
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
+from play.generation.streaming import pieces_of_text
 from play.kernels.modules import compile_llama_with_kernels
 from play.tokens import encode, end_of_text
 from solutions.gguf_tokenizer import tokenizer_of
@@ -76,12 +76,17 @@ class LlamaWriter:
         self, input_ids: np.ndarray, sampling: Sampling, rng: Generator, max_new_tokens: int
     ) -> Iterator[str]:  # [1, seq]
         """Yield what follows some tokens in pieces of whole characters, each as soon as it is known."""
+        return pieces_of_text(self.new_tokens(input_ids, sampling, rng, max_new_tokens), self.tokenizer)
+
+    def new_tokens(
+        self, input_ids: np.ndarray, sampling: Sampling, rng: Generator, max_new_tokens: int
+    ) -> Iterator[int]:  # [1, seq]
+        """Yield the tokens that follow others, each as soon as it is known; then note whether a limit cut them."""
         most = min(max_new_tokens, self.context - input_ids.shape[1])
-        decoder, count, self.cut_after = DecodeStream(skip_special_tokens=True), 0, None
+        count, self.cut_after = 0, None
         for token in answer(self.model, input_ids, most, sampling, end_id=self.end_id, rng=rng):
             count += 1
-            if piece := decoder.step(self.tokenizer, int(token)):
-                yield piece
+            yield int(token)
         if count == most:
             self.cut_after = count
 
