@@ -17,6 +17,7 @@ from checker.course.reading import Unreadable
 from checker.course.steps import SMALL_MODEL, relative_path
 from checker.errors import UserError
 from cli.shared.command_line import SEED, DeviceName, Finite, all_of, refusing, teller
+from play.generation.options import WriterOptions
 from play.mine import stand_ins
 from play.serving.options import ServerOptions
 from play.signals import ending_soon
@@ -98,9 +99,19 @@ dtype_option = click.option(
 )
 writing_options = all_of(
     model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file."),
-    click.option("--max-new-tokens", type=click.IntRange(0), default=100, help="Write at most this many tokens."),
-    click.option("--temperature", type=Finite(0), default=0.8, help="0 is greedy."),
-    click.option("--top-k", type=click.IntRange(0), default=40, help="Choose among the K likeliest tokens; 0 is all."),
+    click.option(
+        "--max-new-tokens",
+        type=click.IntRange(0),
+        default=WriterOptions.max_new_tokens,
+        help="Write at most this many tokens.",
+    ),
+    click.option("--temperature", type=Finite(0), default=WriterOptions.temperature, help="0 is greedy."),
+    click.option(
+        "--top-k",
+        type=click.IntRange(0),
+        default=WriterOptions.top_k,
+        help="Choose among the K likeliest tokens; 0 is all.",
+    ),
     click.option("--seed", type=SEED, help="The same seed gives the same text."),
     device_option,
     click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
@@ -190,7 +201,7 @@ def generate(prompt: str | None, **options: Any) -> None:
     from play.generation.generate import generate
 
     with running(OSError) as tell:
-        generate(prompt, tell, **options)
+        generate(prompt, tell, WriterOptions(**options))
 
 
 @click.command()

@@ -8,12 +8,12 @@ from __future__ import annotations
 import secrets
 import sys
 import time
-from pathlib import Path
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CACHED_MODEL, CHAT, LLAMA, MODEL, QUANTIZATION, SAMPLING, find_step
-from checker.device import DeviceKind
 from checker.errors import UserError
+from play.generation.options import WriterOptions
 from play.mine.choice import is_complete
 from play.mine.stand_ins import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
@@ -24,40 +24,30 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules the engin
     from play.generation.talker import LlamaWriter
 
 
-def generate(
-    prompt: str | None,
-    tell: Tell,
-    *,
-    model: str | Path,
-    max_new_tokens: int,
-    temperature: float,
-    top_k: int,
-    seed: int | None,
-    device: DeviceKind,
-    no_cache: bool,
-    kernels: bool | None,
-    quantize: str | None,
-    dtype: str,
-    **own_steps: bool,
-) -> None:
+class Cache(Enum):
+    """What keeps the keys and values of the tokens before a new one."""
+
+    STEP_14 = auto()
+    KERNELS = auto()  # these have one of their own
+    NONE = auto()  # which was asked for: every new token runs the whole text
+    NOT_WRITTEN = auto()  # so there is none
+
+
+def generate(prompt: str | None, tell: Tell, options: WriterOptions) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
     Raises:
         ValueError: the checkpoint cannot be read, there is no such device, a setting makes no sense, or there is no
-            input to read prompts from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`,
-            which ``own_steps`` are for.
+            input to read prompts from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`.
     """
     if prompt is None and sys.stdin is None:
         raise UserError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
     started = time.perf_counter()
-    begin = llama_writer if is_llama(model) else gpt2_writer
-    writer = begin(
-        model, tell, device=device, no_cache=no_cache, kernels=kernels, quantize=quantize, dtype=dtype, **own_steps
-    )
+    writer = llama_writer(tell, options) if is_llama(options.model) else gpt2_writer(tell, options)
     from play.generation.engine import Settings
 
-    seed = secrets.randbelow(2**31) if seed is None else seed
-    settings = Settings(max_new_tokens, temperature, top_k or None, seed)
+    seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+    settings = Settings(options.max_new_tokens, options.temperature, options.top_k or None, seed)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
@@ -66,69 +56,70 @@ def generate(
         write(writer, prompt, settings)
 
 
-def gpt2_writer(
-    model: str | Path,
-    tell: Tell,
-    *,
-    device: DeviceKind,
-    no_cache: bool,
-    kernels: bool | None,
-    quantize: str | None,
-    dtype: str,
-    **own_steps: bool,
-) -> Writer:
-    """Return what continues texts with a GPT-2, compiled; the arguments are those of :func:`generate`."""
-    mine, plain = own_steps["mine"], device is not DeviceKind.CPU or no_cache or quantize is not None
-    needed, lacks_cache = [MODEL, SAMPLING], mine and not is_complete(find_step(CACHED_MODEL))
-    if quantize:
+def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
+    """Return what continues texts with a GPT-2, compiled."""
+    cache = cache_of(options)
+    has_cache = cache in (Cache.STEP_14, Cache.KERNELS)
+    needed = [MODEL, SAMPLING]
+    if options.quantize:
         needed.append(QUANTIZATION)
-    if no_cache or (kernels and not plain):
-        lacks_cache = False  # which is not asked for
-    elif lacks_cache:
-        no_cache = True  # the solution's cache would stand in for more of the learner's attention than is missing
-    else:
+    if cache is Cache.STEP_14:
         needed.append(CACHED_MODEL)
-    with ready_to_run(tell, needed, **own_steps):
+    with ready_to_run(tell, needed, mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):
         from play.checkpoints import usable_checkpoint
 
-        folder = usable_checkpoint(model)
-        if lacks_cache:
+        folder = usable_checkpoint(options.model)
+        if cache is Cache.NOT_WRITTEN:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
-        kernels = usable_kernels(kernels, tell, mine=mine, plain=plain or no_cache)
-        if mine and kernels:
+        plain = not (has_cache and options.has_kernels)
+        kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
+        if options.mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
         from play.generation.engine import Writer
 
-        return Writer(folder, device, cache=not no_cache, kernels=kernels, quantize=quantize, dtype=dtype)
+        return Writer(
+            folder, options.device, cache=has_cache, kernels=kernels, quantize=options.quantize, dtype=options.dtype
+        )
 
 
-def llama_writer(
-    model: str | Path,
-    tell: Tell,
-    *,
-    device: DeviceKind,
-    no_cache: bool,
-    kernels: bool | None,
-    quantize: str | None,
-    dtype: str,
-    **own_steps: bool,
-) -> LlamaWriter:
-    """Return what continues texts with a Llama, compiled; the arguments are those of :func:`generate`.
+def cache_of(options: WriterOptions) -> Cache:
+    """Return what keeps the keys and values of a GPT-2."""
+    if options.no_cache:
+        return Cache.NONE
+    if options.kernels and options.has_kernels:
+        return Cache.KERNELS
+    if options.mine and not is_complete(find_step(CACHED_MODEL)):
+        return Cache.NOT_WRITTEN  # the solution's would stand in for more of the learner's attention than is missing
+    return Cache.STEP_14
+
+
+def llama_writer(tell: Tell, options: WriterOptions) -> LlamaWriter:
+    """Return what continues texts with a Llama, compiled.
 
     Raises:
         ValueError: an option is for a GPT-2 alone, or what :func:`generate` says.
     """
-    given = {"--no-cache": no_cache, "--quantize": quantize, "--dtype": dtype != "float32"}
-    if options := [option for option, is_given in given.items() if is_given]:
-        raise UserError(f"{model} is a Llama, which runs with its cache, in float32; leave {options[0]} away")
-    with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
-        file = llama_file(model, tell)
-        kernels = usable_kernels(kernels, tell, mine=own_steps["mine"], plain=device is not DeviceKind.CPU)
-        if own_steps["mine"] and kernels:
+    require_llamas_options(options)
+    with ready_to_run(tell, [*LLAMA, CHAT], mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):
+        file = llama_file(options.model, tell)
+        kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=not options.has_kernels)
+        if options.mine and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.generation.talker import LlamaWriter
 
-        return LlamaWriter(file, device, CONTEXT, kernels=kernels)
+        return LlamaWriter(file, options.device, CONTEXT, kernels=kernels)
+
+
+def require_llamas_options(options: WriterOptions) -> None:
+    """Refuse an option that is for a GPT-2 alone.
+
+    Raises:
+        UserError: one was given; the message names the first.
+    """
+    given = {"--no-cache": options.no_cache, "--quantize": options.quantize, "--dtype": options.dtype != "float32"}
+    for option, is_given in given.items():
+        if is_given:
+            raise UserError(f"{options.model} is a Llama, which runs with its cache, in float32; leave {option} away")
 
 
 def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None:

@@ -13,11 +13,11 @@ from checker.files import ROOT
 from play import startup
 from play.attention.show import show_attention
 from play.generation import generate
+from play.generation.options import WriterOptions
 from play.serving import serve
 from tests.dev.helpers.terminal import started
 from tools.course_copy import python
 
-REST = ["model", "max_new_tokens", "temperature", "top_k", "seed", "device", "no_cache", "kernels", "quantize", "dtype"]
 WRITING = ["--temperature=-1", "--temperature=nan", "--temperature=inf", "--top-k=-1", "--seed=-1"]
 WRONG = {
     "generate Call": [*WRITING, "--max-new-tokens=-5"],
@@ -51,7 +51,7 @@ def test_what_a_locale_could_not_read_is_read_as_utf_8():
 def test_generate_needs_an_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ValueError, match="standard input is closed"):
-        generate.generate(None, print, mine=False, **dict.fromkeys(REST))
+        generate.generate(None, print, WriterOptions(SMALL_MODEL))
 
 
 CHAT = """
@@ -60,7 +60,7 @@ from cli.main import main
 from play.generation import generate
 
 generate.write = lambda writer, prompt, settings: print("got", prompt)
-generate.generate = lambda prompt, tell, **options: generate.converse(None, SimpleNamespace(seed=0), tell)
+generate.generate = lambda prompt, tell, options: generate.converse(None, SimpleNamespace(seed=0), tell)
 main(["generate"])
 """
 
@@ -123,16 +123,9 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
         monkeypatch.setattr(module, "usable_kernels", lambda *_, **options: compiled.append("the kernels"))
     monkeypatch.setattr(serve, "check_version", lambda: None)
     monkeypatch.setenv("GPT2_SERVED", "{}")
-    chosen = dict.fromkeys(REST) | {
-        "model": folder,
-        "mine": False,
-        "fill_in": False,
-        "anyway": False,
-        "device": DeviceKind.CPU,
-    }
     shown = {"text_to_read": "Call", "out": None, "text": True, "layer": 0, "head": 0}
     for command in (
-        lambda: generate.generate("Call", print, **chosen),
+        lambda: generate.generate("Call", print, WriterOptions(folder)),
         lambda: serve.serve(print, model=folder),
         lambda: show_attention(print, model=folder, device=DeviceKind.CPU, mine=False, **shown),
     ):

@@ -8,8 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course.steps import SMALL_MODEL
+from checker.device import DeviceKind
 from checker.errors import UserError
 from play.generation import generate
+from play.generation.generate import Cache
+from play.generation.options import WriterOptions
 from tests.dev.helpers.commands import run_model
 
 
@@ -29,6 +32,31 @@ def test_a_prompt_that_is_refused_takes_no_seed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("Call\ntoo long\nCall\n\n"))
     generate.converse(SimpleNamespace(write=write), SimpleNamespace(seed=5), print)
     assert capsys.readouterr().out == "Call 5\nthe prompt is too long\nCall 6\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "is_written", "cache"),
+    [
+        ({}, False, Cache.STEP_14),
+        ({"mine": True}, True, Cache.STEP_14),
+        ({"mine": True}, False, Cache.NOT_WRITTEN),
+        ({"mine": True, "kernels": True}, False, Cache.KERNELS),
+        ({"mine": True, "kernels": True, "device": DeviceKind.GPU}, False, Cache.NOT_WRITTEN),
+        ({"kernels": True, "quantize": "Q8_0"}, True, Cache.STEP_14),
+        ({"mine": True, "no_cache": True}, False, Cache.NONE),
+        ({"kernels": True, "no_cache": True}, True, Cache.NONE),
+    ],
+)
+def test_the_cache_is_that_of_the_kernels_or_of_whose_steps_run(monkeypatch, options, is_written, cache):
+    monkeypatch.setattr(generate, "is_complete", lambda step: is_written)
+    assert generate.cache_of(WriterOptions(SMALL_MODEL, **options)) is cache
+
+
+def test_an_option_for_a_gpt2_alone_is_refused_with_a_llama():
+    generate.require_llamas_options(WriterOptions("smollm2", kernels=True, device=DeviceKind.GPU))
+    for options, named in (({"no_cache": True}, "--no-cache"), ({"dtype": "bfloat16"}, "--dtype")):
+        with pytest.raises(ValueError, match=f"smollm2 is a Llama, .*; leave {named} away"):
+            generate.require_llamas_options(WriterOptions("smollm2", **options))
 
 
 @pytest.mark.slow
