@@ -5,7 +5,7 @@ The parent gives the child one job (``job``); the child answers with events (``e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
@@ -293,6 +293,7 @@ FromChild = (
     | CompilingEnded
     | Busy
 )
+Send = Callable[[FromChild], None]
 FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
 #: After these the verdict is given: of files that were opened, those in which nothing can be tried yet; of stages, the

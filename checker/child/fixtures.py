@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from checker.child.loading import load_solution, load_step
-from checker.child.observation import SUBJECTS
+from checker.child.selection import SUBJECTS
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.numeric.references import Draw, Reference

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from checker import events
 from checker.child.loading import load_code
-from checker.child.observation import ClaimsToRun, Send, run_claims, unheard
+from checker.child.observation import run_claims, unheard
+from checker.child.selection import ClaimsToRun
 from checker.course.steps import Step
 from checker.device import DeviceKind
-from checker.events import FromChild, Mark, Stage
+from checker.events import FromChild, Mark, Send, Stage
 from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
 

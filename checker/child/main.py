@@ -22,7 +22,6 @@ from checker.child.claim_errors import fault_of_check
 from checker.child.grader import Grader
 from checker.child.keyboard import NoKeyboard, refuse_breakpoint
 from checker.child.loading import load_step
-from checker.child.observation import Send
 from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
@@ -30,7 +29,7 @@ from checker.course.reading import Unreadable
 from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
 from checker.event_codec import encode
-from checker.events import FromChild
+from checker.events import FromChild, Send
 from checker.job import Job, job_of
 from checker.lines import ParentProcess, end_with_parent
 

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from checker.diagnosis.frames import passed_through
-from checker.max_adapter.runtime import eagerly
 
 NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
 
@@ -25,6 +24,8 @@ def from_its_line(
     item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
 ) -> pytest.ExceptionInfo[BaseException]:
     """Return the failure of a claim as it comes from a line of the file ``path``; if it does not, as it came."""
+    from checker.max_adapter.runtime import eagerly  # which imports MAX: most claims raise no error
+
     draw: Any = item.funcargs.get("draw")
     if draw:
         draw.start_over()

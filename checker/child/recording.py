@@ -1,0 +1,117 @@
+"""The plugin of pytest's that records what each claim says, and reports it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checker import events
+from checker.child.claim_errors import fault_of_check, outcome_of
+from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
+from checker.child.rerun import from_its_line
+from checker.child.running import Runner
+from checker.child.selection import ClaimsToRun
+from checker.claims.vocabulary import Refusal
+from checker.course.languages import NotWritten
+from checker.course.steps import uses_max
+from checker.diagnosis.frames import passed_through
+from checker.events import Mark, Send, Stage
+from checker.outcomes import Outcome, raised_error
+
+FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
+
+
+class Recorder:
+    """Records the outcome of each claim.
+
+    Args:
+        claims_to_run: which.
+        runner: knows which of them were only traced.
+        send: is given an event when a claim starts and when it ends.
+
+    Attributes:
+        outcomes: for each subject, those of the claims so far.
+        current: the claim that runs.
+    """
+
+    def __init__(self, claims_to_run: ClaimsToRun, runner: Runner, send: Send) -> None:
+        self.claims_to_run, self.runner, self.send = claims_to_run, runner, send
+        self.outcomes: dict[str, dict[str, Outcome]] = {name: {} for name in claims_to_run.subjects}
+        self.current: pytest.Function | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Function) -> None:
+        """Report which claim comes next, and for which subject."""
+        self.current = item
+        self.send(events.ClaimBegan(sentence_of(item), subject_of(item)))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
+        if call.when == "setup" and call.excinfo and passed_through(call.excinfo.value, FIXTURES):
+            self.send(events.CheckFailed(fault_of_check(call.excinfo.value)))
+        elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
+            self.record(item, call.excinfo)
+        assert call.when != "collect"
+        return pytest.TestReport(
+            item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
+        )
+
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """Record the outcome of a claim in which the learner's code raised what ends pytest."""
+        if self.current:
+            self.record(self.current, excinfo)
+
+    def record(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
+        """Record the outcome of a claim that has just run, and report it."""
+        name, claim = subject_of(item), claim_of(item)
+        outcome = self.outcome(item, failure)
+        self.outcomes[name][claim] = outcome
+        event = events.ClaimEnded(
+            claim,
+            outcome.about,
+            sentence_of(item),
+            outcome.mark,
+            reason=outcome.sentence,
+            location=outcome.location,
+            foreseen=outcome.foreseen,
+            error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
+            has_numbers=outcome.comparison is not None,
+            of_max=outcome.of_max,
+        )
+        self.send(event)
+
+    def outcome(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> Outcome:
+        """Return the outcome of a claim that ended with this ``failure``, if any."""
+        if failure is not None:
+            return self.outcome_of_failure(item, failure)
+        is_traced = item.nodeid in self.runner.abandoned_graphs
+        return Outcome(Mark.TRACED if is_traced else Mark.PASS, about=about_of(item))
+
+    def outcome_of_failure(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException]) -> Outcome:
+        """Return the outcome of a claim that ended with this ``failure``: it fails, or waits."""
+        path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
+        cause = failure
+        if self.may_be_late(failure.value, path):
+            cause = from_its_line(item, failure, path)
+        outcome = outcome_of(cause.value, path, about_of(item), self.claims_to_run.to_write)
+        if cause is not failure:  # a mistake is found by what either way of running says
+            outcome = replace(outcome, observation=raised_error(failure.value))
+        if outcome.mark == Mark.FAIL and self.claims_to_run.stage == Stage.DRAWN:
+            outcome = replace(outcome, sentence=f"{right_if_recorded(item)} {outcome.sentence}")
+        return outcome
+
+    def may_be_late(self, error: BaseException, path: str) -> bool:
+        """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
+        is_computed = uses_max(self.claims_to_run.step) and self.claims_to_run.stage in (Stage.NUMBERS, Stage.DRAWN)
+        return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
+
+
+def right_if_recorded(item: pytest.Function) -> str:
+    """Return what is said first of a claim that fails on what it has drawn: the recorded numbers were right."""
+    draw: Any = item.funcargs.get("draw")
+    others = f"others ({draw.words})" if draw and draw.words else "others"
+    return f"It is right with the recorded numbers, but not with {others}."
