@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import NamedTuple
 
-from checker.child.grader import diagnostician_of
+from checker.child.grader import ClaimTrials
 from checker.child.loading import load_source, load_step
 from checker.child.observation import run_claims
 from checker.child.preparing import import_max
@@ -209,7 +209,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
             begin(name)
             of_subject = diagnostician
             if name in right:
-                of_subject = diagnostician_of(step, KnownMistakes.unanswered(step), seeds)
+                of_subject = Diagnostician(step, ClaimTrials(step, Stage.DRAWN, seeds), KnownMistakes.unanswered(step))
             for finding in of_subject.diagnose(outcomes, subject.source, subject.path).findings:
                 subject.report.take(finding)
     return Survey([subject.report for subject in subjects.values()], sorted(used_kernels), compiled_by_max)
@@ -261,7 +261,7 @@ def diagnostician_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool
     answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
     if record:
         write_answers(step, answers)
-    return diagnostician_of(step, KnownMistakes(step, read_answers(step) or answers))
+    return Diagnostician(step, ClaimTrials(step), KnownMistakes(step, read_answers(step) or answers))
 
 
 def record_answers(steps: Iterable[Step]) -> int:

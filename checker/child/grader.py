@@ -21,7 +21,7 @@ from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed
 
 if TYPE_CHECKING:  # a pass needs no explanation
-    from checker.diagnosis.diagnosing import Diagnosis, Diagnostician
+    from checker.diagnosis.diagnosing import Diagnosis
     from checker.diagnosis.mistakes import KnownMistakes
 
 
@@ -41,16 +41,17 @@ class Grader:
 
     def __init__(self, step: Step, job: Job, module: ModuleType, to_write: Collection[str], send: Send) -> None:
         self.step, self.job, self.module, self.to_write, self.send = step, job, module, to_write, send
+        self.seeds = [job.seed]  # of the configurations that are drawn
 
     def grade(self) -> None:
         """Report what every claim says of the file, and then why some fail, or the result of compiling."""
-        seeds = [self.job.seed]
-        outcomes = self.run_stage(Stage.NUMBERS)
-        is_drawn = all_pass(outcomes)
-        if is_drawn:
-            outcomes = {**outcomes, **self.run_stage(Stage.DRAWN, seeds=seeds)}
+        stage = Stage.NUMBERS
+        outcomes = self.run_stage(stage)
+        if all_pass(outcomes):
+            stage = Stage.DRAWN
+            outcomes = {**outcomes, **self.run_stage(stage)}
         if failed(outcomes):
-            self.diagnose_failures(outcomes, seeds if is_drawn else ())
+            self.diagnose_failures(outcomes, stage)
         elif self.job.tries_compiled_claims and all_pass(outcomes):
             self.run_compiled_claims()
 
@@ -68,18 +69,14 @@ class Grader:
             self.run_stage(Stage.ON_GPU, device=DeviceKind.GPU)
 
     def run_stage(
-        self,
-        stage: Stage,
-        claims: Collection[str] | None = None,
-        seeds: Sequence[int] = (),
-        device: DeviceKind | None = None,
+        self, stage: Stage, claims: Collection[str] | None = None, device: DeviceKind | None = None
     ) -> Outcomes:
         """Report and return the outcome of these claims of a stage, or of all."""
         to_run = ClaimsToRun(
             self.step,
             {SUBJECT: self.module},
             stage,
-            seeds,
+            self.seeds,
             claims=None if claims is None else {SUBJECT: claims},
             device=device,
             show=bool(self.job.options.show),
@@ -89,28 +86,32 @@ class Grader:
         self.send(events.StageEnded(stage))
         return outcomes[SUBJECT]
 
-    def diagnose_failures(self, outcomes: Outcomes, seeds: Sequence[int]) -> None:
+    def diagnose_failures(self, outcomes: Outcomes, stage: Stage) -> None:
         """Report why claims fail, and the numbers that were asked for.
 
         Args:
             outcomes: what the claims said.
-            seeds: of the configurations on which they failed, if those were drawn.
+            stage: at which they failed.
         """
+        from checker.diagnosis.diagnosing import Diagnostician
+
         silence()
-        known_mistakes, show = self.known_mistakes(is_drawn=bool(seeds)), bool(self.job.options.show)
-        diagnostician = diagnostician_of(self.step, known_mistakes, seeds, self.send_busy, show=show)
+        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, show=bool(self.job.options.show))
+        diagnostician = Diagnostician(self.step, trials, self.known_mistakes(stage))
         diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
         if self.job.options.show:
             self.report_numbers(diagnosis)
 
-    def known_mistakes(self, *, is_drawn: bool) -> KnownMistakes:
+    def known_mistakes(self, stage: Stage) -> KnownMistakes:
         """Return the mistakes that can be named: by no outcome in a hunt, nor of a configuration that is drawn."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if self.job.options.hunt or is_drawn:  # the learner is to find it; of what is drawn, no answers are recorded
-            return KnownMistakes.unanswered(self.step)
+        if self.job.options.hunt:
+            return KnownMistakes.unanswered(self.step)  # the learner is to find it
+        if stage == Stage.DRAWN:
+            return KnownMistakes.unanswered(self.step)  # no answers are recorded
         return KnownMistakes.recorded(self.step)
 
     def send_busy(self, event: FromChild) -> None:
@@ -128,31 +129,23 @@ class Grader:
         self.send(events.NumbersCompared(label, shown(comparisons[0]) if comparisons else ()))
 
 
-def diagnostician_of(
-    step: Step, known_mistakes: KnownMistakes, seeds: Sequence[int] = (), send: Send = unheard, *, show: bool = False
-) -> Diagnostician:
-    """Return who finds out why claims fail.
-
-    Args:
-        step: whose claims.
-        known_mistakes: those that can be named.
-        seeds: of the configurations on which the claims failed, if they were drawn.
-        send: is given every event of the claims that it tries.
-        show: whether what is compared is recorded, with what the functions were given.
-    """
-    from checker.diagnosis.diagnosing import Diagnostician
-
-    return Diagnostician(step, ClaimTrials(step, seeds, send, show), known_mistakes)
-
-
 @dataclass(frozen=True)
 class ClaimTrials:
-    """Tries code that was put together, for a diagnosis; :func:`diagnostician_of` says what each attribute means."""
+    """Tries code that was put together, for a diagnosis.
+
+    Attributes:
+        step: whose claims.
+        stage: at which claims failed, so that they are tried again.
+        seeds: of the configurations, if they failed on some that were drawn.
+        send: is given every event of the claims that are tried.
+        show: whether what is compared is recorded, with what the functions were given.
+    """
 
     step: Step
-    seeds: Sequence[int]
-    send: Send
-    show: bool
+    stage: Stage = Stage.NUMBERS
+    seeds: Sequence[int] = ()
+    send: Send = unheard
+    show: bool = False
 
     def run(
         self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
@@ -163,8 +156,7 @@ class ClaimTrials:
             module = try_to_load(f"graded.tried_{number}", code)
             if module:
                 subjects[name] = module
-        stage = Stage.DRAWN if self.seeds else Stage.NUMBERS
-        to_run = ClaimsToRun(self.step, subjects, stage, self.seeds, claims, show=show or self.show)
+        to_run = ClaimsToRun(self.step, subjects, self.stage, self.seeds, claims, show=show or self.show)
         return run_claims(to_run, self.send)
 
 

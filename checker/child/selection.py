@@ -54,7 +54,7 @@ class Selection:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.claims_to_run.subjects), scope="module", indirect=True)
-        if self.claims_to_run.seeds and "draw" in metafunc.fixturenames:
+        if self.claims_to_run.stage == Stage.DRAWN and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.claims_to_run.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
