@@ -1,0 +1,150 @@
+"""Which claims are tried one after another, what is explained, and what is sent: claims are not run, but answer."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from checker import events
+from checker.child import grader
+from checker.child.grader import SUBJECT, ClaimTrials, Grader
+from checker.course.source import Source
+from checker.course.steps import Step
+from checker.device import DeviceKind
+from checker.diagnosis import diagnosing, mistakes
+from checker.events import Mark, Stage
+from checker.job import Job, Options
+from checker.outcomes import Outcome
+
+CPU, GPU = DeviceKind
+NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage
+STEP = Step("step_07")
+SEED = 5
+FINDING = events.Finding("b", "scale", "It is off.")
+
+
+def outcomes_of(answers):
+    """Return the outcomes of claims that are called a, b, …: "P" passes, "F" fails, "W" waits, "T" is traced."""
+    marks = {mark.name[0]: mark for mark in (Mark.PASS, Mark.FAIL, Mark.WAITS)} | {"T": Mark.TRACED}
+    return {name: Outcome(marks[answer]) for name, answer in zip("abc", answers, strict=False)}
+
+
+class Graded:
+    """What happens if the claims of each stage answer so; ``explained`` has what a diagnosis is given, in order."""
+
+    def __init__(self, monkeypatch, answers, devices=(CPU,)):
+        self.answers, self.comparisons = answers, []
+        self.tried, self.sent, self.explained = [], [], []
+        monkeypatch.setattr(grader, "run_claims", self.run_claims)
+        monkeypatch.setattr(grader, "silence", lambda: self.explained.append("silence"))
+        monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
+        named = SimpleNamespace(recorded=lambda step: "recorded", unanswered=lambda step: "unanswered")
+        monkeypatch.setattr(mistakes, "KnownMistakes", named)
+        runtime = SimpleNamespace(devices=lambda: devices)
+        monkeypatch.setitem(sys.modules, "checker.max_adapter.runtime", runtime)
+
+    def run_claims(self, to_run, send):
+        self.tried.append(to_run)
+        only = to_run.claims[SUBJECT] if to_run.claims else "abc"
+        answers = outcomes_of(self.answers[to_run.stage])
+        return {SUBJECT: {name: outcome for name, outcome in answers.items() if name in only}}
+
+    def diagnostician(self, step, trials, known_mistakes):
+        def diagnose(outcomes, source, path, to_write):
+            trials.send(events.ClaimBegan("It is tried again."))
+            self.explained += [(trials.stage, known_mistakes), "".join(outcomes), (source.text, path, to_write)]
+            outcomes = {number: SimpleNamespace(comparison=each) for number, each in enumerate(self.comparisons)}
+            return SimpleNamespace(findings=[FINDING], blames=[SimpleNamespace(label="scale", outcomes=outcomes)])
+
+        return SimpleNamespace(diagnose=diagnose)
+
+    def grade(self, *, tries_compiled_claims=True, **options):
+        job = Job(
+            step=STEP.name,
+            source=Source("x = 1\n"),
+            path="steps/step_07.py",
+            options=Options(**options),
+            seed=SEED,
+            tries_compiled_claims=tries_compiled_claims,
+        )
+        Grader(STEP, job, ModuleType("step_07"), ["merge"], self.sent.append).grade()
+        return [to_run.stage for to_run in self.tried]
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "stages"),
+    [
+        ({NUMBERS: "PF"}, {}, [NUMBERS]),
+        ({NUMBERS: "PW"}, {}, [NUMBERS]),  # other numbers would say nothing of a file that is not written
+        ({NUMBERS: "PP", DRAWN: "F"}, {}, [NUMBERS, DRAWN]),
+        ({NUMBERS: "PP", DRAWN: "P"}, {"tries_compiled_claims": False}, [NUMBERS, DRAWN]),
+        ({NUMBERS: "PP", DRAWN: "", TRACING: ""}, {}, [NUMBERS, DRAWN, TRACING]),  # it has none of these
+        ({NUMBERS: "P", DRAWN: "P", TRACING: "PP"}, {}, [NUMBERS, DRAWN, TRACING]),  # all graphs are kept
+        ({NUMBERS: "P", DRAWN: "P", TRACING: "TF"}, {}, [NUMBERS, DRAWN, TRACING]),
+        ({NUMBERS: "P", DRAWN: "P", TRACING: "PT", COMPILED: "PP"}, {}, [NUMBERS, DRAWN, TRACING, COMPILED]),
+    ],
+)
+def test_a_stage_follows_only_where_all_pass_before_it(monkeypatch, answers, options, stages):
+    graded = Graded(monkeypatch, answers)
+    assert graded.grade(**options) == stages
+    ended = [event for event in graded.sent if isinstance(event, events.StageEnded)]
+    assert ended == [events.StageEnded(stage) for stage in stages]
+
+
+def test_only_what_was_traced_is_compiled_and_only_numbers_that_are_drawn_have_a_seed(monkeypatch):
+    graded = Graded(monkeypatch, {NUMBERS: "P", DRAWN: "P", TRACING: "PTT", COMPILED: "PPP"})
+    graded.grade()
+    by_stage = {to_run.stage: to_run for to_run in graded.tried}
+    assert by_stage[TRACING].claims is None
+    assert by_stage[COMPILED].claims == {SUBJECT: ["b", "c"]}
+    assert [by_stage[stage].device for stage in (NUMBERS, DRAWN, TRACING, COMPILED)] == [None, None, CPU, CPU]
+    assert by_stage[DRAWN].seeds == [SEED]
+    assert all(to_run.to_write == ["merge"] for to_run in graded.tried)
+
+
+@pytest.mark.parametrize(
+    ("compiled", "named", "tries_gpu"),
+    [("P", None, True), ("F", None, False), ("P", CPU, False), ("P", GPU, False)],
+)
+def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compiled, named, tries_gpu):
+    answers = {NUMBERS: "P", DRAWN: "P", TRACING: "T", COMPILED: compiled, ON_GPU: "P"}
+    graded = Graded(monkeypatch, answers, devices=DeviceKind)
+    assert (ON_GPU in graded.grade(device=named)) == tries_gpu
+    assert {to_run.device for to_run in graded.tried if to_run.stage == COMPILED} == {named or CPU}
+    if tries_gpu:
+        assert graded.tried[-1].device == GPU
+
+
+@pytest.mark.parametrize(
+    ("answers", "hunt", "given"),
+    [
+        ({NUMBERS: "PF"}, False, (NUMBERS, "recorded")),
+        ({NUMBERS: "PF"}, True, (NUMBERS, "unanswered")),
+        ({NUMBERS: "PP", DRAWN: "F"}, False, (DRAWN, "unanswered")),
+    ],
+)
+def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, given):
+    graded = Graded(monkeypatch, answers)
+    graded.grade(hunt=hunt)
+    assert graded.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
+    assert graded.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
+
+
+@pytest.mark.parametrize("show", ["scale", "merge"])
+def test_the_first_numbers_of_the_function_asked_for_are_shown(monkeypatch, show):
+    monkeypatch.setattr("checker.numeric.showing.shown", lambda comparison: [comparison])
+    graded = Graded(monkeypatch, {NUMBERS: "PF"})
+    graded.comparisons = [None, "first", "second"]
+    graded.grade(show=show)
+    assert graded.sent[-1] == events.NumbersCompared(show, ["first"] if show == "scale" else ())
+    assert all(to_run.show for to_run in graded.tried)
+
+
+def test_code_that_cannot_be_run_is_no_subject_of_a_trial(monkeypatch):
+    graded = Graded(monkeypatch, {DRAWN: "P"})
+    monkeypatch.setattr(grader, "run_claims", lambda to_run, send: graded.tried.append(to_run))
+    codes = {name: compile(text, name, "exec") for name, text in (("runs", "x = 1"), ("exits", "raise SystemExit"))}
+    ClaimTrials(STEP, DRAWN, [SEED]).run(codes, {"runs": ["a"], "exits": ["a"]})
+    (to_run,) = graded.tried
+    assert {name: module.x for name, module in to_run.subjects.items()} == {"runs": 1}
+    assert (to_run.stage, to_run.seeds, to_run.show) == (DRAWN, [SEED], False)
