@@ -1,4 +1,7 @@
-"""The steps, each of which has one number, the same in every folder, and where these folders are."""
+"""The steps, each of which has one number, the same in every folder, and where these folders are.
+
+A trick, ``reading claims``: which claims a step has, and of which kind, is read from the text of its check file.
+"""
 
 from __future__ import annotations
 

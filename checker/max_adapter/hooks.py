@@ -1,7 +1,7 @@
 """Make MAX fast: hook into it at several places, here and, for what is kept compiled, in the two stores beside this.
 
 :func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It installs
-all :data:`HOOKS`, and sets what grading is (float32 on the CPU). Each hook is a trick, and ARCHITECTURE.md says what it
+all :data:`HOOKS`, and sets what grading is (float32 on the CPU). Each hook is a trick, and TRICKS.md says what it
 buys: ``imports``, ``kernels``, ``graphs``, ``interpreter``, ``operations``, ``inputs``, ``sleep``, ``interrupts``. Most
 buy speed; ``imports`` also lets a machine without ``cc`` check steps in Python, and ``interpreter`` refuses numbers of
 16 bits. Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right;
