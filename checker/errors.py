@@ -1,4 +1,4 @@
-"""How a command ends without a traceback before it has done its work: by an error of its user, or by a signal."""
+"""How a command ends early without a traceback: by an error of its user, or by a signal."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
 
 
 class UserError(ValueError):
-    """What cannot be done, or what to do; a command prints it after its name, without a traceback, and exits with 2.
+    """A call that cannot be carried out. A command prints the message after its own name, and exits with 2.
 
-    It is a ValueError, as what solutions refuse is, so that one ``except`` meets both.
+    It is a ValueError, as the refusals of solutions are, so that one ``except`` catches both.
     """
 
 
 def exit_on_termination() -> None:
-    """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that everything that is open is closed.
+    """Let SIGTERM, and a terminal that is closed, raise SystemExit, so that all files and processes are closed.
 
-    What is ignored, as under ``nohup``, stays ignored.
+    A signal that is ignored, as under ``nohup``, stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -1,4 +1,4 @@
-"""Everything that happens in a check: what its child says, and what the parent adds.
+"""The events of a check: those that its child says, and those that its parent adds.
 
 The parent gives the child one job (``job``); the child answers with events (``event_codec`` writes and reads them).
 """
@@ -22,8 +22,8 @@ class Mark(StrEnum):
     PASS = "pass"
     FAIL = "fail"
     WAITS = "waits"  # until another function is written, or works
-    TRACED = "traced"  # it got as far as MAX compiles
-    TODO = "todo"  # of a blank that is not written
+    TRACED = "traced"  # it held as far as it was tried: up to where MAX would compile
+    TODO = "todo"  # a blank that is not written
 
 
 class Stage(StrEnum):
@@ -33,11 +33,11 @@ class Stage(StrEnum):
     DRAWN = "drawn"
     TRACING = "tracing"
     COMPILED = "compiled"
-    ON_GPU = "on a GPU"  # those that ask for a device
+    ON_GPU = "on a GPU"  # of the compiled claims, those that ask for a device
 
     @property
     def kind(self) -> Kind:
-        """The kind of the claims that it tries: the last three stages try the compiled ones."""
+        """The kind of the claims that the stage tries: the last three stages try the compiled claims."""
         match self:
             case Stage.NUMBERS:
                 return Kind.NUMBERS
@@ -56,7 +56,7 @@ class Activity(StrEnum):
 
 
 class Limit(StrEnum):
-    """A limit that a silent child can reach; while it computes, it may wait instead."""
+    """A limit that a silent child can reach; a child that should compute may be waiting instead."""
 
     STARTING = "starting"
     COMPUTING = "computing"
@@ -79,9 +79,9 @@ class ClaimBegan:
 class ClaimEnded:
     """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
 
-    It is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the same for
-    two errors that differ in sizes alone. ``has_numbers`` says that there are wrong ones; ``of_max``, that MAX has
-    raised an error, or lacks what the file asks for.
+    A failure is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the
+    same for two errors that differ in sizes alone. ``has_numbers`` says that there are wrong numbers to show;
+    ``of_max``, that MAX has raised the error, or lacks something that the file asks for.
     """
 
     name: str
@@ -98,7 +98,7 @@ class ClaimEnded:
 
     @property
     def test(self) -> str:
-        """The name of its test function, whatever that was tried with."""
+        """The name of the claim's test function, without the parameters that it was tried with."""
         return self.name.partition("[")[0]
 
 
@@ -111,12 +111,12 @@ class StageEnded:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a ``claim`` fails, once that was looked into: the function to blame, a ``sentence`` or two, and the place.
+    """Why a ``claim`` fails, by the diagnosis: the function to blame, a ``sentence`` or two, and the place.
 
     If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
-    claim is about is right, and only another one is not. If a known mistake is behind it, ``mistake`` is its name.
-    ``figures`` are what this claim measured, if the sentence is said of several. ``error_key`` and ``of_max`` are those
-    of the claim.
+    claim is about is right, and only another function is wrong. ``mistake`` is the name of the known mistake, if there
+    is one. ``figures`` are the numbers that this claim measured, if several claims share the sentence. ``error_key``
+    and ``of_max`` are those of the claim.
     """
 
     claim: str
@@ -146,7 +146,7 @@ class NumbersCompared:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported, by an error ``of_max`` or not. What the child says then is not heard.
+    """The learner's file cannot be imported, by an error ``of_max`` or not. Nothing is heard of the child after it.
 
     ``changed_since`` are parts of the step that have changed since the file was written, if that is the reason.
     """
@@ -159,7 +159,7 @@ class Unloadable:
 
 @dataclass(frozen=True)
 class CheckFailed:
-    """The check itself cannot go on, since MAX cannot be imported, say. What the child says after it is not heard."""
+    """The check itself cannot go on: MAX cannot be imported, say. Nothing is heard of the child after it."""
 
     reason: str
 
@@ -179,7 +179,7 @@ class CompilingBegan:
 
 @dataclass(frozen=True)
 class CompilingEnded:
-    """What was begun last is compiled, or cannot be; it took so many ``seconds``."""
+    """The compilation that was begun last has ended, well or not, after so many ``seconds``."""
 
     name: str
     seconds: float
@@ -192,9 +192,9 @@ class Busy:
 
 @dataclass(frozen=True)
 class FunctionsMissing:
-    """The learner's file has run, and does not have these functions with a blank, or classes of such functions.
+    """The learner's file has run, and lacks these functions with a blank, or classes of such functions.
 
-    With each qualified name comes that of a function or class of the file that may be meant, or nothing.
+    Beside each qualified name is the name of a function or class of the file that may be meant to be it, or nothing.
     """
 
     functions: Mapping[str, str]
@@ -205,16 +205,16 @@ class FunctionsMissing:
 
 @dataclass(frozen=True)
 class FileOpened:
-    """The file was read, and not run yet."""
+    """The file was read, and has not run yet."""
 
     file: OpenedFile
 
 
 @dataclass(frozen=True)
 class FileRefused:
-    """The file cannot be read, or is none of its language: ``claim`` is the one that does not hold, if there is one.
+    """The file cannot be read, or is not of its language: ``claim`` is the claim on it that does not hold, if any.
 
-    ``source`` is its text, if that could be read.
+    ``source`` is the text of the file, if that could be read.
     """
 
     sentence: str
@@ -227,13 +227,14 @@ class FileRefused:
 class Late:
     """The child has reached a ``limit`` (see ``checker.parent.limits``): nothing was heard for so many ``seconds``.
 
-    ``location`` is the line that the learner's file was running, if it was; ``crowd`` says that the machine is busy.
+    ``location`` is the line of the learner's file that was running, if one was; ``load_if_busy`` is the machine's load,
+    in words, if other programs have kept the processor.
     """
 
     limit: Limit
     seconds: float
     location: Location | None = None
-    crowd: str = ""
+    load_if_busy: str = ""
 
 
 @dataclass(frozen=True)
@@ -245,15 +246,12 @@ class Printed:
 
 @dataclass(frozen=True)
 class Tick:
-    """Time has passed: this comes several times per second, whatever else does."""
+    """Time has passed: a tick comes several times per second, whatever else comes."""
 
 
 @dataclass(frozen=True)
 class Died:
-    """The child has ended before it had said everything.
-
-    The ``signal`` that has ended it is nothing if it exited.
-    """
+    """The child has ended before it had said everything: by a ``signal``, or by an exit, for which that is empty."""
 
     activity: Activity = Activity.COMPUTING
     signal: str = ""
@@ -261,7 +259,7 @@ class Died:
 
 @dataclass(frozen=True)
 class Interrupted:
-    """The learner has pressed Ctrl-C; nothing that was read before is left to handle."""
+    """The learner has pressed Ctrl-C; everything that was read before has been handled."""
 
 
 @dataclass(frozen=True)
@@ -296,6 +294,6 @@ FromChild = (
 Send = Callable[[FromChild], None]
 FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-#: After these the verdict is given: of files that were opened, those in which nothing can be tried yet; of stages, the
-#: one after which nothing is left to compile.
+#: Events at which the verdict is given: ``FileOpened`` if nothing in the file can be tried yet, and ``StageEnded`` if
+#: nothing is left to compile.
 EndEvent = FileOpened | FileRefused | StageEnded | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

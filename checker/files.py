@@ -1,4 +1,4 @@
-"""Files: written so that nobody sees half of one, and what is kept compiled, as long as somebody uses it."""
+"""Files that are written whole or not at all, and compiled files, which are kept for as long as somebody uses them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from checker.errors import UserError
 
 ROOT = Path(__file__).resolve().parents[1]  # of the repository
-UNFINISHED = ".unfinished"  # ends the name of what is being written
-UNUSED_SECONDS = 30 * 24 * 3600  # after which what is kept compiled is removed
+UNFINISHED = ".unfinished"  # ends the name of a file that is being written
+UNUSED_SECONDS = 30 * 24 * 3600  # after which a compiled file is removed
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a file to write, which becomes ``path`` at the end: another process sees the old file or the new one.
 
     Raises:
-        OSError: it cannot be written; the old file is as it was.
+        OSError: the new file cannot be written; the old one is as it was.
     """
     unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
     try:
@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write(file: Path, data: bytes) -> None:
-    """Write a file so that whatever ends the program leaves the whole old one or the whole new one.
+    """Write a file so that whatever ends the program leaves the whole old file or the whole new one.
 
     Raises:
         OSError: the disk is full, say; the old file is as it was.
@@ -49,10 +49,10 @@ def write(file: Path, data: bytes) -> None:
 
 
 def require_writable(*files: Path | None) -> None:
-    """Refuse files that could not be written in the end.
+    """Refuse files to which a command could not write its results.
 
     Raises:
-        UserError: the folder of one is missing, or nothing may be written there; the message names it.
+        UserError: the folder of a file is missing, or nothing may be written there; the message names the file.
     """
     for file in filter(None, files):
         folder = file.absolute().parent
@@ -68,7 +68,7 @@ def saved_at(file: Path) -> float:
 
 
 def use_if_kept(file: Path) -> bool:
-    """Return whether something compiled is there; if it is, note that it is used now."""
+    """Return whether a compiled file is there; if it is, note that it is used now."""
     if not file.is_file():
         return False
     with suppress(OSError):  # where nothing may be written, nothing is removed either
@@ -77,9 +77,9 @@ def use_if_kept(file: Path) -> bool:
 
 
 def remove_unused(folder: Path, names: str) -> None:
-    """Remove what is kept in a folder, under names of a pattern, and was used by nobody for a long time.
+    """Remove the compiled files of a folder that fit a pattern and that nobody has used for a long time.
 
-    What a process that was killed has left unfinished goes with it.
+    Unfinished files, which a process has left that was killed, are removed with them.
     """
     for file in [*folder.glob(names), *folder.glob(f"{names}.*{UNFINISHED}")]:
         with suppress(OSError):
@@ -88,7 +88,7 @@ def remove_unused(folder: Path, names: str) -> None:
 
 
 def digest(*parts: str | bytes) -> str:
-    """Return a short name for contents: equal contents have equal names."""
+    """Return a short name of some contents: equal contents have equal names, others have others."""
     hasher = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

@@ -19,8 +19,8 @@ class Options:
         compile: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
-        seed: of the second configuration, which is random; by default, a new one.
-        hunt: do not name the mistake, since the learner is to find it, and do not compile.
+        seed: the seed of the configuration that is drawn; None is a new one each time.
+        hunt: name no mistake, since the learner is to find it, and do not compile.
     """
 
     solution: bool = False
@@ -37,11 +37,11 @@ class Job:
 
     Attributes:
         step: the name of the step, such as ``step_07``.
-        source: the file to grade.
+        source: the text of the file to grade.
         path: where that file is.
-        to_write: the labels of the functions whose blank is still to write; what needs one of them waits for it.
+        to_write: the labels of the functions whose blank is still to write; a claim that needs one of them waits.
         options: how the step is checked.
-        seed: of the second configuration: the one that the options ask for, or a new one.
+        seed: the seed of the configuration that is drawn: the one in the options, or a new one.
         tries_compiled_claims: whether the compiled claims are tried, once all others hold.
     """
 
@@ -55,7 +55,7 @@ class Job:
 
 
 def job_of(message: Message) -> Job:
-    """Return the job that a message says."""
+    """Return the job that a message carries."""
     options = Options(**message["options"])
     if options.device:
         options = replace(options, device=DeviceKind(options.device))

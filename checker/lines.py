@@ -24,7 +24,7 @@ from typing import IO, Any
 from checker.files import ROOT
 
 MOST_BYTES = 8_000_000  # of a message
-LOOKS_WITHOUT_REAPING = hasattr(os, "waitid")  # not macOS before Python 3.13
+CAN_LOOK_WITHOUT_REAPING = hasattr(os, "waitid")  # not on macOS before Python 3.13
 
 Message = dict[str, Any]
 
@@ -76,7 +76,7 @@ class StartedProcess:
 
         A process that has ended is not reaped here: until it is, no other process can get its number.
         """
-        if not LOOKS_WITHOUT_REAPING or self.popen.returncode is not None:
+        if not CAN_LOOK_WITHOUT_REAPING or self.popen.returncode is not None:
             return self.popen.poll()
         try:
             ended = os.waitid(os.P_PID, self.popen.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)

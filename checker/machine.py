@@ -26,13 +26,13 @@ def load_per_core() -> float:
     return os.getloadavg()[0] / (os.cpu_count() or 1)
 
 
-def crowd() -> str:
+def load_if_busy() -> str:
     """Return the load in words, such as ``load 18 on 2 cores``, if other programs want the processor; else nothing."""
     cores = os.cpu_count() or 1
     return f"load {load_per_core() * cores:.0f} on {cores} cores" if load_per_core() >= BUSY else ""
 
 
-def instructions() -> str:
+def instruction_line() -> str:
     """Return the line in which Linux lists the instructions of the processor; elsewhere the processor's name."""
     lines = CPUINFO.read_text().splitlines() if CPUINFO.is_file() else []
     return next((line for line in lines if line.startswith(("flags", "Features"))), platform.processor())
@@ -45,7 +45,7 @@ def why_max_cannot_run(system: str, processor: str, version: str, instructions: 
         system: as ``platform.system`` has it.
         processor: as ``platform.machine`` has it.
         version: on Linux the C library and its version, ``glibc 2.36``; on macOS that of the system.
-        instructions: as :func:`instructions` returns them.
+        instructions: as :func:`instruction_line` returns them.
     """
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))
     match system, processor:
@@ -60,11 +60,11 @@ def why_max_cannot_run(system: str, processor: str, version: str, instructions: 
     return f"MAX needs Linux on x86-64 or ARM, or macOS on Apple silicon; here is {system} on {processor}."
 
 
-def why_not_here() -> str:
+def why_max_cannot_run_here() -> str:
     """Return why MAX cannot run on this machine, in a sentence; nothing if it can."""
     system = platform.system()
     version = platform.mac_ver()[0] if system == "Darwin" else " ".join(platform.libc_ver()).strip()
-    return why_max_cannot_run(system, platform.machine(), version, instructions())
+    return why_max_cannot_run(system, platform.machine(), version, instruction_line())
 
 
 def output_of(*command: str) -> str:

@@ -53,7 +53,7 @@ class RaisedError:
         return self.kind, SIZE.sub("", self.text)
 
 
-def printable(error: BaseException) -> BaseException:
+def with_printable_message(error: BaseException) -> BaseException:
     """Return an error as it is; if its ``__str__`` raises, return one with the same name and traceback that prints."""
     try:
         str(error)
@@ -134,9 +134,9 @@ class Outcome:
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
 
 
-def failed(outcomes: Outcomes) -> dict[str, Outcome]:
+def failed_outcomes(outcomes: Outcomes) -> dict[str, Outcome]:
     """Return the outcomes of the claims that failed."""
-    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark == Mark.FAIL}
+    return {claim: outcome for claim, outcome in outcomes.items() if outcome.mark is Mark.FAIL}
 
 
 def outcomes_about(label: str, outcomes: Outcomes) -> Outcomes:

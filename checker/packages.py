@@ -14,7 +14,7 @@ PROJECT = ROOT / "pyproject.toml"
 INSTALL_AGAIN = "Delete the folder .venv and run this again, which installs it (with pixi: `pixi install`)."
 
 
-def needed() -> dict[str, str]:
+def needed_versions() -> dict[str, str]:
     """Return the version of each package that every task needs, by the name by which it is imported."""
     with PROJECT.open("rb") as file:
         pins = tomllib.load(file)["project"]["dependencies"]
@@ -23,13 +23,13 @@ def needed() -> dict[str, str]:
 
 def needed_version() -> str:
     """Return the version of MAX that the course is written for."""
-    return needed()["max"]
+    return needed_versions()["max"]
 
 
 def broken_packages() -> list[str]:
     """Return which of the packages that every task needs, but for MAX, cannot be imported, and the error of each."""
     broken = []
-    for name in needed().keys() - {"max"}:
+    for name in needed_versions().keys() - {"max"}:
         try:
             importlib.import_module(name)
         except Exception as error:
@@ -39,11 +39,11 @@ def broken_packages() -> list[str]:
 
 def installed_version() -> str:
     """Return the version of MAX that is installed, or nothing if there is none."""
-    import importlib.metadata  # which a task that does not ask need not wait for
+    from importlib import metadata  # a task that does not ask need not wait for it
 
     try:
-        return importlib.metadata.version("max")
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version("max")
+    except metadata.PackageNotFoundError:
         return ""
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from checker.compiling import Compiler
 from checker.events import Mark
-from checker.machine import crowd
+from checker.machine import load_if_busy
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most
@@ -89,7 +89,8 @@ class Terminal:
             self.line(f"  compiling {name}")
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        busy = f" ({others})" if (others := crowd()) else ""
+        load = load_if_busy()
+        busy = f" ({load})" if load else ""
         columns = SpinnerColumn("line"), TextColumn(f"compiling {name}{busy},"), TimeElapsedColumn()
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)

@@ -46,14 +46,14 @@ def differences(step: Step) -> list[Difference]:
     different = []
     for name in (blank.function for blank in blanks_of(step)):
         if name not in mine:
-            different.append(Difference(name, None, rows_of([], _lines(solution, theirs[name]))))
-        elif mine[name].means != theirs[name].means:
-            rows = rows_of(_lines(source, mine[name]), _lines(solution, theirs[name]))
-            different.append(Difference(name, mine[name].defined, rows))
+            different.append(Difference(name, None, rows_of([], _lines_of(solution, theirs[name]))))
+        elif mine[name].meaning != theirs[name].meaning:
+            rows = rows_of(_lines_of(source, mine[name]), _lines_of(solution, theirs[name]))
+            different.append(Difference(name, mine[name].def_line, rows))
     return different
 
 
-def _lines(source: Source, function: Function) -> list[str]:
+def _lines_of(source: Source, function: Function) -> list[str]:
     """Return a function's source, from its decorators to its end, moved to the left margin."""
     lines = source.lines[function.first - 1 : function.last]
     margin = lines[0][: -len(lines[0].lstrip())]
@@ -108,11 +108,11 @@ def show_differences(step: Step, *, anyway: bool) -> int:
         for row in difference.rows:
             terminal.styled((f"  {row}", STYLES.get(row[:1], "")))
         terminal.line()
-    terminal.line(in_short(len(different), len(blanks_of(step)), has_passed=has_passed))
+    terminal.line(summary_of(len(different), len(blanks_of(step)), has_passed=has_passed))
     return 0
 
 
-def in_short(different: int, count: int, *, has_passed: bool) -> str:
+def summary_of(different: int, count: int, *, has_passed: bool) -> str:
     """Return a sentence that says how many of ``count`` blanks are written differently, which is no grade."""
     if not different:
         return (

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from checker.files import ROOT
-from checker.machine import output_of, why_mojo_cannot_link, why_not_here
+from checker.machine import output_of, why_max_cannot_run_here, why_mojo_cannot_link
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
 from cli.shared.programs import NO_DEVICE, Completed, last_line, run_module
 from cli.start.setup import ROOM_GB
@@ -82,7 +82,7 @@ def ask_contract() -> Completed | None:
 
 def why_not_imported() -> str:
     """Return why MAX cannot be imported, or nothing; where it cannot run, nobody tries."""
-    if reason := why_not_here():
+    if reason := why_max_cannot_run_here():
         return reason
     answer = ask_contract()
     return answer.stdout.strip() if answer and answer.returncode == CANNOT_IMPORT else ""
@@ -194,7 +194,7 @@ def free(name: str, free_bytes: float, use: str, of: str = "") -> Fact:
 
 def system() -> Fact:
     """Return which system this is, if MAX has been built for it."""
-    reason = why_not_here()
+    reason = why_max_cannot_run_here()
     return problem(reason) if reason else Fact(platform.platform())
 
 

@@ -29,7 +29,7 @@ from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
-from cli.shared.problems import Problem, as_lines, not_obeyed, problems_of
+from cli.shared.problems import Problem, as_lines, problems_of, without_workflow_commands
 from cli.shared.programs import last_line, run_module
 
 VERSION = 3  # of the object, which grades.schema.json describes
@@ -90,7 +90,7 @@ def grade_checkout(
     exit_on_termination()
     texts, helpers, grades = read_steps(checkout), read_helpers(checkout), list[Grade]()
     terminal = Terminal(quiet=form == "json")
-    with not_obeyed() if form == "github" else contextlib.nullcontext():
+    with without_workflow_commands() if form == "github" else contextlib.nullcontext():
         by = "" if checkout == ROOT else f", graded by the course in {ROOT} ({commit()})"
         terminal.styled(f"The steps of {'this clone' if checkout == ROOT else checkout}{by}.")
         terminal.line()

@@ -78,7 +78,7 @@ def main() -> None:
 def check_command(step: Step) -> click.Command:
     """Return the command that checks a step."""
     about = f"Check {relative_path(step.learner_file)}: {step.read_title()}"
-    return click.Command(step.task, callback=partial(check, step), params=CHECK_OPTIONS, help=about)
+    return click.Command(step.task, callback=partial(check_step, step), params=CHECK_OPTIONS, help=about)
 
 
 CHECK_OPTIONS: list[click.Parameter] = [
@@ -91,7 +91,7 @@ CHECK_OPTIONS: list[click.Parameter] = [
 ]
 
 
-def check(
+def check_step(
     step: Step,
     *,
     solution: bool,
@@ -101,7 +101,7 @@ def check(
     seed: int | None,
     form: str | None,
 ) -> int:
-    """Grade a step and print the verdict; only a pass is 0."""
+    """Check a step, and print the verdict; return the exit status, which is 0 only for a pass."""
     from checker.errors import exit_on_termination
     from checker.job import Options
     from checker.parent.child_process import Child
@@ -117,15 +117,15 @@ def check(
         require_gpu()
     options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
     with Child() as child:
-        checked = run_in(child, step, options, form)
-    assert checked.state.verdict
+        check = run_check_in(child, step, options, form)
+    assert check.state.verdict
     if form:
-        report(checked, form)
-    return checked.state.verdict.status
+        print_for_programs(check, form)
+    return check.state.verdict.status
 
 
-def run_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
-    """Carry out a check in a child that imports pytest while this imports the rest; return it."""
+def run_check_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
+    """Carry out a check in a child, which imports pytest while this process imports the rest; return the check."""
     from checker.course.blanks import blanks_of
     from checker.parent.check import Check
     from checker.parent.printer import Printer
@@ -133,25 +133,25 @@ def run_in(child: Child, step: Step, options: Options, form: str | None) -> Chec
     from checker.terminal import Terminal
 
     terminal = Terminal(blank.label for blank in blanks_of(step))
-    checked = Check(step, View() if form == "json" else Printer(terminal), options)
+    check = Check(step, View() if form == "json" else Printer(terminal), options)
     if form == "github":
-        from cli.shared.problems import not_obeyed
+        from cli.shared.problems import without_workflow_commands
 
-        with not_obeyed():
-            checked.run(child)
+        with without_workflow_commands():
+            check.run(child)
     else:
-        checked.run(child)
-    return checked
+        check.run(child)
+    return check
 
 
-def report(checked: Check, form: str) -> None:
+def print_for_programs(check: Check, form: str) -> None:
     """Print the verdict of a check in a form for other programs."""
     import json
 
     from checker.parent.records import verdict_record
     from cli.shared.problems import as_lines, problems_of
 
-    verdict = verdict_record(checked)
+    verdict = verdict_record(check)
     if form == "json":
         click.echo(json.dumps(verdict, indent=1))
     for line in as_lines(problems_of(verdict), form):
@@ -162,4 +162,4 @@ def report(checked: Check, form: str) -> None:
 @step_argument
 def check_named(step: Step, **options: Any) -> int:
     """Check the step whose file has this name, as editors call it: ./run step step_07."""
-    return check(step, **options)
+    return check_step(step, **options)

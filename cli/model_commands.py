@@ -198,10 +198,10 @@ def python(command: str) -> None:
 @writing_options
 def generate(prompt: str | None, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
-    from play.generation.generate import generate
+    from play.generation.generate import write_texts
 
     with running(OSError) as tell:
-        generate(prompt, tell, WriterOptions(**options))
+        write_texts(prompt, tell, WriterOptions(**options))
 
 
 @click.command()
@@ -219,10 +219,10 @@ def generate(prompt: str | None, **options: Any) -> None:
 @device_option
 def chat(question: str | None, **options: Any) -> None:
     """Ask SmolLM2 something: ./run chat "What is the capital of France?"; --mine runs your own steps."""
-    from play.generation.chat import chat
+    from play.generation.chat import answer_questions
 
     with running(OSError) as tell:
-        chat(question, tell, **options)
+        answer_questions(question, tell, **options)
 
 
 @click.command()
@@ -232,10 +232,10 @@ def chat(question: str | None, **options: Any) -> None:
 @click.option("--anyway", is_flag=True, help="Also take steps whose last check failed.")
 def export(file: Path, **own_steps: bool) -> None:
     """Write one Python file of your steps 01 to 14, which runs without this repository: ./run export."""
-    from play.export.export import export
+    from play.export.export import write_program
 
     with refusing(ValueError, OSError, Unreadable):
-        export(file, teller(), **own_steps)
+        write_program(file, teller(), **own_steps)
 
 
 @click.command()
@@ -264,10 +264,10 @@ def serve(**options: Any) -> int:
     from play.signals import end_at_once
 
     end_at_once()
-    from play.serving.serve import serve
+    from play.serving.serve import run_server
 
     with refusing(ValueError), naming_steps():
-        return serve(teller(), **options)
+        return run_server(teller(), **options)
 
 
 @click.command()
@@ -292,10 +292,10 @@ def attention(**options: Any) -> None:
 @model_options(f"{GPT2}.")
 def ablate(**options: Any) -> None:
     """Leave out each part of the model in turn, and say what that costs; --mine uses your own steps."""
-    from play.ablation.ablate import ablate
+    from play.ablation.ablate import print_ablations
 
     with running(OSError) as tell:
-        ablate(tell, **options)
+        print_ablations(tell, **options)
 
 
 @click.command()
@@ -309,7 +309,7 @@ def ablate(**options: Any) -> None:
 @own_steps_options
 def train(**options: Any) -> None:
     """Train a GPT-2 on Moby Dick, or on --text FILE; --mine trains with your own steps."""
-    from play.training.train import train
+    from play.training.train import run_training
 
     with running(OSError) as tell:
-        train(tell, **options)
+        run_training(tell, **options)

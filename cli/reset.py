@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checker.course import progress
-from checker.course.skeletons import back_up, expected, is_untouched
+from checker.course.skeletons import back_up, is_untouched, skeleton_of
 from checker.course.steps import Step, relative_path
 from checker.files import replacing
 from checker.terminal import Terminal
@@ -67,6 +67,6 @@ def write_skeleton(step: Step) -> Path | None:
         copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
         with replacing(path) as unfinished:
-            unfinished.write_text(expected(step), encoding="utf-8")
+            unfinished.write_text(skeleton_of(step), encoding="utf-8")
     progress.forget(step)
     return copy

@@ -1,9 +1,9 @@
 """Compile everything that a learner's command needs, so that nothing waits later.
 
-It begins with MAX's own functions in Mojo, alone, for two processes at once would spoil them. Then comes what MAX
-compiles together: kernels, graphs, the model that writes, and the one that is served, each in a process of its own, as
-many at once as there are processors. Last, it runs the check of each solution. Whatever has been compiled is kept, so a
-warm-up that was stopped continues where it was.
+A warm-up begins with MAX's own functions in Mojo, alone, since two processes at once would spoil them. Then come the
+parts that MAX compiles: kernels, graphs, the model that writes, and the model that is served, each in a process of its
+own, as many at once as there are processors. Last come the checks of all solutions. Everything that is compiled is
+kept, so a warm-up that was stopped continues where it was.
 
 If steps are named, only those are checked, and their graphs are compiled one by one. So are all graphs for a GPU.
 """
@@ -34,13 +34,13 @@ from play.smollm2 import SMOLLM2, cached_file
 
 @dataclass(frozen=True)
 class WarmUpPart:
-    """A part of a warm-up, for which MAX compiles: ``python -m COMMAND``, in a process of its own."""
+    """A part of a warm-up: ``python -m COMMAND``, in a process of its own, which has MAX compile something."""
 
     name: str
     command: tuple[str, ...]
 
 
-#: Before others may import them.
+#: The first part, before other processes import these functions.
 FIRST = WarmUpPart("the functions of MAX in Mojo", ("checker.child.warm_checks", "planning"))
 KERNELS = WarmUpPart("the kernels of the model's steps", ("checker.child.warm_checks", "kernels", "model"))
 LATER = WarmUpPart("the kernels of the later steps", ("checker.child.warm_checks", "kernels", "later"))
@@ -51,13 +51,13 @@ WRITING, WRITING_ON_GPU = (
 SERVING = WarmUpPart("the model that is served", ("play.warm_model", "serving", str(SMALL_MODEL)))
 TALKING = WarmUpPart("the model that answers", ("play.warm_model", "chat"))
 TALKING_SERVED = WarmUpPart("the model that answers, served", ("play.warm_model", "serving", SMOLLM2))
-TO_TRACE = [FIRST, KERNELS, LATER]  # enough for checks that end with their pass
+TO_TRACE = [FIRST, KERNELS, LATER]  # the parts that suffice for a pass, not compiled
 
 
 def all_parts() -> list[WarmUpPart]:
-    """Return what is to be compiled: one alone, then the others together.
+    """Return the parts of a warm-up: one that runs alone, then the others together.
 
-    What is served is among them only if the server is installed, and the model that answers if it has been fetched.
+    The served models are among them only if the server is installed, and the model that answers if it was fetched.
     """
     longest = [GRAPHS, WRITING]
     talking = [TALKING] if cached_file().is_file() else []
@@ -70,15 +70,15 @@ def all_parts() -> list[WarmUpPart]:
 
 
 def solution_check(step: Step, *options: str) -> WarmUpPart:
-    """Return the check of a step's solution."""
+    """Return the part that checks a step's solution."""
     return WarmUpPart(relative_path(step.solution_file), ("cli", step.task, "--solution", *options))
 
 
 class CarryingOut:
-    """Carries out parts of a warm-up, and shows how far it is: a bar in a terminal, and a line for all that is done.
+    """Carries out parts of a warm-up, and shows how far it is: a bar in a terminal, and a line for each part.
 
     Args:
-        total: how many there are.
+        total: how many parts there are.
     """
 
     def __init__(self, total: int) -> None:
@@ -90,7 +90,7 @@ class CarryingOut:
         self.task = self.bar.add_task("", total=total)
 
     async def carry_out(self, part: WarmUpPart) -> None:
-        """Carry out one as soon as there is a processor for it; its process ends with this, also by Ctrl-C."""
+        """Carry out a part as soon as a processor is free; its process ends with this call, also by Ctrl-C."""
         async with self.processors:
             started = time.perf_counter()
             process = await asyncio.create_subprocess_exec(
@@ -115,10 +115,10 @@ class CarryingOut:
 
 
 async def carry_out(*rounds: Sequence[WarmUpPart]) -> list[WarmUpPart]:
-    """Carry out parts of a warm-up, round after round, and those of one round at once, as many as there are processors.
+    """Carry out parts of a warm-up, round after round, and the parts of one round at once.
 
     Returns:
-        Those that failed.
+        The parts that failed.
     """
     carrying = CarryingOut(sum(map(len, rounds)))
     carrying.terminal.line("MAX compiles what is missing, and keeps it; the first time takes a few minutes.")
@@ -131,12 +131,12 @@ async def carry_out(*rounds: Sequence[WarmUpPart]) -> list[WarmUpPart]:
 
 
 def compile_missing(parts: Sequence[WarmUpPart]) -> None:
-    """Compile what this machine does not have yet of ``parts``: seconds if it has all."""
+    """Carry out ``parts``, the first alone; this takes seconds if this machine has compiled them before."""
     asyncio.run(carry_out(parts[:1], parts[1:]))
 
 
 def warm_up(steps: Sequence[Step], device: DeviceKind) -> int:
-    """Warm up the named steps, or everything, for a device; return the exit status, 1 if something fails.
+    """Warm up the named steps, or everything, for a device; return the exit status: 1 if a part fails.
 
     Raises:
         UserError: there is no such device.

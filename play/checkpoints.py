@@ -1,4 +1,4 @@
-"""Refuse a checkpoint that cannot run, by what its files say of themselves, before anything is loaded or compiled."""
+"""Refuse a checkpoint that cannot run, by the headers of its files, before anything is loaded or compiled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def usable_checkpoint(name_or_folder: str | Path) -> Path:
 
 
 def usable_llama(file: Path) -> tuple[LlamaConfig, Fields]:
-    """Return the sizes of the Llama in a GGUF file whose weights are those of these sizes, and all fields of the file.
+    """Return the sizes of the Llama in a GGUF file, if the weights have these sizes, and all fields of the file.
 
     Raises:
         ValueError: the file cannot be opened, see :func:`open_llama`, or its weights are not those of the model.
@@ -58,10 +58,10 @@ def usable_llama(file: Path) -> tuple[LlamaConfig, Fields]:
 
 
 def stored_shapes(folder: Path) -> dict[str, list[int]]:
-    """Return the shape of every tensor of a checkpoint by its name, which is at the beginning of each file.
+    """Return the shape of every tensor of a checkpoint, by name, from the header of each file.
 
     Raises:
-        UserError: a file is missing, is not as long as its beginning says, or has a tensor of an unknown dtype.
+        UserError: a file is missing, is not as long as its header says, or has a tensor of an unknown dtype.
     """
     shapes: dict[str, list[int]] = {}
     for file in checkpoint_files(folder):

@@ -37,7 +37,7 @@ def processor_name() -> str:
 
 def instruction_sets() -> list[str]:
     """Return the instructions of this processor that decide how fast products are, as far as the system tells them."""
-    flags = machine.instructions().split()
+    flags = machine.instruction_line().split()
     return [name for name, flag in INSTRUCTION_SETS.items() if flag in flags]
 
 

@@ -1,7 +1,7 @@
 """SmolLM2-135M-Instruct, a small Llama that answers: fetched once into the user's cache, as a package for Python.
 
-The package holds the weights as a GGUF file, under the license Apache-2.0. It is never imported, and what it depends on
-is not installed.
+The package holds the weights as a GGUF file, under the license Apache-2.0. It is never imported, and its dependencies
+are not installed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def llama_file(model: str | Path, tell: Callable[[str], None]) -> Path:
 
 
 def smollm2(tell: Callable[[str], None]) -> Path:
-    """Return the file with SmolLM2. If it is not there yet, ``tell`` how large it is, and fetch it.
+    """Return the file with SmolLM2; if it is not there yet, fetch it, and ``tell`` how large it is.
 
     Raises:
         UserError: it cannot be fetched, or not be kept; the message says why.

@@ -1,4 +1,4 @@
-"""What every command of the finished model begins with: whose steps run, hooks into MAX, and what it compiles."""
+"""The beginning of every command of the finished model: choose whose steps run, hook into MAX, tell of compiling."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def note_beginning(name: str, compiler: Compiler) -> None:
 
 
 def note_end(name: str, seconds: float, error: BaseException | None) -> None:
-    """Note that something is no longer being compiled; not if a signal has ended it, since that is told."""
+    """Note that a compilation has ended; not if a signal has ended it, since the end will be told."""
     if not isinstance(error, KeyboardInterrupt):
         compiled_now.remove(name)
 
@@ -42,7 +42,7 @@ def tell_stopped(tell: Tell, sentence: str) -> None:
 
 
 def in_utf8(text: str) -> str:
-    """Return a text that was typed; of bytes that the locale cannot read, Python has made surrogates.
+    """Return a text that was typed, in which Python has made surrogates of bytes that the locale cannot read.
 
     Raises:
         UserError: it is not UTF-8; the message names the first byte that is not.
@@ -97,7 +97,7 @@ def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, plain: bool) 
 
     Args:
         wanted: what ``--kernels`` and ``--no-kernels`` say, if either was given.
-        tell: told the reason.
+        tell: told why they cannot run.
         mine: the learner's steps run, for which no kernel is to stand in.
         plain: there are no kernels for it: on a GPU, without a cache, or with rounded matrices.
     """

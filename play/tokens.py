@@ -31,10 +31,10 @@ def load_tokenizer(folder: Path) -> Tokenizer:
 
 
 class ForThreads:
-    """A tokenizer whose ``encode`` lets other threads run meanwhile, which that of the library does not.
+    """A tokenizer whose ``encode`` lets other threads run meanwhile, unlike the library's own.
 
     Args:
-        tokenizer: which has everything else.
+        tokenizer: the library's tokenizer, which has everything else.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.blanks import blanks_of, skeleton
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
-from checker.diagnosis.mistakes import edited, load_attempts
+from checker.diagnosis.mistakes import apply_edits, load_attempts
 from checker.files import ROOT
 from cli import grade
 
 PARTS = (*grade.PARTS, "play", "steps", "tools", "requirements", "run")
 BOOK = ("src", "theme", "book.toml")  # of the book, which nobody writes to
 
-untouched = functools.cache(expected)  # the skeleton of a step; nothing changes the solutions meanwhile
+untouched = functools.cache(skeleton_of)  # the skeleton of a step; nothing changes the solutions meanwhile
 
 
 def python(
@@ -106,7 +106,7 @@ class Course:
             all_of_them = "".join(f"\n  {attempt}" for attempt in known)
             count = f"{len(fitting)} {kind} of {name.name} start with {beginning!r}"
             raise ValueError(f"{count}; use the beginning of one of:{all_of_them}")
-        self.write(step, edited(name.read_solution().text, known[fitting[0]]))
+        self.write(step, apply_edits(name.read_solution().text, known[fitting[0]]))
 
     def line_of(self, step: str, text: str) -> int:
         """Return the number of the only line of a learner's file that has ``text``."""

@@ -161,9 +161,9 @@ def try_max(version: str, steps: tuple[Step, ...]) -> int:
 
     VERSION may be `next`: the newest that pip finds, including pre-releases.
     """
-    from tools.try_max import try_max
+    from tools.try_max import try_checks
 
-    return try_max(version, steps or all_steps())
+    return try_checks(version, steps or all_steps())
 
 
 @main.command()

@@ -60,20 +60,20 @@ def token_ids(name: str, *shape: int) -> Array:
     return np.random.RandomState(seed).randint(0, AWKWARD["vocab_size"], shape, dtype=np.int64)
 
 
-def under(prefix: str, record: Mapping[str, Any]) -> Arrays:
+def with_prefix(prefix: str, record: Mapping[str, Any]) -> Arrays:
     """Return numbers or tensors as arrays, by names that begin with ``prefix``."""
     parts = {name: part.detach().numpy() if torch.is_tensor(part) else part for name, part in record.items()}
     return {f"{prefix}{name}": np.array(part, order="C") for name, part in parts.items()}
 
 
-def below(weights: Arrays, prefix: str) -> Arrays:
+def weights_of_part(weights: Arrays, prefix: str) -> Arrays:
     """Return the weights of one part of a model, by their names within it."""
     return {name.removeprefix(prefix): array for name, array in weights.items() if name.startswith(prefix)}
 
 
-def recorded(weights: Arrays, sizes: Mapping[str, Any] = AWKWARD) -> Arrays:
-    """Return what every file has: the weights and the configuration."""
-    return under("weights/", weights) | under("config/", sizes)
+def weights_and_config(weights: Arrays, sizes: Mapping[str, Any] = AWKWARD) -> Arrays:
+    """Return the arrays that every file has: the weights and the configuration."""
+    return with_prefix("weights/", weights) | with_prefix("config/", sizes)
 
 
 def run(module: Callable[..., Any], *inputs: Array) -> Array:
@@ -147,50 +147,52 @@ def step_03() -> Arrays:
     norm = torch.nn.LayerNorm(15, eps=AWKWARD["layer_norm_epsilon"])
     weights, x = seeded(norm, "layer_norm."), 2 * values("layer norm", 2, 7, 15) + 3
     x[0, 3] = 0.7 + 0.01 * values("hardly varies", 15)
-    return recorded(weights) | answers(norm, {"": x})
+    return weights_and_config(weights) | answers(norm, {"": x})
 
 
 def step_04() -> Arrays:
     """Record the feed-forward network at two widths; the inputs reach where the two GELUs differ most."""
-    record = recorded({})
+    record = weights_and_config({})
     for name, width in {"": 22, "wide_": 60}.items():
         mlp = GPT2MLP(width, hugging_face_config(**AWKWARD))
-        record |= under(f"{name}weights/", seeded(mlp, name)) | answers(mlp, {name: 2 * values(f"{name}mlp", 2, 7, 15)})
+        record |= with_prefix(f"{name}weights/", seeded(mlp, name)) | answers(
+            mlp, {name: 2 * values(f"{name}mlp", 2, 7, 15)}
+        )
     return record
 
 
 def step_05() -> Arrays:
     """Record token embeddings."""
     model, weights = awkward_model()
-    record = recorded({"wte.weight": weights["transformer.wte.weight"]})
+    record = weights_and_config({"wte.weight": weights["transformer.wte.weight"]})
     return record | answers(model.transformer.wte, {"": token_ids("tokens", 2, 7)})
 
 
 def step_06() -> Arrays:
     """Record position embeddings."""
     model, weights = awkward_model()
-    record = recorded({"wpe.weight": weights["transformer.wpe.weight"]})
+    record = weights_and_config({"wpe.weight": weights["transformer.wpe.weight"]})
     return record | {"output": run(model.transformer.wpe, np.arange(13))}
 
 
 def step_07() -> Arrays:
     """Record multi-head attention: what goes in and out of the module and of each of its parts."""
     attention, small, weights = attentions()
-    record = recorded(weights) | answers(small, {"small_": values("small", 1, 5, 768)})
+    record = weights_and_config(weights) | answers(small, {"small_": values("small", 1, 5, 768)})
     record |= answers(attention, {"long_": values("long", 3, 11, 15), "single_": values("single", 1, 1, 15)})
     seen = watch(attention, ALL_ATTENTION_FUNCTIONS["sdpa"])
     record |= answers(attention, {"": values("input", 2, 7, 15)})
     record["projected_query"] = run(attention.c_attn, record["input"])[..., :15]
     parts = {name: seen[name] for name in ("query", "key", "value")}
     output = seen["output"]  # [batch, seq, head, head_dim]
-    return record | under("", parts | {"attn_output": output.transpose(1, 2), "merged": output.flatten(2)})
+    return record | with_prefix("", parts | {"attn_output": output.transpose(1, 2), "merged": output.flatten(2)})
 
 
 def step_08() -> Arrays:
     """Record the second half of a block: a normalized feed-forward network with its residual."""
     model, weights = awkward_model()
-    block, parts = model.transformer.h[1], below(weights, "transformer.h.1.")
-    record = recorded({name: array for name, array in parts.items() if name.startswith(("ln_2", "mlp"))})
+    block, parts = model.transformer.h[1], weights_of_part(weights, "transformer.h.1.")
+    record = weights_and_config({name: array for name, array in parts.items() if name.startswith(("ln_2", "mlp"))})
     return record | answers(lambda x: x + block.mlp(block.ln_2(x)), {"": values("residual", 2, 7, 15)})
 
 
@@ -198,20 +200,20 @@ def step_09() -> Arrays:
     """Record a block."""
     model, weights = awkward_model()
     inputs = {"": values("block", 2, 7, 15), "long_": values("long_block", 3, 11, 15)}
-    return recorded(below(weights, "transformer.h.2.")) | answers(model.transformer.h[2], inputs)
+    return weights_and_config(weights_of_part(weights, "transformer.h.2.")) | answers(model.transformer.h[2], inputs)
 
 
 def on_tokens(module: Any, weights: Arrays) -> Arrays:
     """Record a model's output for token ids of three shapes; the last one fills the context."""
     shapes = {"": (2, 7), "single_": (1, 1), "full_": (3, 13)}
     inputs = {name: token_ids(f"{name}model", *shape) for name, shape in shapes.items()}
-    return recorded(weights) | answers(module, inputs)
+    return weights_and_config(weights) | answers(module, inputs)
 
 
 def step_10() -> Arrays:
     """Record the model without its head."""
     model, weights = awkward_model()
-    return on_tokens(model.transformer, below(weights, "transformer."))
+    return on_tokens(model.transformer, weights_of_part(weights, "transformer."))
 
 
 def step_11() -> Arrays:
@@ -224,14 +226,14 @@ def step_12() -> Arrays:
     model, _ = awkward_model()
     prompts = token_ids("prompt", 2, 3)
     text = greedy(model, prompts, 10).numpy()
-    return recorded({}) | {"input": prompts, "output": text, "logits": run(model, text)}
+    return weights_and_config({}) | {"input": prompts, "output": text, "logits": run(model, text)}
 
 
 @torch.no_grad()
 def step_14() -> Arrays:
     """Record what the cache gives: attention of the last tokens, logits, and text after prompts of two lengths."""
     model, weights = awkward_model()
-    record = recorded(weights)
+    record = weights_and_config(weights)
     record["hidden_states"] = values("cached attention", 2, 7, 15)
     old, new = (part.contiguous() for part in torch.from_numpy(record["hidden_states"]).split([4, 3], dim=1))
     attention, cache = model.transformer.h[0].attn, DynamicCache()
@@ -332,7 +334,7 @@ def warmup_08() -> Arrays:
     attend = functools.partial(functional.scaled_dot_product_attention, is_causal=True)
     grads = sent_back(lambda logits: functional.cross_entropy(logits.flatten(0, 1), targets), logits)
     grads |= sent_back(attend, arrays, grad)
-    return logits | arrays | {"labels": labels, "grad": grad} | under("grad_", grads)
+    return logits | arrays | {"labels": labels, "grad": grad} | with_prefix("grad_", grads)
 
 
 def step_16() -> Arrays:
@@ -342,7 +344,7 @@ def step_16() -> Arrays:
     other. All labels of the last batch are ignored.
     """
     model, _ = awkward_model()
-    record = recorded({})
+    record = weights_and_config({})
     for name, shape in {"": (2, 7), "full_": (3, 13), "short_": (1, 2), "nothing_": (2, 3)}.items():
         input_ids = token_ids(f"{name}loss", *shape)
         labels = np.full(shape, -100) if name == "nothing_" else input_ids.copy()
@@ -352,12 +354,12 @@ def step_16() -> Arrays:
         output.logits.retain_grad()
         output.loss.backward()
         parts = {"labels": labels, "logits": output.logits, "loss": output.loss, "gradient": output.logits.grad}
-        record |= under(name, parts)
+        record |= with_prefix(name, parts)
     logits = torch.from_numpy(record["logits"])
     targets = functional.pad(torch.from_numpy(record["labels"]), (0, 1), value=-100)[:, 1:]
     losses = functional.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
     log_probabilities = torch.log_softmax(logits, dim=-1)
-    return record | under("", {"targets": targets, "losses": losses, "log_probabilities": log_probabilities})
+    return record | with_prefix("", {"targets": targets, "losses": losses, "log_probabilities": log_probabilities})
 
 
 def step_17() -> Arrays:
@@ -379,11 +381,11 @@ def step_17() -> Arrays:
         "norm": (lambda x, weight, bias: functional.layer_norm(x, (15,), weight, bias, eps), norm, 15),
         "embedding": (lambda table: functional.embedding(ids, table), {"table": values("table", 37, 15)}, 15),
     }
-    record = recorded({}) | {"embedding/input_ids": input_ids}
+    record = weights_and_config({}) | {"embedding/input_ids": input_ids}
     for part, (function, arrays, width) in parts.items():
         grad = values(f"{part} grad", 2, 7, width)
         grads = {f"{name}_gradient": array for name, array in sent_back(function, arrays, grad).items()}
-        record |= under(f"{part}/", arrays | grads | {"grad": grad})
+        record |= with_prefix(f"{part}/", arrays | grads | {"grad": grad})
     return record
 
 
@@ -407,12 +409,12 @@ def step_18() -> Arrays:
         record: dict[str, Any] = {"hidden_states": hidden_states, "grad": grad}
         grads = sent_back(output_of, {"hidden_states": hidden_states}, grad)
         grads |= {key: gradient_of(weight).T for key, weight in attention.named_parameters()}  # a bias is its own .T
-        return under(name, record | {f"{key}.gradient": part for key, part in grads.items()})
+        return with_prefix(name, record | {f"{key}.gradient": part for key, part in grads.items()})
 
     attention, small, weights = attentions()
     seen: dict[str, torch.Tensor] = {}
     of_small = backward(small, "small_", 1, 5, 768)  # the gradients of its matrices are too large to record
-    record = recorded(weights)
+    record = weights_and_config(weights)
     record |= {name: array for name, array in of_small.items() if not name.endswith("weight.gradient")}
     record |= backward(attention, "long_", 3, 11, 15) | backward(attention, "single_", 1, 1, 15)
     seen = watch(attention, eager_attention_forward)
@@ -423,7 +425,7 @@ def step_18() -> Arrays:
     weights_grad, probabilities = grads["attention_weights.gradient"], seen["attention_weights"].detach()
     grads["scores.gradient"] = softmax_backward(weights_grad, probabilities, -1, torch.float32)
     del seen["output"]
-    return record | under("", seen | grads)
+    return record | with_prefix("", seen | grads)
 
 
 DIRECTIONS = (1, 2, 3)  # in which step 19's weights move a little, by the seeds from which seeded_weights draws them
@@ -442,7 +444,7 @@ def step_19() -> Arrays:
     labels = input_ids.copy()
     labels[[0, 0, 1, 1], [0, 3, 5, 6]] = -100
     batch = {"input_ids": torch.from_numpy(input_ids), "labels": torch.from_numpy(labels)}
-    record = recorded(weights, sizes) | {"input": input_ids, "labels": labels}
+    record = weights_and_config(weights, sizes) | {"input": input_ids, "labels": labels}
 
     states: list[torch.Tensor] = []
     modules = (*model.transformer.h, model.transformer.ln_f)
@@ -453,7 +455,7 @@ def step_19() -> Arrays:
     for tensor in (*states, output.logits):
         tensor.retain_grad()
     output.loss.backward()
-    record |= under("", {"loss": output.loss, "states": torch.stack(states)})
+    record |= with_prefix("", {"loss": output.loss, "states": torch.stack(states)})
     record["states_gradient"] = np.stack([gradient_of(state) for state in states])
     record["logits_gradient"] = gradient_of(output.logits)
     record |= named_gradients(model, "model")
@@ -470,7 +472,7 @@ def step_19() -> Arrays:
         load(fewer, {key: array for key, array in weights.items() if not key.startswith(beyond)})
         output = fewer(**batch)
         output.loss.backward()
-        record |= under(f"{name}_", {"loss": output.loss}) | named_gradients(fewer, name)
+        record |= with_prefix(f"{name}_", {"loss": output.loss}) | named_gradients(fewer, name)
 
     first, second = model.transformer.h[0], model.transformer.h[1]
     parts = {
@@ -482,8 +484,8 @@ def step_19() -> Arrays:
     for name, (module, function) in parts.items():
         model.zero_grad()
         taken, grad = (values(f"{name} backward {what}", 2, 7, 15) for what in ("input", "gradient"))
-        record |= under(f"{name}_input_", {"gradient": sent_back(function, {"": taken}, grad)[""]})
-        record |= under(f"{name}_", {"input": taken, "grad": grad}) | named_gradients(module, name)
+        record |= with_prefix(f"{name}_input_", {"gradient": sent_back(function, {"": taken}, grad)[""]})
+        record |= with_prefix(f"{name}_", {"input": taken, "grad": grad}) | named_gradients(module, name)
     record["stack_middle"] = run(first, record["stack_input"])
     normed = run(second.ln_2, record["residual_input"])
     record["residual_normed_gradient"] = sent_back(second.mlp, {"": normed}, record["residual_grad"])[""]
@@ -514,12 +516,12 @@ OPTIMIZER = {"beta1": 0.8, "beta2": 0.9, "epsilon": 1e-3, "weight_decay": 0.5}
 
 def step_20() -> Arrays:
     """Record how PyTorch trains a tiny model for 20 steps, each step on two batches with some labels ignored."""
-    record = under("config/", TRAINING | OPTIMIZER)
+    record = with_prefix("config/", TRAINING | OPTIMIZER)
     rng = np.random.RandomState(20)
     input_ids = rng.randint(0, TINY["vocab_size"], (2, 2, 5), dtype=np.int64)  # [batches, rows, seq]
     labels = input_ids.copy()
     labels[0, 0, 2:] = labels[0, 1, 0] = labels[0, 1, 3] = -100
-    record |= {"input_ids": input_ids, "labels": labels} | under("sizes/", TINY)
+    record |= {"input_ids": input_ids, "labels": labels} | with_prefix("sizes/", TINY)
     model = GPT2LMHeadModel(hugging_face_config(**TINY))
     weights = {name: 0.5 * array for name, array in seeded(model).items()}
     load(model, weights | {"lm_head.weight": weights["transformer.wte.weight"]})
@@ -543,7 +545,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Arrays
 
     def keep(kind: str, step: int, arrays: dict[str, torch.Tensor]) -> None:
         laid_out = {name: array.T if name.endswith(CONV1D) else array for name, array in arrays.items()}
-        record.update(under(f"{kind}_{step}/", laid_out))
+        record.update(with_prefix(f"{kind}_{step}/", laid_out))
 
     keep("weights", 0, named)
     for step in range(1, TRAINED_STEPS + 1):
@@ -564,7 +566,7 @@ def trained(model: Any, input_ids: torch.Tensor, labels: torch.Tensor) -> Arrays
             keep("weights", step, named)
             for kind, key in (("m", "exp_avg"), ("v", "exp_avg_sq")):
                 keep(kind, step, {name: optimizer.state[weight][key] for name, weight in named.items()})
-    return record | under("", curve | {"count": count})
+    return record | with_prefix("", curve | {"count": count})
 
 
 @torch.no_grad()
@@ -573,7 +575,7 @@ def step_21() -> Arrays:
 
     A row that has no key to look at is zeros.
     """
-    record = recorded({})
+    record = weights_and_config({})
     attention = GPT2Attention(hugging_face_config(**AWKWARD), layer_idx=0).eval()
     cases = {
         "short": ([0, 0], 3, 7, 0, 5),
@@ -592,7 +594,7 @@ def step_21() -> Arrays:
         output, _ = eager_attention_forward(attention, query, key, value, mask)
         arrays["output"] = (output * seen.any(-1)[:, 0, :, None, None]).flatten(2).numpy()
         arrays["starts"] = np.array(starts, np.int32)
-        record |= under(f"{case}_", arrays)
+        record |= with_prefix(f"{case}_", arrays)
     return record
 
 
@@ -606,7 +608,7 @@ def step_22() -> Arrays:
 
     The rows of the matrix differ in size, so no scale serves two blocks.
     """
-    record = under("config/", IN_BLOCKS)
+    record = with_prefix("config/", IN_BLOCKS)
     record["matrix"] = values("blocks", 5, 96) * 10 ** values("sizes of rows", 5, 1)
     record["input"] = token_ids("model in blocks", 2, 7)
     for format in ("Q8_0", "Q4_0"):
@@ -626,10 +628,12 @@ def step_22() -> Arrays:
 def step_23() -> Arrays:
     """Record Llama's norm and feed-forward network. One token of the norm is tiny, so that epsilon matters."""
     model, weights = awkward_llama()
-    layer, parts = model.model.layers[1], below(weights, "model.layers.1.")
+    layer, parts = model.model.layers[1], weights_of_part(weights, "model.layers.1.")
     x = values("rms norm", 2, 7, 36) + 1
     x[0, 3] *= 0.02
-    record = recorded(below(parts, "mlp."), AWKWARD_LLAMA) | under("norm_", below(parts, "input_layernorm."))
+    record = weights_and_config(weights_of_part(parts, "mlp."), AWKWARD_LLAMA) | with_prefix(
+        "norm_", weights_of_part(parts, "input_layernorm.")
+    )
     record |= answers(layer.input_layernorm, {"norm_": x})
     return record | answers(layer.mlp, {"": 2 * values("gated", 2, 7, 36)})
 
@@ -644,14 +648,14 @@ def step_24() -> Arrays:
     cos, sin = model.model.rotary_emb(query, torch.from_numpy(positions))
     turned = dict(zip(("rotated_query", "rotated_key"), apply_rotary_pos_emb(query, key, cos, sin), strict=True))
     halves: dict[str, Any] = {"cos": cos[..., :5], "sin": sin[..., :5]}  # each angle is there twice
-    return recorded({}, AWKWARD_LLAMA) | arrays | {"positions": positions} | under("", halves | turned)
+    return weights_and_config({}, AWKWARD_LLAMA) | arrays | {"positions": positions} | with_prefix("", halves | turned)
 
 
 @torch.no_grad()
 def step_25() -> Arrays:
     """Record attention of two texts that begin at other positions, what it caches, and logits, also with padding."""
     model, weights = awkward_llama()
-    record = recorded(weights, AWKWARD_LLAMA)
+    record = weights_and_config(weights, AWKWARD_LLAMA)
     positions = torch.arange(7) + torch.tensor([[0], [5]])
     record |= {"hidden_states": values("grouped", 2, 7, 36), "positions": positions.numpy()}
     hidden_states, cache = torch.from_numpy(record["hidden_states"]), DynamicCache()
@@ -699,7 +703,9 @@ def step_26() -> Arrays:
         read = load_gguf_checkpoint(str(file), return_tensors=True, model_to_load=model)["tensors"]
     model.load_state_dict(read | {"lm_head.weight": read["model.embed_tokens.weight"]})
     ids = token_ids("a llama in a file", 2, 7) % IN_GGUF["vocab_size"]
-    record = under("gguf/", tensors) | recorded({name: array.numpy() for name, array in read.items()}, IN_GGUF)
+    record = with_prefix("gguf/", tensors) | weights_and_config(
+        {name: array.numpy() for name, array in read.items()}, IN_GGUF
+    )
     return record | {"input": ids, "logits": model(torch.from_numpy(ids)).logits.numpy()}
 
 

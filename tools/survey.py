@@ -31,11 +31,11 @@ from checker.course.steps import RECORDED_KERNELS as RECORD
 from checker.course.steps import Step, all_steps, relative_path, uses_max
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.exceptions import error_in_words
-from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts, read_answers, write_answers
+from checker.diagnosis.mistakes import Edits, KnownMistakes, apply_edits, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.events import ClaimBegan, Finding, FromChild, Mark, Stage
 from checker.lines import Message, ParentProcess, StartedProcess, end_with_parent
-from checker.outcomes import Outcomes, all_pass, failed
+from checker.outcomes import Outcomes, all_pass, failed_outcomes
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
@@ -69,7 +69,7 @@ class SubjectReport:
     @property
     def refused(self) -> str:
         """Which claims fail, and why."""
-        failing = [f"{claim}: {self.reasons[claim]}" for claim, mark in self.marks.items() if mark != Mark.PASS]
+        failing = [f"{claim}: {self.reasons[claim]}" for claim, mark in self.marks.items() if mark is not Mark.PASS]
         return "" if self.accepted else "; ".join(failing) or "no claim was made"
 
     def problem(self, mistakes: Collection[str]) -> str:
@@ -205,7 +205,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.report.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.report.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
-        if failed(outcomes):
+        if failed_outcomes(outcomes):
             begin(name)
             of_subject = diagnostician
             if name in right:
@@ -230,7 +230,7 @@ def drawn_by_lot(step: Step, work: Work) -> dict[str, Subject]:
     solution = (step.solution_file if work.compiled_kernels else step.model_file).read_text()
     names = random.Random(work.seed).sample(list(work.subjects), len(work.subjects))
     return {
-        name: Subject(Source(edited(solution, work.subjects[name])), f"subject_{number}", SubjectReport(name))
+        name: Subject(Source(apply_edits(solution, work.subjects[name])), f"subject_{number}", SubjectReport(name))
         for number, name in enumerate(names)
     }
 
@@ -293,7 +293,7 @@ def follow(step: Step, names: Collection[str]) -> tuple[dict[str, str], set[str]
         By habit, why that did not lead to a pass, or nothing; and what MAX compiled on the way.
     """
     solution, habits = step.read_solution().text, load_attempts(step).habits
-    sources, compiled = {name: edited(solution, habits[name]) for name in names}, set[str]()
+    sources, compiled = {name: apply_edits(solution, habits[name]) for name in names}, set[str]()
     problems = dict.fromkeys(names, "it was accepted as it is")
     for _ in range(MOST_ROUNDS):
         subjects = {name: {solution: source} for name, source in sources.items()}

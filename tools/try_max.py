@@ -26,7 +26,7 @@ NEXT = "next"
 OF_MAX = re.compile(r"^(max|mojo)\b.*\n", re.MULTILINE)  # the packages that belong to a version of MAX
 
 
-def try_max(version: str, steps: Sequence[Step]) -> int:
+def try_checks(version: str, steps: Sequence[Step]) -> int:
     """Grade solutions with MAX ``version``, and print the grades.
 
     Args:

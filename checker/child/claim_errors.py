@@ -12,7 +12,7 @@ from checker.course.languages import NotWritten
 from checker.diagnosis.frames import function_and_line
 from checker.events import Mark
 from checker.numeric.sketches import sketch
-from checker.outcomes import Observation, Outcome, RefusalWords, printable, raised_error
+from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message
 
 
 def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:
@@ -24,7 +24,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
         about: the function that the claim is about.
         to_write: the labels of the functions that this file has yet to write.
     """
-    error = printable(error)
+    error = with_printable_message(error)
     if isinstance(error, Refusal):
         return _outcome_of_refusal(error, path, about)
     if waited_for := _waited_for(error, path, to_write):

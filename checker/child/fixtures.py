@@ -1,6 +1,6 @@
-"""What a claim can ask for: the module that is graded, the solution, recorded and drawn numbers, as a pytest plugin.
+"""The pytest plugin with the fixtures of claims: the module that is graded, the solution, recorded and drawn numbers.
 
-Under the checker the module graded is the learner's; under plain ``pytest`` it is the solution.
+In a check, the module that is graded is the learner's; under plain ``pytest``, it is the solution.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from checker.device import DeviceKind
 from checker.numeric.references import Draw, Reference
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE, tolerance_now
 
-SMALLEST_AVOIDED = 5  # smaller sizes are too few to do without any
-USUAL_SIZES = {5, 7, 15}  # of a head, a sequence and a model, in recordings and in what claims are made on
+SMALLEST_AVOIDED = 5  # smaller sizes are drawn anyway: there are too few of them
+USUAL_SIZES = {5, 7, 15}  # of a head, a sequence and a model, in recordings and in the claims' own inputs
 
 read_reference = cache(Reference)  # once per process
 
 
 def step_of(path: Path) -> Step:
-    """Return the step whose check file is running."""
+    """Return the step of a check file."""
     return Step(path.stem.removeprefix("test_"))
 
 
 @pytest.fixture(scope="module")
 def step(request: pytest.FixtureRequest) -> ModuleType:
-    """Return the module that is graded; the checker puts others in its place."""
+    """Return the module that is graded: one of the subjects of a check or, without any, the solution."""
     subjects = request.config.stash.get(SUBJECTS, {})
     if subjects:
         return subjects[request.param]
-    step = step_of(request.path)
-    return load_step(step, f"graded.{step.name}", step.read_solution(), str(step.solution_file))
+    its_step = step_of(request.path)
+    return load_step(its_step, f"graded.{its_step.name}", its_step.read_solution(), str(its_step.solution_file))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def reference(request: pytest.FixtureRequest) -> Reference:
 @pytest.fixture(scope="module")
 def config(reference: Reference) -> Any:
     """Return the awkward configuration that the reference was recorded with."""
-    from solutions.solution_01 import GPT2Config  # not before it is asked for: it is the solution of step 01
+    from solutions.solution_01 import GPT2Config  # only once a claim asks for it: it is the solution of step 01
 
     return GPT2Config(**reference.config)
 
@@ -64,7 +64,7 @@ def solution(request: pytest.FixtureRequest) -> ModuleType:
 
 @pytest.fixture
 def draw(request: pytest.FixtureRequest) -> Draw:
-    """Return the Draw of another configuration, which avoids the sizes that the other claims are made on."""
+    """Return the Draw of another configuration, which avoids the sizes of the recorded one."""
     sizes_to_avoid, file = set(USUAL_SIZES), step_of(request.path).reference_file
     if file.is_file():
         recorded_numbers = read_reference(file)
@@ -75,7 +75,7 @@ def draw(request: pytest.FixtureRequest) -> Draw:
 
 @pytest.fixture
 def device(request: pytest.FixtureRequest) -> Iterator[DeviceKind]:
-    """Return the device to compile for; numbers are compared as far as its products go."""
+    """Return the device to compile for; meanwhile, the tolerance is that of the device's products."""
     from checker.max_adapter.runtime import uses_tf32
 
     before = tolerance_now.set(TF32_TOLERANCE if uses_tf32(request.param) else TOLERANCE)
@@ -99,8 +99,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "device" in metafunc.fixturenames:
         from checker.max_adapter.runtime import devices
 
-        device = metafunc.config.getoption("device")
-        metafunc.parametrize("device", [device] if device else devices(), indirect=True)
+        only_device = metafunc.config.getoption("device")
+        metafunc.parametrize("device", [only_device] if only_device else devices(), indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

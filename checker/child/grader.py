@@ -1,4 +1,4 @@
-"""Grade the module that a learner's file has made: run the claims stage by stage, and explain those that fail."""
+"""Grade the module of a learner's file: run the claims stage by stage, and explain those that fail."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from checker import events
 from checker.child.loading import load_code
-from checker.child.observation import run_claims, unheard
+from checker.child.observation import run_claims, send_to_nobody
 from checker.child.selection import ClaimsToRun
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.events import FromChild, Mark, Send, Stage
 from checker.job import Job
-from checker.outcomes import Outcomes, all_pass, failed
+from checker.outcomes import Outcomes, all_pass, failed_outcomes
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.diagnosing import Diagnosis
@@ -32,11 +32,11 @@ class Grader:
     """Grades the learner's module, stage after stage.
 
     Args:
-        step: whose claims.
+        step: the step whose claims are run.
         job: the work.
-        module: what the file has made.
+        module: the module that running the file has made.
         to_write: the labels of the functions that are still to write, or that the module lacks.
-        send: is given every event.
+        send: called with every event.
     """
 
     def __init__(self, step: Step, job: Job, module: ModuleType, to_write: Collection[str], send: Send) -> None:
@@ -44,24 +44,24 @@ class Grader:
         self.seeds = [job.seed]  # of the configurations that are drawn
 
     def grade(self) -> None:
-        """Report what every claim says of the file, and then why some fail, or the result of compiling."""
+        """Report the outcome of every claim, and then why some fail or, if none does, those of the compiled claims."""
         stage = Stage.NUMBERS
         outcomes = self.run_stage(stage)
         if all_pass(outcomes):
             stage = Stage.DRAWN
             outcomes = {**outcomes, **self.run_stage(stage)}
-        if failed(outcomes):
+        if failed_outcomes(outcomes):
             self.diagnose_failures(outcomes, stage)
         elif self.job.tries_compiled_claims and all_pass(outcomes):
             self.run_compiled_claims()
 
     def run_compiled_claims(self) -> None:
-        """Report the compiled claims up to where MAX compiles, and then to their end; on a GPU after the verdict."""
+        """Report the compiled claims: traced up to where MAX would compile, then run to their end, then on a GPU."""
         device = self.job.options.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
-        if failed(outcomes):
-            return  # nobody waits for a compiler to hear that
-        if traced_claims := [claim for claim, outcome in outcomes.items() if outcome.mark == Mark.TRACED]:
+        if failed_outcomes(outcomes):
+            return  # the failure is known without the compiler
+        if traced_claims := [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]:
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         from checker.max_adapter.runtime import devices
 
@@ -71,7 +71,7 @@ class Grader:
     def run_stage(
         self, stage: Stage, claims: Collection[str] | None = None, device: DeviceKind | None = None
     ) -> Outcomes:
-        """Report and return the outcome of these claims of a stage, or of all."""
+        """Report and return the outcomes of these claims of a stage, or of all its claims."""
         to_run = ClaimsToRun(
             self.step,
             {SUBJECT: self.module},
@@ -95,7 +95,7 @@ class Grader:
         """
         from checker.diagnosis.diagnosing import Diagnostician
 
-        silence()
+        drop_output()
         trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, show=bool(self.job.options.show))
         diagnostician = Diagnostician(self.step, trials, self.known_mistakes(stage))
         diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
@@ -105,28 +105,28 @@ class Grader:
             self.report_numbers(diagnosis)
 
     def known_mistakes(self, stage: Stage) -> KnownMistakes:
-        """Return the mistakes that can be named: by no outcome in a hunt, nor of a configuration that is drawn."""
+        """Return the known mistakes; in a hunt, or of a configuration that is drawn, without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
         if self.job.options.hunt:
             return KnownMistakes.unanswered(self.step)  # the learner is to find it
-        if stage == Stage.DRAWN:
+        if stage is Stage.DRAWN:
             return KnownMistakes.unanswered(self.step)  # no answers are recorded
         return KnownMistakes.recorded(self.step)
 
     def send_busy(self, event: FromChild) -> None:
-        """Report that this process is at work: what claims say while a failure is explained is no outcome."""
+        """Report, in place of an event, that this process is at work: the claims of a diagnosis are no news."""
         self.send(events.Busy())
 
     def report_numbers(self, diagnosis: Diagnosis) -> None:
-        """Report the numbers of the function that was asked for beside the right ones."""
-        from checker.numeric.showing import shown
+        """Report the numbers of the function that ``--show`` asks for, beside the right ones."""
+        from checker.numeric.showing import lines_of
 
         label = self.job.options.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
         outcomes = [outcome for blame in blames for outcome in blame.outcomes.values()]
         comparisons = [outcome.comparison for outcome in outcomes if outcome.comparison]
-        self.send(events.NumbersCompared(label, shown(comparisons[0]) if comparisons else ()))
+        self.send(events.NumbersCompared(label, lines_of(comparisons[0]) if comparisons else ()))
 
 
 @dataclass(frozen=True)
@@ -144,13 +144,13 @@ class ClaimTrials:
     step: Step
     stage: Stage = Stage.NUMBERS
     seeds: Sequence[int] = ()
-    send: Send = unheard
+    send: Send = send_to_nobody
     show: bool = False
 
     def run(
         self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
     ) -> Mapping[str, Outcomes]:
-        """Run claims on each code; return the outcomes, by the same names, of those that can be run as a module."""
+        """Run claims on each code; return the outcomes by the same names, without codes that cannot be loaded."""
         subjects = dict[str, ModuleType]()
         for number, (name, code) in enumerate(codes.items()):
             module = try_to_load(f"graded.tried_{number}", code)
@@ -161,14 +161,14 @@ class ClaimTrials:
 
 
 def try_to_load(name: str, code: CodeType) -> ModuleType | None:
-    """Run code as a module; None if that raises an error."""
+    """Return the module that code makes; None if running it raises an error."""
     with contextlib.suppress(Exception, SystemExit):
         return load_code(name, code)
     return None
 
 
-def silence() -> None:
-    """Drop what is printed from now on: an explanation runs the learner's file again, whose output has been seen."""
+def drop_output() -> None:
+    """Drop all that is printed from now on: a diagnosis runs the learner's file again, whose output was shown."""
     sys.stdout.flush()
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)

@@ -34,13 +34,13 @@ def load_step(step: Step, name: str, source: Source, path: str) -> ModuleType:
         return load_source(name, source, path)
     from checker.mojo.library import load_kernel
 
-    remember(source, path)
+    remember_lines(source, path)
     return load_kernel(step, name, source.text, path)
 
 
 def load_source(name: str, source: Source, path: str) -> ModuleType:
     """Run ``source`` as the module ``name``; tracebacks show its lines as those of ``path``."""
-    remember(source, path)
+    remember_lines(source, path)
     return load_code(name, source.compiled(path))
 
 
@@ -68,6 +68,6 @@ def load_solution(step: Step) -> ModuleType:
     return load_source(f"solution.{step.name}", Source(path.read_text(encoding="utf-8")), str(path))
 
 
-def remember(source: Source, path: str) -> None:
-    """Let whatever shows a line of ``path`` show that of this source."""
+def remember_lines(source: Source, path: str) -> None:
+    """Let whatever shows a line of the file ``path`` show the line of this source."""
     linecache.cache[path] = (len(source.text), None, [f"{line}\n" for line in source.lines], path)

@@ -1,10 +1,10 @@
-"""The child process: runs the claims of a step on a learner's file, and sends the parent what they say.
+"""The child process: runs the claims of a step on a learner's file, and sends the parent their outcomes.
 
-A learner's file may hang, print, exit or kill its process; all of that happens here. A job comes in, and events go to
-the parent (``checker.lines``).
+A learner's file may hang, print, exit or kill its process; all of that happens here. The parent sends a job, and the
+child answers with events (``checker.lines``).
 
-``python -m checker.child.main [STEP]`` receives one job. With a step, it first imports what that step's check needs,
-so that a later job need not wait for it.
+``python -m checker.child.main [STEP]`` receives one job. With a step, the child first imports what that step's check
+needs, so that a later job need not wait for it.
 
 A trick, ``SIGVTALRM``: at this signal the child writes its stack, which says at which line a file hangs.
 """
@@ -35,13 +35,13 @@ from checker.lines import ParentProcess, end_with_parent
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
-    """Run the learner's file; report why if that fails."""
+    """Return the module of the learner's file; if it cannot be loaded, report why, and return None."""
     try:
         name = f"steps.{step.name if job.options.solution else Path(job.path).stem}"
         return load_step(step, name, job.source, job.path)
     except Unreadable as error:
         send(events.Unloadable(str(error), error.location))
-    except UserError as error:  # where Mojo cannot compile
+    except UserError as error:  # Mojo cannot compile on this machine
         send(events.CheckFailed(str(error)))
     except BaseException as error:
         send(why_it_cannot_be_run(step, job, error))
@@ -49,13 +49,13 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
-    """Return what is said of a file that has raised an error as it was run."""
+    """Return the event that tells of a file which has raised an error as it was loaded."""
     from checker.course.compatibility import advise_on_former_names, incompatible_parts
     from checker.diagnosis.exceptions import error_in_words, is_of_max
     from checker.diagnosis.locating import location_of
-    from checker.outcomes import printable
+    from checker.outcomes import with_printable_message
 
-    error = printable(error)
+    error = with_printable_message(error)
     words = error_in_words(error)
     changed_since: list[str] = []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
@@ -67,15 +67,15 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
-    """Report the functions with a blank, or their classes, that a file lacks, although it has run; return labels."""
+    """Report the functions with a blank, or their classes, that a file lacks once it has run; return their labels."""
     if not step.language.is_run:
         return []
     blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
     if set(blanks) <= step.language.functions(job.source).keys():
         return []  # as in most files
-    from checker.child.missing import missing_from
+    from checker.child.missing import missing_functions
 
-    missing = missing_from(module, job.source, blanks)
+    missing = missing_functions(module, job.source, blanks)
     if missing:
         send(events.FunctionsMissing(missing))
     of_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]
@@ -83,7 +83,7 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
 
 
 def receive_job(parent: ParentProcess) -> Job | None:
-    """Wait for the job and return it; None if the parent has started this process ahead, and does not need it."""
+    """Wait for the job and return it; None if the parent has started this process ahead and does not need it."""
     message = next(parent.messages(), None)
     if message is None:
         return None
@@ -95,7 +95,7 @@ def receive_job(parent: ParentProcess) -> Job | None:
 
 
 def grade_file(step: Step, job: Job, send: Send) -> None:
-    """Run the learner's file, and grade what it makes."""
+    """Load the learner's file, and grade its module."""
     try:
         module = load_file(step, job, send)
         if module:
@@ -106,7 +106,7 @@ def grade_file(step: Step, job: Job, send: Send) -> None:
 
 
 class Reporter:
-    """Sends events to the parent, and what it is told of compiling, as a listener."""
+    """Sends events to the parent; as a listener, it makes events of what a compiler begins and ends."""
 
     def __init__(self, parent: ParentProcess) -> None:
         self.parent = parent
@@ -116,16 +116,16 @@ class Reporter:
         self.parent.send(encode(event))
 
     def compiling_began(self, name: str, compiler: Compiler) -> None:
-        """Send that a compiler is at work."""
+        """Send that a compilation has begun."""
         self.send(events.CompilingBegan(name, compiler))
 
     def compiling_ended(self, name: str, seconds: float, error: BaseException | None) -> None:
-        """Send that it has ended."""
+        """Send that a compilation has ended."""
         self.send(events.CompilingEnded(name, seconds))
 
 
 def prepare(parent: ParentProcess) -> Job | None:
-    """Return the job once all is imported that it needs; None if the parent does not need this process."""
+    """Return the job, once all modules are imported that it needs; None if the parent does not need this process."""
     for name in sys.argv[1:]:
         prepare_ahead(Step(name))
     job = receive_job(parent)
@@ -137,7 +137,7 @@ def prepare(parent: ParentProcess) -> Job | None:
 
 
 def why_not_prepared(error: Exception) -> str:
-    """Return in words why something cannot be imported."""
+    """Return in words why a module cannot be imported."""
     if not isinstance(error, ImportError):
         return fault_of_check(error)
     from checker.packages import explain_import_error
@@ -157,7 +157,7 @@ def main() -> None:
         return
     if job is None:
         return
-    # Only of this thread, which runs the file: it may have others. LLVM takes SIGUSR1 and SIGUSR2.
+    # The stack of this thread alone, which runs the file. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     reporter.send(events.Busy())
     grade_file(Step(job.step), job, reporter.send)

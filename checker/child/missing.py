@@ -13,10 +13,10 @@ from checker.course.compatibility import NEW_NAMES
 from checker.course.source import Source
 from checker.spelling import closest_name
 
-CALLED_INSTEAD = "__call__"  # what people write for ``forward``, since it is what Python calls
+WRITTEN_FOR_FORWARD = "__call__"  # people write it since Python calls it
 
 
-def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
+def missing_functions(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
     If a class is not there, the class itself is among them, in place of its methods.
@@ -27,20 +27,20 @@ def missing_from(module: ModuleType, source: Source, blanks: Collection[str]) ->
         blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
     """
     nodes = list(ast.walk(source.tree))
-    names_it_sets = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
-    names_it_sets |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    names_set = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
+    names_set |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     functions = [name for name in source.function_nodes if name not in blanks]  # that of another blank is itself
     missing = {}
     for blank in blanks:
         owner, _, name = blank.rpartition(".")
-        if owner and owner not in names_it_sets and not hasattr(module, owner):
+        if owner and owner not in names_set and not hasattr(module, owner):
             missing[owner] = closest_name(owner, _other_classes(source, blanks))
-        elif name not in names_it_sets and not _has(module, blank):
+        elif name not in names_set and not _has_function(module, blank):
             missing[blank] = _likely_name(blank, functions)
     return missing
 
 
-def _has(module: ModuleType, blank: str) -> bool:
+def _has_function(module: ModuleType, blank: str) -> bool:
     """Return whether a module has a function, or its class a method other than those of MAX's, which only raise."""
     *path, name = blank.split(".")
     owner: object = module
@@ -65,8 +65,8 @@ def _likely_name(blank: str, functions: Iterable[str]) -> str:
     """Return which function, in the same class or outside of any, has or once had a name like that of a missing one."""
     owner, _, name = blank.rpartition(".")
     beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
-    if name == "forward" and CALLED_INSTEAD in beside:
-        return CALLED_INSTEAD
+    if name == "forward" and WRITTEN_FOR_FORWARD in beside:
+        return WRITTEN_FOR_FORWARD
     if former := [other for other in beside if NEW_NAMES.get(other) == name]:
         return former[0]
     return closest_name(name, beside)

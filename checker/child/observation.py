@@ -1,9 +1,9 @@
-"""Run the claims of a step on one subject or many, in one pytest session, and record what they say.
+"""Run the claims of a step on one subject or many, in one pytest session, and record their outcomes.
 
 Of pytest's plugins there are three of ours: ``selection`` says which claims run, ``running`` how far each goes, and
 ``recording`` what each says.
 
-A trick, ``plugins``: those of pytest's that would take what a learner's file prints, logs or raises are off.
+A trick, ``plugins``: the plugins of pytest's that would take what a learner's file prints, logs or raises are off.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph
 
 
-def unheard(event: FromChild) -> None:
+def send_to_nobody(event: FromChild) -> None:
     """Send an event to nobody."""
 
 
-#: Of pytest's: they print, write files beside the claims, or take what a learner's file logs, raises or crashes with.
+#: Plugins of pytest's that print, write files beside the claims, or take what a learner's file logs or raises.
 UNUSED_PLUGINS = (
     *("terminal", "cacheprovider", "debugging", "logging", "faulthandler", "unraisableexception", "threadexception"),
 )
 
 
-def run_claims(claims_to_run: ClaimsToRun, send: Send = unheard) -> dict[str, dict[str, Outcome]]:
-    """Run claims; return for each subject what they said, in the order of the check.
+def run_claims(claims_to_run: ClaimsToRun, send: Send = send_to_nobody) -> dict[str, dict[str, Outcome]]:
+    """Run claims; return the outcomes for each subject, in the order of the check.
 
     Args:
-        claims_to_run: which.
+        claims_to_run: which claims.
         send: called with an event when a claim starts and when it ends.
     """
     runner = Runner(claims_to_run)

@@ -1,6 +1,6 @@
-"""What a child does before it runs a learner's file: import MAX and the claims, and what can be done ahead.
+"""Prepare a child for a learner's file: import MAX and the claims, for a job or ahead of it.
 
-A trick, ``gc``: Python looks for cycles neither while it imports MAX nor later in what that made.
+A trick, ``gc``: Python looks for cycles neither while it imports MAX nor later among the objects of that import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def import_max(step: Step) -> None:
     """Import MAX and hook into it, if a step needs it."""
     if not uses_max(step):
         return
-    gc.disable()  # it would scan all of MAX's objects several times as they are made, which takes 0.17 s
+    gc.disable()  # the collector would scan MAX's new objects several times, which takes 0.17 s
     from checker.max_adapter.hooks import install_hooks
 
     install_hooks()
@@ -29,7 +29,7 @@ def import_max(step: Step) -> None:
 
 
 def import_claims(step: Step) -> None:
-    """Read a check as pytest will, before the learner's file runs: what that writes or puts on the path is too late."""
+    """Import a check file before the learner's file runs, which can then put nothing in its place."""
     folder = str(step.check_file.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -37,7 +37,7 @@ def import_claims(step: Step) -> None:
 
 
 def prepare_ahead(step: Step) -> None:
-    """Do beforehand what a check of ``step`` does before it looks at the learner's file.
+    """Do ahead of a job what a check of ``step`` does before it runs the learner's file.
 
     pytest collects the check file but runs none of it; MAX runs one operation, which starts its threads.
     """

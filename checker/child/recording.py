@@ -1,4 +1,4 @@
-"""The plugin of pytest's that records what each claim says, and reports it."""
+"""The pytest plugin that records the outcome of each claim, and reports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from checker import events
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
-from checker.child.rerun import from_its_line
+from checker.child.rerun import failure_at_its_line
 from checker.child.running import Runner
 from checker.child.selection import ClaimsToRun
 from checker.claims.vocabulary import Refusal
@@ -28,12 +28,12 @@ class Recorder:
     """Records the outcome of each claim.
 
     Args:
-        claims_to_run: which.
-        runner: knows which of them were only traced.
-        send: is given an event when a claim starts and when it ends.
+        claims_to_run: which claims.
+        runner: knows which claims were only traced.
+        send: called with an event when a claim starts and when it ends.
 
     Attributes:
-        outcomes: for each subject, those of the claims so far.
+        outcomes: the outcomes so far, by subject and claim.
         current: the claim that runs.
     """
 
@@ -61,7 +61,7 @@ class Recorder:
         )
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Record the outcome of a claim in which the learner's code raised what ends pytest."""
+        """Record the outcome of a claim in which the learner's code raised an exception that ends pytest."""
         if self.current:
             self.record(self.current, excinfo)
 
@@ -78,7 +78,7 @@ class Recorder:
             reason=outcome.sentence,
             location=outcome.location,
             foreseen=outcome.foreseen,
-            error_key=outcome.error_key if outcome.mark == Mark.FAIL else "",
+            error_key=outcome.error_key if outcome.mark is Mark.FAIL else "",
             has_numbers=outcome.comparison is not None,
             of_max=outcome.of_max,
         )
@@ -95,23 +95,23 @@ class Recorder:
         """Return the outcome of a claim that ended with this ``failure``: it fails, or waits."""
         path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
         cause = failure
-        if self.may_be_late(failure.value, path):
-            cause = from_its_line(item, failure, path)
+        if self.may_be_of_lazy_operation(failure.value, path):
+            cause = failure_at_its_line(item, failure, path)
         outcome = outcome_of(cause.value, path, about_of(item), self.claims_to_run.to_write)
         if cause is not failure:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observation=raised_error(failure.value))
-        if outcome.mark == Mark.FAIL and self.claims_to_run.stage == Stage.DRAWN:
-            outcome = replace(outcome, sentence=f"{right_if_recorded(item)} {outcome.sentence}")
+        if outcome.mark is Mark.FAIL and self.claims_to_run.stage is Stage.DRAWN:
+            outcome = replace(outcome, sentence=f"{recorded_numbers_are_right(item)} {outcome.sentence}")
         return outcome
 
-    def may_be_late(self, error: BaseException, path: str) -> bool:
-        """Return whether an error may be MAX's, of an operation in the file that was computed only later."""
+    def may_be_of_lazy_operation(self, error: BaseException, path: str) -> bool:
+        """Return whether MAX may have raised an error for an operation in the file that it computed only later."""
         is_computed = uses_max(self.claims_to_run.step) and self.claims_to_run.stage in (Stage.NUMBERS, Stage.DRAWN)
         return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
 
 
-def right_if_recorded(item: pytest.Function) -> str:
-    """Return what is said first of a claim that fails on what it has drawn: the recorded numbers were right."""
+def recorded_numbers_are_right(item: pytest.Function) -> str:
+    """Return the sentence that comes first if a drawn claim fails: with the recorded numbers, the file is right."""
     draw: Any = item.funcargs.get("draw")
     others = f"others ({draw.words})" if draw and draw.words else "others"
     return f"It is right with the recorded numbers, but not with {others}."

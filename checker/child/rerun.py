@@ -1,10 +1,10 @@
-"""Run a claim again, for the line of the learner's file that an error of MAX's comes from.
+"""Run a claim again, to find the line of the learner's file that an error of MAX's comes from.
 
-An operation of MAX's is only noted where the file asks for it, and computed once a claim looks at the numbers. An error
-on the way then comes from no line of the file. Once more, with every operation computed where it stands, it comes from
-the line that is to blame. What a claim is given must forget the first run: what is drawn begins anew, and so does what
-a fixture has kept of a learner's function (``functools.cache``), since MAX ends the process if it is asked again for a
-tensor that it cannot compute.
+MAX only notes an operation where the file asks for it, and computes it once a claim looks at the numbers. An error then
+comes from no line of the file. If the claim runs again, with every operation computed at once, the error comes from the
+line that is to blame. The claim's inputs must forget the first run: the numbers are drawn anew, and results of a
+learner's function that a fixture has kept (``functools.cache``) are dropped, since MAX ends the process if it is asked
+again for a tensor that it cannot compute.
 
 A trick, ``rerun``: nobody would expect a failed claim to run twice.
 """
@@ -17,13 +17,13 @@ import pytest
 
 from checker.diagnosis.frames import passed_through
 
-NO_GRAPH = "No graph found"  # what MAX says at once of an operation that only a graph has
+NO_GRAPH = "No graph found"  # MAX's words for an operation that it can only compute in a graph
 
 
-def from_its_line(
+def failure_at_its_line(
     item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
 ) -> pytest.ExceptionInfo[BaseException]:
-    """Return the failure of a claim as it comes from a line of the file ``path``; if it does not, as it came."""
+    """Return the failure of a second run, if that comes from a line of the file ``path``; else the first failure."""
     from checker.max_adapter.runtime import eagerly  # which imports MAX: most claims raise no error
 
     draw: Any = item.funcargs.get("draw")

@@ -40,7 +40,7 @@ class Runner:
 
     def tracing(self) -> AbstractContextManager[None]:
         """Return what is open while a claim runs: at the stage TRACING, a context in which MAX compiles nothing."""
-        if self.claims_to_run.stage == Stage.TRACING:
+        if self.claims_to_run.stage is Stage.TRACING:
             return in_mode(self.claims_to_run.mode)
         return nullcontext()
 

@@ -1,4 +1,4 @@
-"""Which claims are run, and on what: what is asked for, and the plugin of pytest's that leaves only these."""
+"""Select the claims to run, and the subjects to run them on, by a pytest plugin."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
 @dataclass(frozen=True)
 class ClaimsToRun:
-    """Which claims are to be run, and on what.
+    """Which claims are to be run, and on which subjects.
 
     Attributes:
-        step: whose claims.
+        step: the step of the claims.
         subjects: the modules that are graded, by name.
-        stage: which claims are tried, and whether they go on to where MAX would compile or to their end.
-        seeds: of the configurations that are drawn at the stage DRAWN, whose claims are run once for each.
+        stage: decides which kind of claims is tried, and whether they stop where MAX would compile.
+        seeds: the seeds of the configurations at the stage DRAWN; each claim runs once for each seed.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
         mode: what becomes of a graph at the stage TRACING.
-        show: with arrays that were not equal, record what the learner's code was given.
-        to_write: the labels of the functions that the subjects have yet to write; what needs one waits for it.
+        show: record the inputs of the learner's code with arrays that are not equal.
+        to_write: the labels of the functions that the subjects have yet to write; a claim that needs one waits.
     """
 
     step: Step
@@ -45,7 +45,7 @@ class ClaimsToRun:
 
 
 class Selection:
-    """Leaves only the claims that were asked for, and hands them the subjects."""
+    """Drops the claims that were not asked for, and hands the others the subjects."""
 
     def __init__(self, claims_to_run: ClaimsToRun) -> None:
         self.claims_to_run, self.kinds = claims_to_run, claims_of(claims_to_run.step)
@@ -54,21 +54,21 @@ class Selection:
         """Parametrize every claim with the subjects."""
         if "step" in metafunc.fixturenames:
             metafunc.parametrize("step", list(self.claims_to_run.subjects), scope="module", indirect=True)
-        if self.claims_to_run.stage == Stage.DRAWN and "draw" in metafunc.fixturenames:
+        if self.claims_to_run.stage is Stage.DRAWN and "draw" in metafunc.fixturenames:
             metafunc.parametrize("draw", self.claims_to_run.seeds, indirect=True)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Leave only the claims that were asked for."""
+        """Drop the claims that were not asked for."""
         items[:] = [item for item in items if self.is_asked_for(item)]
 
     def is_asked_for(self, item: pytest.Function) -> bool:
-        """Return whether a claim is of the stage, and among those to run, if not all are."""
-        stage, only = self.claims_to_run.stage, self.claims_to_run.claims
+        """Return whether a claim is of the stage's kind, and among the claims to run."""
+        stage, only_claims = self.claims_to_run.stage, self.claims_to_run.claims
         if self.kinds[item.originalname] != stage.kind:
             return False
-        if stage == Stage.ON_GPU and "device" not in item.fixturenames:
+        if stage is Stage.ON_GPU and "device" not in item.fixturenames:
             return False
-        return only is None or claim_of(item) in only.get(subject_of(item), ())
+        return only_claims is None or claim_of(item) in only_claims.get(subject_of(item), ())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the subjects to the fixture; without any, no claim runs."""

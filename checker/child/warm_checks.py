@@ -21,7 +21,7 @@ from checker.max_adapter import graph_store, hooks, kernel_store
 SET = "solutions"
 
 
-def graphs() -> list[Graph]:
+def graphs_of_solutions() -> list[Graph]:
     """Return the graphs that the compiled claims on the solutions would have MAX compile for the CPU.
 
     The steps whose graphs take minutes are left out: no pass waits for those.
@@ -46,7 +46,7 @@ def main() -> None:
             kernel_store.load_kernels(kernel_store.kernel_groups()[group])
         case ["graphs"]:
             hooks.install_hooks()
-            graph_store.compile_set(SET, graphs())
+            graph_store.compile_set(SET, graphs_of_solutions())
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ LONGEST_LIST = 200  # characters of parameter names
 def build(kind: Callable[..., Any], *arguments: Any, weights: Mapping[str, np.ndarray] | None = None) -> Any:
     """Return an instance of the learner's class, with ``weights`` copied in by name.
 
-    Without weights, an ``__init__`` that is only partly written is no obstacle: whatever it sets before the blank is
-    there, so the other methods can be tried.
+    Without weights, an ``__init__`` may be only partly written: the attributes that it sets before the blank are there,
+    so the other methods can be tried.
 
     Raises:
         Refusal: a weight has no place in the module, or its place has another shape.
     """
-    set_seed(0)  # so that a weight which no checkpoint has, and keeps its random numbers, fails each time alike
+    set_seed(0)  # a weight that no checkpoint has keeps its random numbers, and fails each time alike
     if weights is None and isinstance(kind, type):
         instance: Any = object.__new__(kind)
         with suppress(NotWritten), F.lazy():
@@ -56,7 +56,7 @@ def shapes_of(module: Module[..., Any]) -> dict[str, tuple[int, ...]]:
 
 
 def has_only(module: Module[..., Any], names: Collection[str]) -> None:
-    """Refuse a weight that is not among ``names``: no checkpoint has it, be it a known one's second name."""
+    """Refuse a module with a weight that is not among ``names``, also if it is another's second name."""
     weights = dict(module.parameters)
     first_names = {id(weight): name for name, weight in weights.items() if name in names}
     for name, weight in weights.items():
@@ -75,14 +75,14 @@ def has_only(module: Module[..., Any], names: Collection[str]) -> None:
 
 
 def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collection[str] = ()) -> None:
-    """Put one weight where its dotted name says; ``names`` are those of all that the module is to have."""
+    """Put a weight at its dotted ``name`` in a module; ``names`` are those of all weights that the module must have."""
     *path, leaf = name.split(".")
     owner: Any = module
     for part in path:
-        owner = _part(owner, part)
+        owner = _part_named(owner, part)
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
-        hint = _what_it_has(module, name, array.shape, names)
+        hint = _weights_it_has(module, name, array.shape, names)
         if leaf == "bias" and owner is not None:
             hint = " Was it made with bias=False?"
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
@@ -92,13 +92,13 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collecti
     setattr(owner, leaf, tensor(array))
 
 
-def _what_it_has(
+def _weights_it_has(
     module: Module[..., Any], absent_name: str, absent_shape: tuple[int, ...], names: Collection[str]
 ) -> str:
-    """Return which weights a module has in place of an absent one, as a sentence; nothing if it has none."""
+    """Return as a sentence which weights a module has in place of an absent one; nothing if it has none."""
     there = shapes_of(module)
     for name, shape in there.items():
-        words = _other_words(name, absent_name)
+        words = _words_that_differ(name, absent_name)
         if name not in names and shape == absent_shape and len(words) == 1:
             word, right_word = words[0]
             return f" It has {name}: rename {word} to {right_word}."
@@ -109,16 +109,16 @@ def _what_it_has(
     return f" It has {listed}." if listed else ""
 
 
-def _part(owner: Any, name: str) -> Any:
-    """Return the part of a module, or the element of a list, that one word of a weight's name says, or None."""
+def _part_named(owner: Any, name: str) -> Any:
+    """Return the attribute of a module, or element of a list, that a word of a weight's name stands for; or None."""
     if name.isdigit() and not hasattr(owner, name):
         with suppress(TypeError, IndexError):
             return owner[int(name)]
     return getattr(owner, name, None)
 
 
-def _other_words(name: str, absent_name: str) -> list[tuple[str, str]]:
-    """Return the words of a weight's name that are others in the absent one's, in pairs; nothing if one has more."""
+def _words_that_differ(name: str, absent_name: str) -> list[tuple[str, str]]:
+    """Return the pairs of words in which two weights' names differ; none if one name has more words."""
     words, absent_words = name.split("."), absent_name.split(".")
     if len(words) != len(absent_words):
         return []
@@ -149,13 +149,13 @@ def _weights_of(function: Callable[..., Any]) -> set[str]:
 
 
 def past_stays(module: Module[..., Any], x: np.ndarray, changed_x: np.ndarray, right: np.ndarray) -> None:
-    """Refuse unless a module's rows stay as they were, but for the last one, when the last token is changed.
+    """Refuse a module unless all rows of its result but the last stay the same when the last token is changed.
 
     Args:
-        module: what is called, with ``x`` and then with ``changed_x``; the second time, the texts come in reverse
-            order, so what was kept from the first call is noticed.
+        module: the module, called with ``x`` and then with ``changed_x``; the second time, the texts come in reverse
+            order, to notice anything that is kept from the first call.
         x: one text for each row of the first axis.
-        changed_x: the same with other last tokens.
+        changed_x: the same texts with other last tokens.
         right: the right result for ``x``.
     """
     before: np.ndarray = np.from_dlpack(run(module, x))
@@ -167,7 +167,7 @@ def past_stays(module: Module[..., Any], x: np.ndarray, changed_x: np.ndarray, r
 
 
 def unwanted(function: Callable[..., Any], result: Any, wanted: str, returned: str = "") -> Refusal:
-    """Return the refusal of what a function returns: in words, or else by its type."""
+    """Return the refusal of a function's result: ``returned`` says in words what it is, or else its type does."""
     name = getattr(function, "__qualname__", type(function).__name__)
     is_claims = "<" in name or getattr(function, "__module__", "").startswith("test_")
     name = "It" if is_claims else name  # the name of a claim's own lambda or class means nothing to a learner
@@ -184,10 +184,10 @@ def compiled(
     """Return the module compiled into one graph, as a function of arrays; names in ``shapes`` are symbolic.
 
     Args:
-        module: what is compiled; if it returns several tensors, so does the function.
+        module: the module; if it returns several tensors, so does the function.
         shapes: the shapes of the inputs.
-        device: for which it is compiled, maybe as the plain word.
-        dtype: of all inputs, or one for each.
+        device: the kind of device, or its word.
+        dtype: the dtype of all inputs, or one for each.
     """
     target = open_device(device)
     if DeviceKind(device) is not DeviceKind.CPU:

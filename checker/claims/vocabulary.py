@@ -27,9 +27,9 @@ AXES = {
 }
 
 LONGEST = 80  # characters of a value that is shown
-BEFORE = 20  # those in front of the first that differs
+BEFORE = 20  # characters that are shown in front of the first that differs
 
-#: Where the first call is right, and a later one is not.
+#: The sentence for a first call that is right, and a later one that is not.
 KEPT = (
     "The first call is right, and a second call, with another input, is wrong: something is kept between calls (on "
     "self, in a default, in a cache)."
@@ -40,11 +40,11 @@ class Refusal(AssertionError):
     """A claim that does not hold.
 
     Args:
-        sentence: for the learner.
-        observed: what tells mistakes apart; the sentence if it is left out.
-        wanted: the exception that had to be raised, if another was.
+        sentence: the sentence for the learner.
+        observed: the observation by which mistakes are told apart; without one, the sentence.
+        wanted: the exception that had to be raised, if another was raised.
         compared: the arrays that are not equal.
-        foreseen: whether only the compiler could find it, and the sentence says what to do.
+        foreseen: whether only the compiler could find the failure, and the sentence says what to do.
     """
 
     def __init__(
@@ -79,21 +79,21 @@ def require(condition: bool, sentence: str, observed: object = None) -> None:
 
 
 def first_of(refusals: Sequence[Refusal], observed: object) -> None:
-    """Refuse with the first of some refusals, if there is one; ``observed`` is what all of them saw."""
+    """Refuse with the first of some refusals, if there is one; ``observed`` is the observation of all together."""
     if refusals:
         first = refusals[0]
         raise Refusal(first.sentence, observed, first.wanted, first.compared) from first.__cause__
 
 
 def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
-    """Try ``check`` on all cases, and refuse with the first that it refuses, saying which: mistakes may agree on it."""
+    """Try ``check`` on all cases, and refuse with the first refusal and its case; the others tell mistakes apart."""
     refusals: dict[int, Refusal] = {}
     for number, case in enumerate(cases):
         try:
             check(case)
         except Refusal as error:
             refusals[number] = error
-    observation = _seen_by(refusals)
+    observation = _observation_of(refusals)
     for refusal in refusals.values():
         what = refusal.compared.what.rstrip(",") if refusal.compared else ""
         if what not in refusal.sentence:
@@ -101,8 +101,8 @@ def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
     first_of(list(refusals.values()), observation)
 
 
-def _seen_by(refusals: Mapping[int, Refusal]) -> object:
-    """Return what refusals saw, by their numbers: all arrays as one, or else their sentences."""
+def _observation_of(refusals: Mapping[int, Refusal]) -> object:
+    """Return the observation of several refusals, by the numbers of their cases: one array, or else their sentences."""
     arrays = [refusal.observed for refusal in refusals.values() if isinstance(refusal.observed, np.ndarray)]
     if len(arrays) == len(refusals) and all(array.dtype.kind in "biuf" for array in arrays):
         numbers = np.array(list(refusals))
@@ -111,15 +111,15 @@ def _seen_by(refusals: Mapping[int, Refusal]) -> object:
 
 
 def is_value(what: str, actual: object, expected: object) -> None:
-    """Refuse unless a plain value is what it must be, including its type."""
+    """Refuse a plain value unless it is the expected one, and of the same type."""
     if not is_same(actual, expected):
         whole = repr(actual), repr(expected)
-        shown, right = differing(*whole)
+        shown, right = from_first_difference(*whole)
         raise Refusal(f"{what} is {shown}, and must be {right}.", f"{what} is {whole[0]}, and must be {whole[1]}.")
 
 
-def differing(text: str, other_text: str) -> tuple[str, str]:
-    """Return two texts as a verdict shows them: if both are long, from shortly before the first place that differs."""
+def from_first_difference(text: str, other_text: str) -> tuple[str, str]:
+    """Return two texts as a verdict shows them: if both are long, from shortly before the first difference."""
     first = 0
     if min(len(text), len(other_text)) > LONGEST:
         same = 0
@@ -130,7 +130,7 @@ def differing(text: str, other_text: str) -> tuple[str, str]:
 
 
 def _cut(text: str, first: int) -> str:
-    """Return as much of a text as a verdict shows, from a place on, with an ellipsis wherever something is left out."""
+    """Return as much of a text as a verdict shows, from place ``first`` on, with an ellipsis for what is left out."""
     rest = text[first:]
     if len(rest) > LONGEST:
         rest = f"{rest[:LONGEST]} …"
@@ -138,7 +138,7 @@ def _cut(text: str, first: int) -> str:
 
 
 def is_same(actual: object, expected: object) -> bool:
-    """Return whether two plain values, lists or dicts are written alike: 2 is not 2.0, nor is 1 True."""
+    """Return whether two plain values, lists or dicts are written alike; 2 and 2.0 are not, nor 1 and True."""
     return type(actual) is type(expected) and repr(actual) == repr(expected)
 
 
@@ -146,7 +146,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
     """Return the message of the error that ``call`` must raise.
 
     Raises:
-        Refusal: it raises nothing, or an error of another kind.
+        Refusal: ``call`` raises nothing, or an error of another kind.
     """
     try:
         call()
@@ -173,9 +173,9 @@ def equal(
 
     Args:
         actual: a MAX tensor or a NumPy array, as the learner's code returned it.
-        expected: the array, or tensor, it must equal.
-        axes: what each axis counts, for the message; guessed from the rank.
-        what: what is compared, for the message.
+        expected: the array, or tensor, that it must equal.
+        axes: the names of the axes, for the message; guessed from the rank.
+        what: the name of what is compared, for the message.
         tolerance: absolute for numbers up to 1 in size, relative for larger ones.
         whose: whose numbers ``expected`` holds, for the message.
 
@@ -193,7 +193,7 @@ def equal(
 
 
 def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what: str) -> np.ndarray:
-    """Return a tensor's numbers; refuse unless it is one, and has the shape and dtype that are expected."""
+    """Return the numbers of a tensor; refuse anything else, and another shape or dtype than the expected one."""
     if actual is None:
         raise Refusal(f"{what} is None: is there a `return`?")
     if not (isinstance(actual, np.ndarray | np.generic) or hasattr(actual, "__dlpack__")):
@@ -211,13 +211,13 @@ def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what:
 
 
 def _what_is_not_finite(comparison: Comparison) -> str:
-    """Return where one of two arrays has NaN or infinity, and the other a number, as a sentence."""
+    """Return as a sentence where one of two arrays has NaN or infinity, and the other a number."""
     what, array, expected = comparison.what, comparison.actual, comparison.expected
     if not expected.ndim:
         return f"{what} is {array}, and must be {expected:.5g}."
     wrong = ~np.isfinite(array) & np.isfinite(expected)
     are = "are NaN or infinite"
-    if not wrong.any():  # then what is expected is, which the learner's code may have returned before
+    if not wrong.any():  # then only the expected ones are, which the learner's code may have returned before
         wrong = np.isfinite(array) & ~np.isfinite(expected)
         are = f"are neither NaN nor infinite, unlike {comparison.whose}"
     first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), comparison.axes)
@@ -225,14 +225,14 @@ def _what_is_not_finite(comparison: Comparison) -> str:
 
 
 def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable[..., Any] | None = None) -> Any:
-    """Refuse if what ``call`` returns depends on an earlier call; return what the first call returned.
+    """Refuse a function whose results depend on an earlier call; return the result of the first call.
 
-    It is called with ``arrays``, then with their rows in reverse order, which must give the rows in reverse order, and
-    with ``arrays`` again. If already the first call is wrong, this says nothing.
+    ``call`` gets ``arrays``, then their rows in reverse order, which must give the rows in reverse order, and
+    ``arrays`` again. If the first result is wrong already, nothing is refused: another claim says so.
 
     Args:
-        call: what is called; it returns one array, or several.
-        arrays: what it is called with; the rows along their first axis are independent of each other.
+        call: the function; it returns one array, or several.
+        arrays: its arguments; the rows along their first axis are independent of each other.
         right: returns the right results for ``arrays``; without it, those of the first call count as right.
     """
     reverse = [np.ascontiguousarray(array[::-1]) for array in arrays]
@@ -243,31 +243,31 @@ def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable
         result_again = call(*arrays)
         second, third = _arrays(result_of_reverse), _arrays(result_again)
         first = _arrays(result)  # once more: the calls may share a buffer
-        is_kept = not (_alike(second, [array[::-1] for array in first]) and _alike(third, first))
-    except Exception:  # where the first call raised none
+        is_kept = not (_are_alike(second, [array[::-1] for array in first]) and _are_alike(third, first))
+    except Exception:  # the first call has raised none
         is_kept = True
-    if is_kept and (right is None or _alike(first, _arrays(right(*arrays)))):
+    if is_kept and (right is None or _are_alike(first, _arrays(right(*arrays)))):
         raise Refusal(KEPT)
     return result
 
 
 def _arrays(results: Any) -> list[np.ndarray]:
-    """Return what a call has returned, one result or several, as arrays; single numbers are left out."""
+    """Return the results of a call, one or several, as arrays; single numbers are left out."""
     several = results if isinstance(results, tuple | list) else [results]
     arrays = [as_array(value)[0] for value in several if value is not None]
     return [array for array in arrays if array is not None and array.ndim]
 
 
-def _alike(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
-    """Return whether some arrays have the shapes and, within the tolerance, the values of others."""
+def _are_alike(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    """Return whether two lists of arrays have the same shapes and, within the tolerance, the same values."""
     pairs = [(array, other) for array, other in zip(some, others, strict=False) if array.shape == other.shape]
     return len(pairs) == len(some) == len(others) and all(close(array, other) for array, other in pairs)
 
 
 def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
-    """Return the numbers that lie in memory, whatever the object says of itself, and the name of their dtype.
+    """Return the array that lies in an object's memory, whatever its class overrides, and the name of the dtype.
 
-    A tensor of a dtype that NumPy does not know (bfloat16, say) has no array.
+    The array is None if NumPy does not know the dtype (bfloat16, say).
     """
     if isinstance(actual, np.ndarray | np.generic):
         array = np.array(actual, subok=False)
@@ -281,7 +281,7 @@ def as_array(actual: Any) -> tuple[np.ndarray | None, str]:
 
 
 def hint_on(result: object) -> str:
-    """Return what to change in a function that returns such a result, as a sentence; nothing if that is not known."""
+    """Return as a sentence what to change in a function that returns such a result; nothing if that is not known."""
     if result is None:
         return " Is there a `return`?"
     if inspect.isgenerator(result):
@@ -297,6 +297,6 @@ def article(name: str) -> str:
 
 
 def _with_axes(shape: Sequence[Any], axes: Sequence[str] = ()) -> str:
-    """Return a shape and, of several axes, what they count: ``[2, 7, 15] (batch, token, channel)``."""
+    """Return a shape in words and, if there are several axes, their names: ``[2, 7, 15] (batch, token, channel)``."""
     sizes = in_brackets(shape)
     return f"{sizes} ({', '.join(axes)})" if len(axes) > 1 else sizes

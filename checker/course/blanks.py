@@ -68,7 +68,7 @@ def find_blanks(solution: Source, language: Language = PYTHON) -> tuple[Blank, .
         match = COMMENT.match(line)
         if not match:
             continue
-        around = [name for name, function in functions.items() if function.defined < number <= function.last]
+        around = [name for name, function in functions.items() if function.def_line < number <= function.last]
         if not around:
             raise ValueError(f"line {number}: the blank {match['words']!r} is not inside a function")
         body = _code_lines(lines, number, functions[around[-1]].last)
@@ -96,12 +96,12 @@ def skeleton(solution: Source, language: Language = PYTHON, written: Collection[
     lines = list(solution.lines)
     for blank in reversed([blank for blank in find_blanks(solution, language) if blank.label not in written]):
         indent = lines[blank.first - 1][: -len(lines[blank.first - 1].lstrip())]
-        todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop}"]
+        todo = [f"{indent}{TODO}{blank.words}", f"{indent}{language.stop_statement}"]
         lines[blank.first - 1 : blank.last] = todo
     return "\n".join(lines)
 
 
-def unwritten(learner: Source, solution: Source, language: Language = PYTHON) -> list[Unwritten]:
+def unwritten_blanks(learner: Source, solution: Source, language: Language = PYTHON) -> list[Unwritten]:
     """Return the blanks that a learner's file has yet to write, judged without running it.
 
     A blank is unwritten if the stop statement is still in its function, and nothing before it returns. Whether a
@@ -118,8 +118,8 @@ def unwritten(learner: Source, solution: Source, language: Language = PYTHON) ->
         if function is None:
             if not language.is_run:
                 to_write.append(Unwritten(blank, None))
-        elif function.stop:
-            to_write.append(Unwritten(blank, function.stop, function.size > untouched[blank.function].size))
+        elif function.stop_line:
+            to_write.append(Unwritten(blank, function.stop_line, function.size > untouched[blank.function].size))
     return to_write
 
 

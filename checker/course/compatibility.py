@@ -1,7 +1,7 @@
-"""What of a learner's file later steps cannot use as they use the solution's, though the file may pass.
+"""Which parts of a learner's file later steps cannot use in place of the solution's, though the file may pass.
 
-It may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
-functions, and a check names what such a file imports in vain. What it still may call is in
+The file may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
+parts, and a check names what such a file imports in vain. The calls that an older file may still make are in
 ``checker.child.former_calls``.
 """
 
@@ -15,7 +15,7 @@ from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.course.steps import Step
 
-#: What functions, types and modules give was called in earlier versions of the course, and what it is called now.
+#: The names of functions, classes and modules in earlier versions of the course, and their names now.
 NEW_NAMES = {
     "lookback_mask": "causal_mask",
     "byte_pairs": "count_pairs",
@@ -36,7 +36,7 @@ NEW_NAMES = {
 def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
     """Return the types and functions that a file lacks or has otherwise, each with the solution's signature.
 
-    It is the parameters, and of ``__init__`` what it sets, too: ``(config) with self.c_fc and self.c_proj``.
+    A signature has the parameters, and for ``__init__`` also the attributes that it sets: ``(config) with self.c_fc``.
     """
     if step.language is not PYTHON:
         return {}
@@ -45,10 +45,10 @@ def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
     labels = {name: name.rpartition(".")[2] for name in theirs}
     missing = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
     differing = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
-    unset = {name for name, node in theirs.items() if not names.issuperset(_set_by(node))}
+    lacks_attributes = {name for name, node in theirs.items() if not names.issuperset(_attributes_set_by(node))}
     inner = {name for name in theirs if name.rpartition(".")[0] in theirs}
     types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in names}
-    incompatible = (missing | differing | unset) - inner
+    incompatible = (missing | differing | lacks_attributes) - inner
     return types | {name: _signature(node) for name, node in theirs.items() if name in incompatible}
 
 
@@ -61,9 +61,9 @@ def advise_on_former_names(source: Source) -> str:
 
 
 def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
-    """Return whether one function can be called wherever the other is: with what the other takes, and no more."""
-    own, given = _by_position(function), _by_position(other)
-    own_by_name, given_by_name = _by_name(function), _by_name(other)
+    """Return whether a function can be called wherever the other one can: with the same arguments, and no others."""
+    own, given = _positional_parameters(function), _positional_parameters(other)
+    own_by_name, given_by_name = _keyword_parameters(function), _keyword_parameters(other)
     needed = {*own[: len(own) - len(function.args.defaults)]} - {*given_by_name}
     always_given = len(given) - len(other.args.defaults)
     defaults = zip(own_by_name, function.args.kw_defaults, strict=True)
@@ -75,18 +75,18 @@ def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
     return gets_all and takes_all_by_position and takes_all_by_name and has_same_order
 
 
-def _by_position(function: FunctionNode) -> list[str]:
-    """Return the parameters of a function that a call may give by their position."""
+def _positional_parameters(function: FunctionNode) -> list[str]:
+    """Return the parameters that a call may give by position."""
     return [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
 
 
-def _by_name(function: FunctionNode) -> list[str]:
-    """Return the parameters of a function that a call can give by name alone."""
+def _keyword_parameters(function: FunctionNode) -> list[str]:
+    """Return the parameters that a call can only give by name."""
     return [parameter.arg for parameter in function.args.kwonlyargs]
 
 
 def _names_in(source: Source) -> set[str]:
-    """Return the names that a file uses or defines, also as texts; an attribute also with its object: ``self.x``."""
+    """Return the names that a file uses or defines, also in strings; attributes also with their object: ``self.x``."""
     names = set[str]()
     for node in ast.walk(source.tree):
         match node:
@@ -109,8 +109,8 @@ def _types(solution: Source) -> Iterator[tuple[str, ast.Assign]]:
                 yield name, node
 
 
-def _set_by(node: FunctionNode) -> list[str]:
-    """Return what an ``__init__`` sets: ``self.weight``."""
+def _attributes_set_by(node: FunctionNode) -> list[str]:
+    """Return the attributes that an ``__init__`` sets, such as ``self.weight``; none for another function."""
     if node.name != "__init__":
         return []
     attributes = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
@@ -118,10 +118,10 @@ def _set_by(node: FunctionNode) -> list[str]:
 
 
 def _signature(node: FunctionNode) -> str:
-    """Return a function's parameters, without their types, and what an ``__init__`` sets."""
+    """Return a function's parameters, without their types, and the attributes that an ``__init__`` sets."""
     arguments = copy.deepcopy(node.args)
     for parameter in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         parameter.annotation = None
     parameters = ast.unparse(arguments).removeprefix("self").removeprefix(", ")
-    attributes = " and ".join(_set_by(node))
+    attributes = " and ".join(_attributes_set_by(node))
     return f"({parameters}) with {attributes}" if attributes else f"({parameters})"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from checker.course.blanks import Unwritten, blanks_of, unwritten
+from checker.course.blanks import Unwritten, blanks_of, unwritten_blanks
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable, read_text
 from checker.course.source import Source
@@ -15,7 +15,7 @@ from checker.course.steps import SOLUTIONS, Step
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """What is known of a file before it runs: its source, and which of the step's blanks are still to write."""
+    """What is known of a file before it runs: its source, how many blanks the step has, and those still to write."""
 
     source: Source
     blanks: int
@@ -23,12 +23,12 @@ class OpenedFile:
 
     @property
     def can_be_tried(self) -> bool:
-        """Whether there is anything to run."""
+        """Whether any blank is written, or the step has none: then claims can be tried."""
         return len(self.to_write) < self.blanks or not self.blanks
 
 
 def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFile:
-    """Read a file, and return what it says without being run.
+    """Read a file, and return what is known of it without running it.
 
     Args:
         step: the step that the file is to solve.
@@ -47,17 +47,17 @@ def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFil
     except Unreadable as error:
         error.source = source
         raise
-    to_write = unwritten(source, step.read_solution(), step.language)
+    to_write = unwritten_blanks(source, step.read_solution(), step.language)
     return OpenedFile(source, len(blanks_of(step)), tuple(to_write))
 
 
 def refuse_imported_solution(step: Step, source: Source) -> None:
-    """Raise Unreadable if a file imports the solution of its step, or what is made of it."""
+    """Raise Unreadable if a file imports the solution of its step, or a module that imports that solution."""
     if step.language is not PYTHON:
         return
     answer = f"{SOLUTIONS.name}.{step.solution_file.stem}"
     for module, line in source.imports():
-        if answer in solutions_of(module):
+        if answer in solutions_imported_with(module):
             what = "the answer to this step" if module == answer else "which is made of the answer to this step"
             raise Unreadable(
                 f"Your file imports {module}, {what}. Write your own, and compare with it once the check passes.",
@@ -68,11 +68,11 @@ def refuse_imported_solution(step: Step, source: Source) -> None:
 
 
 @cache
-def solutions_of(module: str) -> set[str]:
-    """Return the modules of the solutions that come with one: itself, and all that it imports."""
+def solutions_imported_with(module: str) -> set[str]:
+    """Return the solutions that are imported with a module: itself, if it is one, and all that it imports."""
     package, _, name = module.rpartition(".")
     path = SOLUTIONS / f"{name}.py"
     if package != SOLUTIONS.name or not path.is_file():
         return set()
     imports = Source(path.read_text(encoding="utf-8")).imports()
-    return {module}.union(*(solutions_of(other) for other, _ in imports))
+    return {module}.union(*(solutions_imported_with(other) for other, _ in imports))

@@ -1,4 +1,4 @@
-"""Read a file, and say why one cannot be read, or which place in it something is about."""
+"""Read a file; say why one cannot be read, and name a place in it."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from pathlib import Path
 
 from checker.course.source import Source
 
-MOST_BYTES = 1_000_000  # a step has a few thousand
+MOST_BYTES = 1_000_000  # of a file; a step has a few thousand
 
 
 @dataclass(frozen=True)
 class Location:
-    """A place in a learner's file, and what is known of it.
+    """A place in a learner's file, and what a verdict shows there.
 
     Attributes:
-        line: the line that something is about, from 1.
-        code: that line, if it is to be shown.
-        column: where in the code the error is, from 0, if it is shown.
-        instead: what to write, if that is known, in the line ``instead_line``.
-        more: what else is shown, a line each: other lines of the same kind, or the calls that led there.
+        line: its number, counted from 1.
+        code: the text of the line, if it is to be shown.
+        column: where in the code an error is, counted from 0, if that is to be shown.
+        instead: the code to write instead, if it is known, in the line ``instead_line``.
+        more: further lines to show: others of the same kind, or the calls that led there.
     """
 
     line: int
@@ -51,10 +51,10 @@ class Unreadable(Exception):
     Attributes:
         sentence: the reason.
         short: the reason in a few words, for a list.
-        anew: the end of the sentence, if another file is to be written in its place: ``writes it anew``.
+        anew: the end of the sentence, if another file is to take the place of this one: ``writes it anew``.
         location: the place in the file, if the reason is one line.
-        refuted: the claim that does not hold, where the file was read: ``The file is Python.``
-        source: its text, where the file was read.
+        refuted: the claim that does not hold, if the file could be read: ``The file is Python.``
+        source: its text, if the file could be read.
     """
 
     sentence: str
@@ -65,11 +65,11 @@ class Unreadable(Exception):
     source: Source | None = field(default=None, kw_only=True)
 
     def __str__(self) -> str:
-        """Return what a terminal says."""
+        """Return the sentence as a terminal prints it."""
         return self.sentence_with("`./run skeletons`")
 
     def sentence_with(self, writer: str) -> str:
-        """Return the whole sentence, if ``writer`` is what writes another file: a command, or a button."""
+        """Return the whole sentence; ``writer`` is the command or the button that writes another file."""
         return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
 
 
@@ -87,7 +87,7 @@ def read_text(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return what is in a file, without waiting on a pipe or the like in its place.
+    """Return the bytes of a file; nothing is waited for, as a pipe in its place would have it.
 
     Raises:
         Unreadable: there is no such file, or it is too large.
@@ -109,10 +109,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def as_text(data: bytes) -> str:
-    """Return the text that bytes are in UTF-8, with plain line ends; some editors begin it with a byte order mark.
+    """Return the text of bytes in UTF-8, with plain line ends, and without the byte order mark that some editors write.
 
     Raises:
-        Unreadable: it is not text.
+        Unreadable: the bytes are not text.
     """
     if why := why_not_utf8(data):
         raise Unreadable(f"The file is not UTF-8 text: {why}. Save it as UTF-8.", "not UTF-8 text")
@@ -120,7 +120,7 @@ def as_text(data: bytes) -> str:
 
 
 def why_not_utf8(data: bytes) -> str:
-    """Return in words why bytes are no text in UTF-8; nothing if they are."""
+    """Return in words why bytes are no text in UTF-8; nothing if they are one."""
     if is_utf16(data):
         return "it is UTF-16, as PowerShell writes it"
     try:

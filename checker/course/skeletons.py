@@ -20,7 +20,7 @@ from checker.files import ROOT
 from checker.machine import output_of
 
 
-def expected(step: Step) -> str:
+def skeleton_of(step: Step) -> str:
     """Return the skeleton of a step, as its solution gives it now."""
     return skeleton(step.read_solution(), step.language)
 
@@ -28,7 +28,7 @@ def expected(step: Step) -> str:
 def is_untouched(step: Step) -> bool:
     """Return whether the learner's file is the skeleton, to the letter."""
     with suppress(Unreadable):
-        return read_text(step.learner_file) == expected(step)
+        return read_text(step.learner_file) == skeleton_of(step)
     return False
 
 
@@ -81,7 +81,7 @@ def write_all() -> int:
                 continue
             print(f"{relative_path(path)} was changed and is kept as {relative_path(back_up(path))}")
         path.parent.mkdir(exist_ok=True)
-        path.write_text(expected(step), encoding="utf-8")
+        path.write_text(skeleton_of(step), encoding="utf-8")
         print(f"{relative_path(path)} written")
     return 0
 

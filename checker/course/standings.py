@@ -53,7 +53,7 @@ class Standing:
     @property
     def is_done(self) -> bool:
         """Whether its file has passed as it is."""
-        return self.state == StepState.DONE
+        return self.state is StepState.DONE
 
     def words_with(self, writer: str) -> str:
         """Return the words and, if the file is missing, what writes another: a command, or a button."""
@@ -112,11 +112,11 @@ def _words_of_changed_check(step: Step, source: Source) -> str:
 
 def _words_of_begun(state: StepState, file: OpenedFile, *, failed: bool) -> str:
     to_write, details = len(file.to_write), []
-    if to_write or state == StepState.IN_PROGRESS:
+    if to_write or state is StepState.IN_PROGRESS:
         details.append(f"{file.blanks - to_write} of {file.blanks} blanks")
     if failed:
         details.append(LAST_FAILED)
-    elif state == StepState.CHANGED or not to_write:
+    elif state is StepState.CHANGED or not to_write:
         details.append("not checked")
     return f"{BEGUN[state]} ({', '.join(details)})"
 
@@ -135,7 +135,7 @@ def next_to_do(standings: Sequence[Standing]) -> Step | None:
     steps_begun = [
         standing.step for standing in standings if standing.state in (StepState.IN_PROGRESS, StepState.CHANGED)
     ]
-    if any(standing.state == StepState.IN_PROGRESS for standing in standings):
+    if any(standing.state is StepState.IN_PROGRESS for standing in standings):
         return max(steps_begun, key=lambda step: saved_at(step.learner_file))
     if steps_begun:
         return steps_begun[0]

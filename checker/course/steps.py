@@ -25,7 +25,7 @@ RECORDED_KERNELS = REFERENCES / "kernels.json"
 WIDGETS = ROOT / "book" / "src" / "widgets"
 SMALL_MODEL = ROOT / "models" / "moby-dick"
 
-#: A claim of a check file that imports this module runs MAX.
+#: The claims of a check file that imports this module run MAX.
 CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
 #: The order of the tutorial. Warm-ups 01 to 05 may be skipped; the others come before the step that needs them.
@@ -34,28 +34,28 @@ ORDER = (
     *("s11", "s12", "s13", "w07", "s14", "s15", "s16", "s17", "w08", "s18", "s19", "s20", "s21", "s22"),
     *("s23", "s24", "s25", "s26", "s27"),
 )
-#: What to write if there is time for the main parts only, about five hours; of the rest, the solutions run.
+#: The steps to write if there is time for the main parts only, about five hours; for the others, the solutions run.
 FAST_PATH = ("s03", "s04", "s02", "s07", "s08", "s09", "s10", "s11", "s12")
 
-# What the steps add up to, from step 01 on: each name is that of the last step of it.
+# What the steps add up to, from step 01 on: each name is that of the last step which it needs.
 MODEL = "step_13"  # with pretrained weights
 CACHED_MODEL = "step_14"
 SERVER = "step_15"
 TRAINING = "step_20"
-QUANTIZATION = "step_22"  # which the model needs as well, to round its weights
-SAMPLING = "step_12"  # and to choose tokens
+QUANTIZATION = "step_22"  # the model needs it as well, to round its weights
+SAMPLING = "step_12"  # the model needs it as well, to choose tokens
 LLAMA = ("step_08", CACHED_MODEL, "step_23", "step_25", "step_26")  # a Llama, with published weights
-CHAT = "step_27"  # which a Llama needs as well, to answer
+CHAT = "step_27"  # a Llama needs it as well, to answer
 
 #: The steps that compute gradients, for whose graphs MAX needs many kernels.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
-#: Whose numbers are recorded for a step; for all others, Hugging Face's.
+#: The library whose numbers are recorded for a step; for all others, it is Hugging Face.
 RECORDED_FROM = {QUANTIZATION: "llama.cpp", **dict.fromkeys(WITH_GRADIENTS, "PyTorch")}
 
 
 class Kind(StrEnum):
-    """What a claim is about: recorded numbers, numbers that are drawn anew, or what MAX has compiled."""
+    """The kind of a claim: it tries recorded numbers, numbers that are drawn anew, or a compiled module."""
 
     NUMBERS = "numbers"
     DRAWN = "drawn"
@@ -81,9 +81,9 @@ class Step:
 
     @property
     def compiles_long(self) -> bool:
-        """Whether its compiled verdict takes minutes the first time: ``warm`` makes it only if the step is named.
+        """Whether its compiled claims take minutes the first time: ``warm`` compiles them only if the step is named.
 
-        A kernel of one's own is among them: no graph may be taken for it that was compiled with another.
+        A step in Mojo does, too: a graph that was compiled with another kernel must not be used for it.
         """
         return self.name in WITH_GRADIENTS or self.language is not PYTHON
 
@@ -106,37 +106,37 @@ class Step:
 
     @property
     def solution_file(self) -> Path:
-        """The answer, and the one source of the skeleton."""
+        """The file with the answer, of which the skeleton is made."""
         return _solution(self.name, self.language.suffix)
 
     @property
     def check_file(self) -> Path:
-        """The claims."""
+        """The file of its claims."""
         return TESTS / f"test_{self.name}.py"
 
     @property
     def attempts_file(self) -> Path:
-        """What people write instead of the solution: the mistakes that can be named, and other right answers."""
+        """The file of what people write instead: mistakes that can be named, and other right answers."""
         return TESTS / "attempts" / f"{self.name}.py"
 
     @property
     def kernel_folder(self) -> Path:
-        """What a step in Mojo needs around its file: an operation of MAX, C functions, and a model of it in NumPy."""
+        """The folder of what surrounds a file in Mojo: an operation of MAX, C functions, and a model in NumPy."""
         return TESTS / "kernels" / self.name
 
     @property
     def model_file(self) -> Path:
-        """The Python that says what the solution computes: the solution itself, or of a kernel its model in NumPy."""
+        """The Python that computes what the solution does: the solution itself, or a kernel's model in NumPy."""
         return self.solution_file if self.language is PYTHON else self.kernel_folder / "model.py"
 
     @property
     def chapter(self) -> Path:
-        """What the book says about it, including the hints."""
+        """Its page of the book, with the hints."""
         return ROOT / "book" / "src" / f"{self.name}.md"
 
     @property
     def recorded_from(self) -> str:
-        """Whose numbers are in ``reference_file``."""
+        """The library whose numbers are in ``reference_file``."""
         return RECORDED_FROM.get(self.name, "Hugging Face")
 
     @property
@@ -146,7 +146,7 @@ class Step:
 
     @property
     def answers_file(self) -> Path:
-        """What every known mistake answers to the claims, recorded."""
+        """The recorded outcomes of every known mistake."""
         return REFERENCES / "mistakes" / f"{self.name}.json.gz"
 
     def read_solution(self) -> Source:
@@ -154,12 +154,13 @@ class Step:
         return Source(self.solution_file.read_text(encoding="utf-8"))
 
     def read_title(self) -> str:
-        """Return its subject: the first line of its solution, without the number and what follows a comma."""
+        """Return its title: the first line of its solution, without the number, up to a comma."""
         words = self.language.docstring(self.read_solution()).partition("\n")[0]
         return words.partition(": ")[2].partition(",")[0].rstrip(".")
 
 
 def _solution(name: str, suffix: str) -> Path:
+    """Return the file of a solution in the language with this suffix, whether it is there or not."""
     return SOLUTIONS / f"{name.replace('step', 'solution')}{suffix}"
 
 
@@ -175,7 +176,7 @@ def all_steps() -> list[Step]:
 
 
 def steps_up_to(last: str) -> list[Step]:
-    """Return the steps up to one that is named above, in the order of the tutorial, without warm-ups."""
+    """Return the steps up to the ``last``, in the order of the tutorial, without warm-ups."""
     steps = all_steps()
     end = steps.index(Step(last)) + 1
     return [step for step in steps[:end] if not step.is_warmup]
@@ -208,10 +209,10 @@ def uses_max(step: Step) -> bool:
 
 
 def claims_of(step: Step) -> dict[str, Kind]:
-    """Return the claims that the check of a step makes, and the kind of each, which pytest's marker says.
+    """Return the claims of a step, and the kind of each, which its pytest marker says.
 
     Raises:
-        ValueError: a claim has a decorator that is neither such a marker nor ``about(…)``, so its kind is not known.
+        ValueError: a claim has another decorator than such a marker or ``about(…)``, so its kind is not known.
     """
     markers = {f"pytest.mark.{kind}": kind for kind in Kind}
     claims = {}

@@ -1,4 +1,4 @@
-"""Blame functions for the failures of a file: judge each alone, name its mistake, and say what of a claim is known.
+"""Blame functions for the failures of a file: judge each alone, name its mistake, and make a finding on each claim.
 
 The verdict on the whole file stands. To explain it, the claims about one function are tried again with the solution's
 code in all other functions that are wrong or missing (``isolation.py``), so that no function is blamed for another.
@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from checker.diagnosis import causes
-from checker.diagnosis.causes import SharedState, waits
+from checker.diagnosis.causes import SharedState, finding_that_waits
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.events import Finding, Mark
-from checker.outcomes import Outcome, Outcomes, failed, outcomes_about
+from checker.outcomes import Outcome, Outcomes, failed_outcomes, outcomes_about
 
 TOGETHER = "Each function is right alone, but together they are not."
 
@@ -27,10 +27,10 @@ class Blame:
 
     Attributes:
         label: the function.
-        outcomes: what its failing claims said last.
-        mistake: the known one that it makes, if any.
-        shared: what its calls share, if it is right but for that.
-        copy: the sentence that says so, if it returns only what it was given, by no known mistake.
+        outcomes: the last outcomes of its failing claims.
+        mistake: the known mistake that it makes, if any.
+        shared: the state that its calls share, if that is all that is wrong.
+        copy: a sentence that it returns one of its inputs unchanged, if it does, by no known mistake.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Blame:
     copy: str | None = None
 
     def findings(self) -> list[Finding]:
-        """Return why its claims fail."""
+        """Return a finding on each of its failing claims."""
         if shared := self.shared:
             return [Finding(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
         if copy := self.copy:
@@ -50,7 +50,7 @@ class Blame:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Why a file fails: a finding on each claim, with the function to fix first at the front, and what is blamed."""
+    """Why a file fails: a finding on each claim, those on the function to fix first in front, and the blames."""
 
     findings: list[Finding]
     blames: tuple[Blame, ...] = ()
@@ -59,7 +59,7 @@ class Diagnosis:
 def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None) -> Finding:
     """Return why a claim fails: by the name of a known mistake, or else in the claim's own words.
 
-    A mistake that is a guess comes behind these.
+    The name of a mistake that is a guess comes behind the claim's own words.
     """
     if mistake and not mistake.is_guess:
         return finding_with_figures(claim, about, outcome, mistake.name, mistake.name)
@@ -82,7 +82,7 @@ def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None
 def finding_with_figures(
     claim: str, about: str, outcome: Outcome, sentence: str, known_mistake: str | None = None
 ) -> Finding:
-    """Return that a claim fails for the reason in a sentence, with what was measured; an error would say it twice."""
+    """Return a finding with a sentence and what was measured; the words of an error would only say it twice."""
     figures = outcome.figures if outcome.measured else ""
     return Finding(
         claim,
@@ -99,10 +99,10 @@ class Blamer:
     """Explains the failures of one file that lie in its functions with a blank.
 
     Args:
-        file: the learner's.
+        file: the learner's file.
         finder: finds the known mistakes.
-        restored: what is to be as the step gives it, outside the blanks.
-        trials: run claims on code that is put together.
+        restored: the parts outside the blanks that are put back as the step gives them.
+        trials: runs claims on code that is put together.
     """
 
     def __init__(self, file: LearnersFile, finder: MistakeFinder, restored: Collection[Graft], trials: Trials) -> None:
@@ -111,22 +111,24 @@ class Blamer:
 
     @cached_property
     def isolation(self) -> Isolation:
-        """The functions of the file, each beside the solution's code in others; a named file needs none of it."""
+        """Judges functions beside the solution's code; it is made only if a file's mistake has no name."""
         return Isolation(self.file, self.restored, self.trials)
 
     def diagnose(self, outcomes_in_file: Outcomes, file_mistake: Mistake | None) -> Diagnosis:
         """Return the cause of each failure.
 
-        If the file makes a known mistake that does not lie in a single function that is wrong, this explains every
-        failure. Else the wrong functions are judged one by one; then those are found that are right but for what their
-        calls share; and at last those that only hand on what they were given.
+        If the file makes a known mistake that does not lie in a single wrong function, the mistake explains every
+        failure. Else the wrong functions are judged one by one. Then come functions that are right but for state that
+        their calls share, and at last functions that only return one of their inputs.
 
         Args:
-            outcomes_in_file: what the claims said of the file.
+            outcomes_in_file: the outcomes of the claims on the file.
             file_mistake: the known mistake that explains all of them, if there is one.
         """
-        failing, wrong = failed(outcomes_in_file), self._wrong(outcomes_in_file)
-        unjudged = tuple(Blame(label, failed(outcomes)) for label, outcomes in wrong.items() if failed(outcomes))
+        failing, wrong = failed_outcomes(outcomes_in_file), self._wrong_outcomes(outcomes_in_file)
+        unjudged = tuple(
+            Blame(label, failed_outcomes(outcomes)) for label, outcomes in wrong.items() if failed_outcomes(outcomes)
+        )
         first_claim, first_outcome = next(iter(failing.items()))
         known_in = dict[str, Mistake]()
         if file_mistake:
@@ -142,9 +144,9 @@ class Blamer:
         blames = self._name_copies(blames)
         return Diagnosis(self._findings_on_claims(outcomes_in_file, blames), blames)
 
-    def _wrong(self, outcomes_in_file: Outcomes) -> dict[str, Outcomes]:
-        """Return what the claims about each function said that do not hold, but for those that are still to write."""
-        failing = {claim: outcome for claim, outcome in outcomes_in_file.items() if outcome.mark != Mark.PASS}
+    def _wrong_outcomes(self, outcomes_in_file: Outcomes) -> dict[str, Outcomes]:
+        """Return, for each function that is written, the outcomes of the claims about it that do not hold."""
+        failing = {claim: outcome for claim, outcome in outcomes_in_file.items() if outcome.mark is not Mark.PASS}
         labels = dict.fromkeys(outcome.about for outcome in failing.values() if outcome.about not in self.to_write)
         return {label: outcomes_about(label, failing) for label in self._in_order_of_blanks(labels)}
 
@@ -155,16 +157,18 @@ class Blamer:
     ) -> tuple[Blame, ...]:
         """Return the functions that are to blame, in the order of the step's blanks.
 
-        Those whose mistake is known already, ``known_in``, need not be judged.
+        The functions ``known_in``, whose mistake is known already, need not be judged.
         """
         to_judge = {label: outcomes for label, outcomes in wrong.items() if label not in known_in}
         judgments = self._judge(to_judge, wrong)
         last_outcomes = {label: outcomes for label, outcomes in wrong.items() if label in known_in}
         last_outcomes |= {judgment.label: judgment.outcomes for judgment in judgments}
-        failing = {label: failed(outcomes) for label, outcomes in last_outcomes.items() if failed(outcomes)}
+        failing = {
+            label: failed_outcomes(outcomes) for label, outcomes in last_outcomes.items() if failed_outcomes(outcomes)
+        }
         unfit = {judgment.label for judgment in judgments if not judgment.fits}
         blames = []
-        for label in self._at_fault(self._in_order_of_blanks(failing), unfit):
+        for label in self._labels_at_fault(self._in_order_of_blanks(failing), unfit):
             mistake = known_in.get(label)
             if mistake is None:
                 mistake = self._mistake_in(label, last_outcomes[label], outcomes_in_file)
@@ -172,12 +176,12 @@ class Blamer:
         return tuple(blames)
 
     def _in_order_of_blanks(self, labels: Collection[str]) -> list[str]:
-        """Return labels in the order of the step's blanks, behind those of what the step gives, such as a class."""
+        """Return labels in the order of the step's blanks, behind labels of given parts, such as a class."""
         given = [label for label in labels if label not in self.functions]
         return given + [label for label in self.functions if label in labels]
 
     def _mistake_in(self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes) -> Mistake | None:
-        """Return the known mistake that one function makes, if any, from what claims say of it and of the file."""
+        """Return the known mistake that one function makes, if any, by the outcomes of it alone and of the file."""
         about_it_in_file = outcomes_about(label, outcomes_in_file)
         candidates, open_claims = self.finder.candidates_in_function(label, outcomes_alone, about_it_in_file)
         if candidates and open_claims:
@@ -186,10 +190,10 @@ class Blamer:
         return self.finder.closest({**about_it_in_file, **outcomes_alone}, candidates)
 
     def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of single functions, and of those that may be behind a claim that changed.
+        """Return judgments of functions, and of the other functions that may be behind a claim that changed.
 
-        A claim that only the second round changes fails not only because of the function that was judged; so another
-        one is behind it, whose own claims may hold.
+        If only the second round changes a claim, the claim fails not only because of the function that was judged:
+        another function is behind it, whose own claims may hold.
         """
         judgments = self.isolation.judge(questions, {*wrong, *self.to_write})
         changed_outcomes = dict[str, Outcome]()
@@ -200,16 +204,16 @@ class Blamer:
             judgments += self.isolation.judge(dict.fromkeys(others, changed_outcomes), self.functions.keys())
         return judgments
 
-    def _at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
+    def _labels_at_fault(self, failing: Collection[str], unfit: Collection[str]) -> list[str]:
         """Return which of the functions that fail alone are at fault.
 
-        One that does not fit the solution's code is not if it calls another one that fails.
+        A function that does not fit the solution's code is not at fault if it calls another one that fails.
         """
         sure = [label for label in failing if label not in unfit]
         return [label for label in failing if label in sure or not self.isolation.callees_among(label, sure)]
 
     def _ask(self, label: str, outcomes_in_file: Outcomes, claims: Collection[str]) -> Outcomes:
-        """Return what some claims say of a function with the solution's code in all others, if there are others."""
+        """Return the outcomes of some claims on a function, with the solution's code in any others."""
         others = self.functions.keys() - {label}
         if not others:
             return {claim: outcomes_in_file[claim] for claim in claims if claim in outcomes_in_file}
@@ -220,21 +224,21 @@ class Blamer:
     def _blame_shared_state(
         self, outcomes_in_file: Outcomes, wrong: Collection[str], blames: tuple[Blame, ...]
     ) -> tuple[Blame, ...]:
-        """Return what is blamed, first what is right but for what its calls share, unless its mistake is known."""
+        """Return the blames, first those of functions that are right but for state that their calls share."""
         with_known_mistake = {blame.label for blame in blames if blame.mistake and not blame.mistake.is_guess}
         possible = [label for label in wrong if label not in with_known_mistake]
         suspects = causes.first_failures_after_a_pass(outcomes_in_file, possible)
         shared = causes.find_shared_state(outcomes_in_file, suspects, self.file, self.trials)
         sharing = (
-            Blame(label, failed(outcomes_about(label, outcomes_in_file)), shared=state)
+            Blame(label, failed_outcomes(outcomes_about(label, outcomes_in_file)), shared=state)
             for label, state in shared.items()
         )
         return *sharing, *(blame for blame in blames if blame.label not in shared)
 
     def _name_copies(self, blames: tuple[Blame, ...]) -> tuple[Blame, ...]:
-        """Return what is blamed, with a sentence on each function that returns what it was given, for no other reason.
+        """Return the blames, with a sentence on each function that returns one of its inputs unchanged.
 
-        Its first comparison is made again, with what the function was given.
+        For that, the function's first comparison is made again, with its inputs noted.
         """
         comparisons = {}
         for blame in blames:
@@ -249,33 +253,33 @@ class Blamer:
             label: f"The result is {name}, unchanged."
             for label, outcomes_shown in outcomes.items()
             for outcome in outcomes_shown.values()
-            if outcome.comparison and (name := outcome.comparison.copied())
+            if outcome.comparison and (name := outcome.comparison.copied_input())
         }
         return tuple(replace(blame, copy=copies.get(blame.label)) for blame in blames)
 
     def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Iterable[Blame]) -> list[Finding]:
-        """Return what is said of each claim: why it fails, or for whom it waits."""
+        """Return the findings on all claims that fail: why each fails, or for which function it waits."""
         findings = [finding for blame in blames for finding in blame.findings()]
         labels = [blame.label for blame in blames]
-        for claim, outcome in failed(without_finding(findings, outcomes_in_file)).items():
-            findings.append(waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
+        for claim, outcome in failed_outcomes(outcomes_without_finding(findings, outcomes_in_file)).items():
+            findings.append(finding_that_waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
         return findings
 
     def _finding_if_each_is_right_alone(self, claim: str, outcome: Outcome) -> Finding:
-        """Return why a claim fails though each function is right alone; an error, or the only function, says more."""
+        """Return the finding on a claim if each function is right alone; an error, or the only function, says more."""
         changed_labels = self.isolation.changed_labels - self.to_write
         if outcome.is_error or len(changed_labels) < 2:
             return finding_on(claim, outcome.about, outcome, None)
         return finding_with_figures(claim, outcome.about, outcome, TOGETHER)
 
 
-def without_finding(findings: Iterable[Finding], outcomes: Outcomes) -> Outcomes:
+def outcomes_without_finding(findings: Iterable[Finding], outcomes: Outcomes) -> Outcomes:
     """Return the outcomes of the claims on which there is no finding."""
     claims = {finding.claim for finding in findings}
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
 
 
 def _first_fails_and_others_wait(on_first: Finding, failing: Outcomes) -> list[Finding]:
-    """Return the finding on the first claim that fails, and that the claims about other functions wait for its own."""
+    """Return a finding on the first failing claim, and findings that claims about other functions wait for its own."""
     others = {claim: outcome.about for claim, outcome in failing.items() if outcome.about != on_first.about}
-    return [on_first, *(waits(claim, about, [on_first.about]) for claim, about in others.items())]
+    return [on_first, *(finding_that_waits(claim, about, [on_first.about]) for claim, about in others.items())]

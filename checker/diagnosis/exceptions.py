@@ -1,6 +1,6 @@
-"""Put an exception of the learner's code into a sentence or two: what happened, and what to do about it.
+"""Describe an exception of the learner's code in a sentence or two: what happened, and what to do about it.
 
-Each of the :data:`ADVISERS` knows one kind of mistake. They are asked in order, and the first that answers is heard.
+Each of the :data:`ADVISERS` knows one kind of mistake. They are asked in order, and the first advice is taken.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from checker.diagnosis import numpy_errors
 from checker.diagnosis.frames import traces_in
 from checker.diagnosis.rewriting import Span, statement_at
 from checker.max_adapter import max_errors
-from checker.max_adapter.max_errors import shortened, what_was_said
+from checker.max_adapter.max_errors import message_of_error, shorten
 from checker.spelling import MUCH_ALIKE, closest_name
 
 ENDS_THE_PROGRAM = "Your code ends the program (sys.exit or exit). Remove that: what comes after must run, too."
@@ -36,23 +36,23 @@ UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 class Description(NamedTuple):
-    """What is said of an exception: its kind and message, and what to do about it, if that is known."""
+    """The description of an exception: its kind and message, and advice, if there is any."""
 
     happened: str
     advice: str = ""
 
     def sentence(self) -> str:
-        """Return both of them."""
+        """Return what happened, and the advice."""
         return f"{self.happened.rstrip('.')}. {self.advice}" if self.advice else self.happened
 
 
 def error_in_words(error: BaseException, path: str = "") -> str:
-    """Return what is said of an exception; see :func:`describe`."""
+    """Return the description of an exception as one text; see :func:`describe`."""
     return describe(error, path).sentence()
 
 
 def describe(error: BaseException, path: str = "") -> Description:
-    """Return what happened, and what to do about it, which depends on the statement of the file that failed."""
+    """Return the description of an exception; its advice may depend on the statement in ``path`` that failed."""
     if isinstance(error, SystemExit):
         return Description(ENDS_THE_PROGRAM)
     caught = CaughtError(error, path)
@@ -67,7 +67,7 @@ def describe(error: BaseException, path: str = "") -> Description:
 
 
 def _not_written(caught: CaughtError) -> str:
-    """Return in words what is not written yet: a method that MAX calls, or a function of a step that was imported."""
+    """Return a sentence on what is not written yet: a method that MAX calls, or a function of an imported step."""
     innermost = caught.frames[-1]
     name, file = innermost.f_code.co_name, Path(innermost.f_code.co_filename)
     if name == "forward" and innermost.f_globals.get("__name__", "").startswith("max."):
@@ -86,12 +86,12 @@ def _not_written(caught: CaughtError) -> str:
 
 
 def is_of_max(error: BaseException, path: str) -> bool:
-    """Return whether MAX has raised an error, or lacks what the file ``path`` asks for: another MAX may have that."""
+    """Return whether MAX has raised an error, or lacks a name that the file ``path`` uses and another MAX may have."""
     return any(str(module).partition(".")[0] == "max" for module in _modules_to_blame(error, path))
 
 
 def _modules_to_blame(error: BaseException, path: str) -> list[str]:
-    """Return the modules that lack something, or that the file ``path`` has called, itself or by way of others."""
+    """Return the modules that lack a name, or that the file ``path`` has called, itself or by way of others."""
     if isinstance(error, AttributeError):
         return [getattr(error.obj, "__name__" if isinstance(error.obj, ModuleType) else "__module__", "")]
     if isinstance(error, ImportError):
@@ -107,24 +107,24 @@ def _modules_to_blame(error: BaseException, path: str) -> list[str]:
 
 
 class WrongCall(NamedTuple):
-    """A call of a function that takes other arguments; there may be a keyword that it does not take."""
+    """A call with arguments that the function does not take; one may be an unknown keyword."""
 
     name: str
     signature: inspect.Signature
     unknown_keyword: str = ""
 
     def sentence(self) -> str:
-        """Return what it takes, without annotations."""
+        """Return a sentence with the signature of the function, without annotations."""
         bare = [parameter.replace(annotation=parameter.empty) for parameter in self.signature.parameters.values()]
         return f"The signature is {self.name}{inspect.Signature(bare)}."
 
 
 class CaughtError:
-    """An exception of the code in the learner's file ``path``, with what advice on it can be made of."""
+    """An exception of the code in the learner's file ``path``, with the facts from which advice is made."""
 
     def __init__(self, error: BaseException, path: str) -> None:
         self.error, self.path = error, path
-        self.message = shortened(what_was_said(error))  # without MAX's internals
+        self.message = shorten(message_of_error(error))  # without MAX's internals
         self.frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]  # the innermost last
         self.traces = [*traces_in(error, path)]  # those of the frames that are in the file
         self.library = _library_of(self.frames, self.message)
@@ -132,7 +132,7 @@ class CaughtError:
 
     @cached_property
     def span(self) -> Span | None:
-        """The lines and columns of the expression that failed, if that is in the learner's file and Python knows it."""
+        """The lines and columns of the expression that failed, if it is in the learner's file and known to Python."""
         if not self.traces:
             return None
         innermost = self.traces[-1]
@@ -142,14 +142,15 @@ class CaughtError:
 
     @cached_property
     def statement(self) -> str:
-        """The statement there, in one line; nothing if that is not known."""
+        """The statement that failed, in one line; nothing if it is not known."""
         return statement_at("".join(linecache.getlines(self.path)), self.span) if self.span else ""
 
 
 def _library_of(frames: list[FrameType], message: str) -> ModuleType:
-    """Return the messages of the library that raised an error.
+    """Return the module with the messages of the library that raised an error.
 
-    It is NumPy if MAX is absent, or if MAX did not raise it and its words, or the numbers around it, are NumPy's.
+    The library is NumPy if MAX is absent, or if MAX did not raise the error, and the words, or the values around it,
+    are NumPy's.
     """
     if "max.experimental" not in sys.modules:
         return numpy_errors
@@ -163,7 +164,7 @@ def _library_of(frames: list[FrameType], message: str) -> ModuleType:
 
 
 def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | None:
-    """Return the call that did not fit, if the error is of that kind and what was called can be found."""
+    """Return the call with wrong arguments, if that is the error and the function can be found; else None."""
     call = WRONG_CALL.match(str(error))
     if not isinstance(error, TypeError) or not call:
         return None
@@ -250,6 +251,7 @@ def advise_on_missing_name(caught: CaughtError) -> str:
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question with the name that is meant, if one of the names is much alike; else nothing."""
     closest = closest_name(name, names, MUCH_ALIKE)
     return f"Did you mean {closest}?" if closest else ""
 

@@ -21,12 +21,12 @@ def function_and_line(error: BaseException, path: str) -> tuple[str, int]:
 
 
 def code_in(path: str, number: int) -> str:
-    """Return a line of a file, as Python has read it, without the indentation."""
+    """Return a line of a file, from Python's cache of lines, without the indentation."""
     return linecache.getline(path, number).strip()
 
 
 def traces_in(error: BaseException, path: str) -> Iterator[TracebackType]:
-    """Yield where an exception passed through the file ``path``, the outermost first."""
+    """Yield the parts of an exception's traceback that are in the file ``path``, the outermost first."""
     trace = error.__traceback__
     while trace:
         if trace.tb_frame.f_code.co_filename == path:

@@ -1,4 +1,4 @@
-"""What may be hunted for (``course/hunts.py``): known mistakes that show in numbers alone, in copies of a solution."""
+"""Copies of a solution to hunt in (``course/hunts.py``), each with a known mistake that shows in numbers alone."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from difflib import SequenceMatcher
 from checker.course.hunts import SENTENCES
 from checker.course.languages import PYTHON
 from checker.course.languages.language import TEXT
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.source import Source
 from checker.course.steps import Step
-from checker.diagnosis.mistakes import Edits, KnownMistakes, edited, load_attempts
+from checker.diagnosis.mistakes import Edits, KnownMistakes, apply_edits, load_attempts
 from checker.diagnosis.outside_blanks import changed_lines, imports_of
-from checker.outcomes import failed
+from checker.outcomes import failed_outcomes
 
 LINE_LENGTH = 120
-ODD = re.compile(r"'|.{121}")  # in a line that a mistake has written: not as the other lines are formatted
+ODD = re.compile(r"'|.{121}")  # gives a mistake's line away: other lines are formatted otherwise
 
 
 def copies_of(step: Step) -> dict[str, str]:
     """Return a copy of the solution with each mistake that may be hunted for, by the mistake's name.
 
-    It raises no error, which would tell where it is, and leaves what the step gives, which a check would point at. Nor
-    does it only add lines: those that the learner never wrote are seen at once.
+    Such a mistake raises no error, which would tell its line, and changes nothing outside the blanks, at which a check
+    would point. Nor does it only add lines, which a learner would see at once.
     """
     mistakes, solution, right_copy = KnownMistakes.recorded(step), step.read_solution(), copy_with(step, {})
     copies = {}
     for name, answers in mistakes.answers.items():
         if any(outcome.is_error for outcome in answers.values()):
             continue
-        source = Source(edited(solution.text, mistakes.edits[name]))
+        source = Source(apply_edits(solution.text, mistakes.edits[name]))
         if step.language is PYTHON and changed_lines(source, solution):
             continue
         new_lines = {*source.lines} - {*solution.lines}
@@ -45,14 +45,14 @@ def copies_of(step: Step) -> dict[str, str]:
 
 
 def is_longer(copy: str, right: str) -> bool:
-    """Return whether a copy has lines where the right one has none, however both are indented."""
+    """Return whether a copy has lines where the right one has none, whatever the indentation."""
     right_lines = [line.strip() for line in right.splitlines()]
     copied_lines = [line.strip() for line in copy.splitlines()]
     changes = SequenceMatcher(None, right_lines, copied_lines, autojunk=False).get_opcodes()
     return any(change == "insert" for change, *_ in changes)
 
 
-def without_unused(source: str) -> str:
+def without_unused_imports(source: str) -> str:
     """Return Python without the imports that a mistake has left unused."""
     tree, lines = ast.parse(source), source.splitlines(keepends=True)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -66,7 +66,7 @@ def without_unused(source: str) -> str:
         node.names = aliases
         first, last = node.lineno - 1, node.end_lineno or node.lineno
         if aliases:
-            lines[first:last] = [_as_formatted(node)]
+            lines[first:last] = [_import_as_formatted(node)]
         elif lines[first - 1] == lines[last] == "\n":  # a group of one statement, between empty lines
             del lines[first : last + 1]
         else:
@@ -74,8 +74,8 @@ def without_unused(source: str) -> str:
     return "".join(lines)
 
 
-def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
-    """Return an import as the solutions are formatted: on one line, or a name a line where that is too long."""
+def _import_as_formatted(node: ast.Import | ast.ImportFrom) -> str:
+    """Return an import as the solutions are formatted: on one line or, if that is too long, one name a line."""
     line = ast.unparse(node)
     if len(line) <= LINE_LENGTH:
         return f"{line}\n"
@@ -84,19 +84,19 @@ def _as_formatted(node: ast.Import | ast.ImportFrom) -> str:
 
 
 def copy_with(step: Step, edits: Edits) -> str:
-    """Return the edited solution without unused imports, or comments in its blanks, which would say what is right."""
-    skeleton_lines = {*expected(step).splitlines()}
+    """Return the edited solution without unused imports, and without comments in its blanks, which would help."""
+    skeleton_lines = {*skeleton_of(step).splitlines()}
     lines = []
-    for line in edited(step.read_solution().text, edits).splitlines():
+    for line in apply_edits(step.read_solution().text, edits).splitlines():
         bare = line if line in skeleton_lines else without_comment(line)
-        if bare or not line:  # what was a comment alone is left out
+        if bare or not line:  # a line that was only a comment is left out
             lines.append(bare)
     copy = "\n".join(lines) + "\n"
-    return without_unused(copy) if step.language is PYTHON else copy
+    return without_unused_imports(copy) if step.language is PYTHON else copy
 
 
 def copy_of(step: Step, mistake: str) -> str | None:
-    """Return a copy of the solution with a mistake; None if the course has changed and does not know it any more."""
+    """Return a copy of the solution with a mistake; None if the course does not know the mistake any more."""
     edits = load_attempts(step).mistakes.get(mistake)
     return copy_with(step, edits) if edits else None
 
@@ -107,14 +107,16 @@ def without_comment(line: str) -> str:
 
 
 def sentences_with(step: Step, mistake: str) -> list[str]:
-    """Return a mistake's name among others that answer otherwise; always the same ones.
+    """Return a mistake's name among the names of mistakes with other outcomes; the choice is always the same.
 
-    The others fail the same claims, and lie in the same function, as far as there are such.
+    Mistakes that fail the same claims, and lie in the same function, are preferred.
     """
     mistakes, chance = KnownMistakes.recorded(step), random.Random(mistake)
     others = [name for name, answers in mistakes.answers.items() if answers != mistakes.answers.get(mistake)]
     chance.shuffle(others)
-    failing, lies_in = failed(mistakes.answers.get(mistake, {})).keys(), mistakes.lies_in.get(mistake)
-    others.sort(key=lambda name: (failed(mistakes.answers[name]).keys() != failing, mistakes.lies_in[name] != lies_in))
+    failing, lies_in = failed_outcomes(mistakes.answers.get(mistake, {})).keys(), mistakes.lies_in.get(mistake)
+    others.sort(
+        key=lambda name: (failed_outcomes(mistakes.answers[name]).keys() != failing, mistakes.lies_in[name] != lies_in)
+    )
     sentences = [mistake, *others[: SENTENCES - 1]]
     return chance.sample(sentences, len(sentences))

@@ -12,17 +12,17 @@ from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials, graft
 from checker.events import Mark
-from checker.outcomes import Outcome, Outcomes, RaisedError, agrees, failed
+from checker.outcomes import Outcome, Outcomes, RaisedError, agrees, failed_outcomes
 
 
 @dataclass(frozen=True)
 class Judgment:
-    """What claims say of one function beside the solution's code in the others.
+    """The judgment of one function beside the solution's code in others.
 
     Attributes:
         label: the function.
-        outcomes: what its claims said last.
-        changed_in_second_round: claims that failed, but not only because of this function, and what they said before.
+        outcomes: the last outcomes of its claims.
+        changed_in_second_round: the claims that fail not only because of this function, with their outcomes before.
         fits: whether it calls the others as the solution's code can be called; else it cannot be judged alone.
     """
 
@@ -36,21 +36,21 @@ class Isolation:
     """The functions of one file, each judged alone, beside the solution's code in others.
 
     Args:
-        file: the learner's.
-        restored: what is to be as the step gives it, outside the blanks.
-        trials: run claims on the functions.
+        file: the learner's file.
+        restored: the parts outside the blanks that are put back as the step gives them.
+        trials: runs claims on code that is put together.
 
     Attributes:
-        changed_labels: of those whose code differs from the solution's.
-        unset: the attributes that the file uses and nowhere sets.
-        calls: what each may call.
+        changed_labels: the labels of the functions whose code differs from the solution's.
+        attributes_never_set: the attributes that the file uses and nowhere sets.
+        callees: the functions that each function may call.
     """
 
     def __init__(self, file: LearnersFile, restored: Collection[Graft], trials: Trials) -> None:
         self.file, self.restored, self.trials, self.functions = file, restored, trials, file.functions
         self.changed_labels = _changed_labels(file)
-        self.unset = _unset(file.source)
-        self.calls = calls(file.source)
+        self.attributes_never_set = _attributes_never_set(file.source)
+        self.callees = callees_of_each(file.source)
 
     @cached_property
     def only_functions_differ(self) -> bool:
@@ -59,7 +59,7 @@ class Isolation:
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of single functions after two rounds: beside the other wrong ones, beside all others.
+        """Return the judgments of functions after two rounds: beside the solution's wrong ones, then beside all others.
 
         Suppose that ``a``, ``b`` and ``c`` are written, ``a`` and ``b`` are wrong, and ``a`` calls ``c``, which no
         claim of its own finds wrong. First ``a`` is tried beside the solution's ``b``, and ``b`` beside its ``a``. The
@@ -68,33 +68,33 @@ class Isolation:
         other passes: that has changed in the second round, so ``c`` is the next to be suspected.
 
         Args:
-            questions: by function, the claims and what they said of the whole file.
+            questions: the outcomes in the file of the claims to try, by function.
             wrong: the labels of the functions that cannot be relied on.
         """
         return self._after_second_round(self._after_first_round(questions, wrong), wrong)
 
     def _after_first_round(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return what claims say of each function beside the solution's code in the other ``wrong`` ones.
+        """Return the judgments of functions beside the solution's code in the other ``wrong`` ones.
 
-        A claim for which that code does not fit the learner's keeps what it said of the file.
+        If that code does not fit the learner's in a claim, the claim keeps its outcome in the file.
         """
         wrong_others = {label: self._others(label) & {*wrong} for label in questions}
         outcomes_alone = self.try_beside(wrong_others, questions)
         judgments = []
         for label, outcomes_in_file in questions.items():
             outcomes = outcomes_alone.get(label, {})
-            fitting = self._fitting(outcomes)
+            fitting = self._fitting_outcomes(outcomes)
             judgments.append(Judgment(label, {**outcomes_in_file, **fitting}, fits=len(fitting) == len(outcomes)))
         return judgments
 
     def _after_second_round(self, judgments: Iterable[Judgment], wrong: Collection[str]) -> list[Judgment]:
-        """Return the same once the claims that still fail were tried beside the solution's code in all other functions.
+        """Return the judgments once the claims that still fail were tried beside the solution's code in all others.
 
-        Where all others are ``wrong``, the first round has tried just that.
+        If all others are ``wrong``, the first round has tried just that.
         """
         claims_to_try = {}
         for judgment in judgments:
-            still_failing = failed(judgment.outcomes)
+            still_failing = failed_outcomes(judgment.outcomes)
             if still_failing and not self._others(judgment.label) <= {*wrong}:
                 claims_to_try[judgment.label] = still_failing
         outcomes_alone = self.try_beside({label: self._others(label) for label in claims_to_try}, claims_to_try)
@@ -103,9 +103,9 @@ class Isolation:
         ]
 
     def _changed_by_second_round(self, judgment: Judgment, outcomes_alone: Outcomes) -> Judgment:
-        """Return a judgment with what the second round has changed, if the solution's code fits the learner's there."""
+        """Return a judgment with the outcomes that the second round has changed, if they fit."""
         changed, before = {}, {}
-        for claim, outcome in self._fitting(outcomes_alone).items():
+        for claim, outcome in self._fitting_outcomes(outcomes_alone).items():
             if not agrees(outcome, judgment.outcomes[claim]):
                 changed[claim], before[claim] = outcome, judgment.outcomes[claim]
         return replace(judgment, outcomes={**judgment.outcomes, **changed}, changed_in_second_round=before)
@@ -115,21 +115,21 @@ class Isolation:
         return self.functions.keys() - {label}
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
-        """Return the ``wrong`` functions that one waits for: those it calls or, if none is seen, all but itself."""
+        """Return the ``wrong`` functions that one waits for: those that it calls or, if none are, all others."""
         others = [other for other in wrong if other != label]
         return self.callees_among(label, others) or others or list(wrong)
 
     def callees_among(self, label: str, others: Iterable[str]) -> list[str]:
-        """Return those of the ``others`` that one function is seen to call."""
-        callees = self.calls.get(self.functions.get(label, ""), set())
+        """Return which of the ``others`` one function is seen to call."""
+        callees = self.callees.get(self.functions.get(label, ""), set())
         return [other for other in others if self.functions.get(other) in callees]
 
     def try_beside(
         self, replaced: Mapping[str, Collection[str]], claims: Mapping[str, Collection[str]]
     ) -> Mapping[str, Outcomes]:
-        """Return what claims say of single functions, with the solution's code in ``replaced`` ones.
+        """Return the outcomes of claims on functions, with the solution's code in ``replaced`` ones.
 
-        If that turns the file into the solution, the claims are taken to pass, and are not run.
+        If that turns the file into the solution, the claims count as passes, and are not run.
         """
         outcomes = dict[str, Outcomes]()
         codes = dict[str, CodeType]()
@@ -148,25 +148,29 @@ class Isolation:
             return False  # it is the solution already, and was refused
         return self.changed_labels <= {*labels} and self.only_functions_differ
 
-    def _fitting(self, outcomes: Outcomes) -> dict[str, Outcome]:
-        """Return the outcomes that are the learner's own doing, though the solution's code was beside theirs.
+    def _fitting_outcomes(self, outcomes: Outcomes) -> dict[str, Outcome]:
+        """Return the outcomes that come from the learner's code, not from its mixture with the solution's.
 
-        One is not if the missing attribute is one that another of the learner's functions sets, or that the solution
-        alone uses, or if a function with a blank is called with arguments that the solution's does not take.
+        An outcome comes from the mixture if an attribute is missing that another of the learner's functions sets, or
+        that the solution alone uses, or if a function with a blank gets arguments that the solution's does not take.
         """
         return {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
 
     def _fits(self, outcome: Outcome) -> bool:
-        """Return whether one outcome is the learner's own doing."""
+        """Return whether an outcome comes from the learner's code, not from its mixture with the solution's."""
         error = outcome.observation
         if not isinstance(error, RaisedError):
             return True
-        if error.kind == "AttributeError" and error.missing_name and error.missing_name not in self.unset:
+        if (
+            error.kind == "AttributeError"
+            and error.missing_name
+            and error.missing_name not in self.attributes_never_set
+        ):
             return False
         return error.function not in self.functions
 
     def _grafts(self, labels: Iterable[str]) -> list[Graft]:
-        """Return some functions of the solution's, and what is to be as the step gives it."""
+        """Return grafts of some functions, and those of the parts that are put back as the step gives them."""
         return [*self.restored, *(Graft(self.functions[label]) for label in labels)]
 
 
@@ -174,24 +178,26 @@ def _changed_labels(file: LearnersFile) -> set[str]:
     """Return the labels of the functions with a blank that a file lacks, or whose code differs from the solution's."""
     mine, theirs = PYTHON.functions(file.source), PYTHON.functions(file.solution)
     return {
-        label for label, name in file.functions.items() if name not in mine or mine[name].means != theirs[name].means
+        label
+        for label, name in file.functions.items()
+        if name not in mine or mine[name].meaning != theirs[name].meaning
     }
 
 
-def _unset(source: Source) -> set[str]:
+def _attributes_never_set(source: Source) -> set[str]:
     """Return the attributes that a file uses and nowhere sets."""
     attributes = [node for node in ast.walk(source.tree) if isinstance(node, ast.Attribute)]
     set_somewhere = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
     return {node.attr for node in attributes} - set_somewhere
 
 
-def calls(source: Source) -> dict[str, set[str]]:
-    """Return which functions of a file each of them may call, itself or through others, by qualified name.
+def callees_of_each(source: Source) -> dict[str, set[str]]:
+    """Return which functions of a file each function may call, itself or through others, by qualified name.
 
-    Names decide: who mentions a class may call all of its methods, and a method needs the object that was made first.
+    Names decide: a function that mentions a class may call all its methods, and a method needs ``__init__``.
     """
     nodes = source.function_nodes
-    callees = {name: _mentioned(name, node, nodes) for name, node in nodes.items()}
+    callees = {name: _functions_mentioned(name, node, nodes) for name, node in nodes.items()}
     for through in nodes:  # afterwards, calls by way of this function are known, too (Warshall's algorithm)
         for name in nodes:
             if through in callees[name]:
@@ -199,7 +205,7 @@ def calls(source: Source) -> dict[str, set[str]]:
     return callees
 
 
-def _mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
+def _functions_mentioned(caller: str, node: FunctionNode, nodes: Iterable[str]) -> set[str]:
     """Return the functions among ``nodes`` that one function calls itself."""
     own_class = caller.rpartition(".")[0]
     names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

@@ -12,15 +12,15 @@ from types import FrameType, ModuleType
 from checker.course.reading import Location
 from checker.diagnosis.exceptions import CaughtError, WrongCall
 from checker.diagnosis.frames import code_in
-from checker.diagnosis.rewriting import Rewrite, finished, rewritten
+from checker.diagnosis.rewriting import Rewrite, rewrite_by_first_rule, rewrite_what_is_left
 from checker.max_adapter import max_errors
 from checker.numeric.comparison import in_brackets
 
-MOST_CALLS = 2  # that are shown
+MOST_CALLS = 2  # calls that are shown
 LONGEST_VALUE = 20  # characters of a value that is shown
 LETTERS = "abcdefgh"  # for the arguments in a rule
 
-#: How people raise an exception other than the one that is wanted.
+#: How people raise another exception than the wanted one, as rules.
 RAISING = (
     "assert False, m => raise {}(m)",
     "assert not c, m => if c: raise {}(m)",
@@ -30,9 +30,9 @@ RAISING = (
 
 
 def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:
-    """Return where in the file ``path`` an exception comes from: the line, what to write instead, the calls before it.
+    """Return the place in the file ``path`` that an exception comes from: line, code to write instead, calls.
 
-    If another one should have been raised, it is ``wanted``.
+    ``wanted`` is the exception that should have been raised, if it is another one.
     """
     caught = CaughtError(error, path)
     rewrite = _line_to_write(caught, wanted)
@@ -43,13 +43,13 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
     more = _calls_before(caught)
     if rewrite:
         return Location(number, code, instead=rewrite.statement, instead_line=rewrite.line, more=more)
-    if values := _values(innermost.tb_frame, code):
+    if values := _values_in_words(innermost.tb_frame, code):
         more.append(f"where {values}")
     return Location(number, code, more=more)
 
 
 def _line_to_write(caught: CaughtError, wanted: str) -> Rewrite | None:
-    """Return what to write instead of a line, and which; None if no rule fits."""
+    """Return a line and the code to write in its place; None if no rule fits."""
     rewrites = caught.library.REWRITES
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(caught)
@@ -57,15 +57,15 @@ def _line_to_write(caught: CaughtError, wanted: str) -> Rewrite | None:
     is_in_condition = re.search(max_errors.CONDITION, caught.statement)
     if not rules or (is_in_condition and re.search(max_errors.NO_NUMBERS_YET, caught.message)):
         return None  # a condition needs numbers, with .item() or without
-    rewrite = rewritten("".join(linecache.getlines(caught.path)), caught.span, rules)
+    rewrite = rewrite_by_first_rule("".join(linecache.getlines(caught.path)), caught.span, rules)
     if rewrite is None:
         return None
     rules_for_the_rest = _rules_for_the_rest(caught.error, rewrite.statement, rewrites)
-    return replace(rewrite, statement=finished(rewrite.statement, rules_for_the_rest))
+    return replace(rewrite, statement=rewrite_what_is_left(rewrite.statement, rules_for_the_rest))
 
 
 def _calls_before(caught: CaughtError) -> list[str]:
-    """Return from which lines of the file the function was called in which the error was raised, the last call first.
+    """Return the lines of the file that led by calls to the one that raised the error, the last call first.
 
     A comprehension is no call.
     """
@@ -75,7 +75,7 @@ def _calls_before(caught: CaughtError) -> list[str]:
 
 
 def _rules_from_signature(caught: CaughtError) -> list[str]:
-    """Return rules that correct a call with wrong arguments, from the signature of what was called."""
+    """Return rules that correct a call with wrong arguments, made from the signature of the function."""
     call = caught.wrong_call
     if call is None:
         return []
@@ -113,7 +113,7 @@ def _rules_for_too_many(call: WrongCall, count: int) -> list[str]:
 
 
 def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the rules for what else would fail in a line to write instead: keepdim, and other missing methods."""
+    """Return rules for the rest of a line to write instead: for keepdim, and for other missing methods."""
     rules = [rule for rule in max_errors.rewrites_for("keyword argument 'keepdim'", rewrites) if "keepdim=" in rule]
     if isinstance(error, AttributeError) and error.obj is not None:
         method_calls = re.findall(r"(\w*)\.(\w+)\(", instead)
@@ -124,7 +124,7 @@ def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[st
     return rules
 
 
-def _values(frame: FrameType, code: str) -> str:
+def _values_in_words(frame: FrameType, code: str) -> str:
     """Return the numbers and words that a line of code names, and the shapes of arrays: ``x is [2, 3], top_k is 5``."""
     values, variables = {}, frame.f_locals
     for name in re.findall(r"\w+", code):

@@ -1,4 +1,4 @@
-"""Find the known mistake that a file, or one of its functions, makes: the one that gives the same outcomes."""
+"""Find the known mistake that a file, or one of its functions, makes: the mistake with the same outcomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from checker.course.languages import PYTHON, Function
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
-from checker.outcomes import Outcomes, failed
+from checker.outcomes import Outcomes, failed_outcomes
 
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 
@@ -19,7 +19,7 @@ CALL = re.compile(r"(\w+)\(")  # in a piece of source
 class Mistake:
     """A known mistake that a file, or one of its functions, makes, by its name.
 
-    It is a guess if only the kind of its errors is the same, and the sizes in them are others.
+    It is a guess if the errors are only of the same kind, with other sizes in their messages.
     """
 
     name: str
@@ -27,11 +27,11 @@ class Mistake:
 
 
 class MistakeFinder:
-    """Finds the known mistakes that explain what claims say of one file.
+    """Finds the known mistakes that explain the outcomes of one file.
 
     Args:
-        file: the learner's.
-        known_mistakes: those that can be found.
+        file: the learner's file.
+        known_mistakes: the mistakes that can be found.
     """
 
     def __init__(self, file: LearnersFile, known_mistakes: KnownMistakes) -> None:
@@ -49,7 +49,7 @@ class MistakeFinder:
         A file may be put together in another way than the solution, and then raises its errors elsewhere. So errors
         count only in claims about a function in which the mistake lies, or about the last one, which uses the others.
         """
-        if not failed(outcomes_in_file):
+        if not failed_outcomes(outcomes_in_file):
             return None
         agreeing = list[str]()
         for name, answers in self.known_mistakes.answers.items():
@@ -74,8 +74,8 @@ class MistakeFinder:
 
         Args:
             label: the function.
-            outcomes_alone: what the claims that failed say of it alone.
-            outcomes_in_file: what the claims about it said of the whole file.
+            outcomes_alone: the outcomes, on the function alone, of the claims that failed.
+            outcomes_in_file: the outcomes in the file of the claims about the function.
         """
         latest_outcomes = {**outcomes_in_file, **outcomes_alone}
         absent = self.file.functions.keys() - self.own_functions.keys()  # others do what these would
@@ -90,10 +90,10 @@ class MistakeFinder:
         return known.agreeing_mistakes(outcomes_alone, possible), claims_not_tried_alone
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> Mistake | None:
-        """Return that of some mistakes which agree with ``outcomes`` that is the most like; None if none is possible.
+        """Return the closest of some mistakes that agree with ``outcomes``; None if none is possible.
 
-        One that is known by its errors alone has to call what the learner's function calls, and it is a guess unless
-        the sizes in the errors are the same.
+        A mistake that is known by its errors alone must not call functions that the learner's code does not call, and
+        it is a guess unless the sizes in the errors are the same.
         """
         answers = self.known_mistakes.answers
         proven = [name for name in names if agrees_by_numbers(outcomes, answers[name])]
@@ -105,7 +105,7 @@ class MistakeFinder:
         return Mistake(closest, is_guess=not is_sure)
 
     def is_possible(self, mistake: str) -> bool:
-        """Return whether the learner's functions in which a mistake would lie call all that it calls."""
+        """Return whether the learner's functions in which a mistake would lie call all functions that it calls."""
         labels = self.known_mistakes.lies_in[mistake]
         if not labels:
             return True

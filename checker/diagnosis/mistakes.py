@@ -1,17 +1,17 @@
-"""The known mistakes of a step: how each is made, what it answers, and which of them a learner has made.
+"""The known mistakes of a step: how each is made, its answers, and which of them a learner has made.
 
-What people write instead of a solution is kept apart from the claims, in ``tests/attempts/step_07.py``. Such a file
-defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a name -> the
-edits that turn the solution into another right answer), and ``HABITS`` (what people bring along from PyTorch or Python
--> the edits that put it into the solution; the check shows the line to write instead). It may define ``FIXED``: numbers
-of the recorded configuration, written into the code. If the solution is a kernel, it defines ``MODELS``: each mistake
-once more, as edits of the kernel's model in NumPy, which is how it is named.
+The code that people write instead of a solution is kept apart from the claims, in ``tests/attempts/step_07.py``. Such a
+file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a name ->
+the edits that turn the solution into another right answer), and ``HABITS`` (a habit from PyTorch or Python -> the edits
+that put it into the solution; the check shows the line to write instead). It may define ``FIXED``: numbers of the
+recorded configuration, written into the code. If the solution is a kernel, it defines ``MODELS``: each mistake once
+more, as edits of the kernel's model in NumPy, from which its answers are recorded.
 
-What every mistake answers to the claims is recorded, so naming one is a lookup. ``./run kernels`` writes a file for
-each step, such as ``tests/references/mistakes/step_07.json.gz``.
+The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run kernels``
+writes a file for each step, such as ``tests/references/mistakes/step_07.json.gz``.
 
 The sentence of a mistake is its name and its only key: in these tables, in what is recorded, and in what is saved of a
-learner's hunts (``HuntProgress``). Whoever changes a word of one runs ``./run kernels``; a learner who has hunted the
+learner's hunts (``SavedHunts``). Whoever changes a word of one runs ``./run kernels``; a learner who has hunted the
 mistake meets it again.
 """
 
@@ -36,11 +36,13 @@ from checker.course.steps import Step
 from checker.events import Mark
 from checker.files import digest
 from checker.numeric.sketches import Sketch
-from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed
+from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
 
-ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several that no row has, that which a thread comes upon first
+ANY_INDEX = re.compile(
+    r"(?<=gather index )-?\d+"
+)  # of several wrong indices, MAX names the one that a thread meets first
 
-Edits = Mapping[str, str]  # what occurs once in the solution -> what to put there
+Edits = Mapping[str, str]  # a piece of code that occurs once in the solution -> the code to put there
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Attempts:
 
 
 def load_attempts(step: Step) -> Attempts:
-    """Run the file that holds the tables of a step; those that it does not define are empty."""
+    """Run the file with the tables of a step; tables that it does not define are empty."""
     path = step.attempts_file
     tables: dict[str, Any] = {"__name__": f"attempts.{path.stem}"}
     if path.exists():
@@ -85,10 +87,10 @@ def _lines_of(solution: Source, language: Language) -> dict[str, range]:
     """Return the lines of the functions with a blank."""
     functions = language.functions(solution)
     names = [blank.function for blank in find_blanks(solution, language)]
-    return {name: range(functions[name].defined, functions[name].last + 1) for name in names}
+    return {name: range(functions[name].def_line, functions[name].last + 1) for name in names}
 
 
-def edited(source: str, edits: Edits) -> str:
+def apply_edits(source: str, edits: Edits) -> str:
     """Return the source of a solution with every ``old`` replaced by its ``new``.
 
     Raises:
@@ -101,7 +103,7 @@ def edited(source: str, edits: Edits) -> str:
     return source
 
 
-# ---------------------------------------------------------------- what mistakes answer
+# ---------------------------------------------------------------- answers
 
 Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
@@ -110,8 +112,8 @@ class KnownMistakes:
     """The known mistakes of a step.
 
     Args:
-        step: whose.
-        answers: what they answer to the claims. One without answers is found by no outcome, only by its text.
+        step: the step.
+        answers: their outcomes. A mistake without answers is found by its code alone.
     """
 
     def __init__(self, step: Step, answers: Answers) -> None:
@@ -119,22 +121,22 @@ class KnownMistakes:
 
     @classmethod
     def recorded(cls, step: Step) -> KnownMistakes:
-        """Return them with the answers that were recorded; with none, if those are out of date."""
+        """Return a step's mistakes with their recorded answers; without any, if those are out of date."""
         return cls(step, read_answers(step) or {})
 
     @classmethod
     def unanswered(cls, step: Step) -> KnownMistakes:
-        """Return them without answers: in a hunt, and of a configuration drawn anew, no outcome names a mistake."""
+        """Return a step's mistakes without answers, for a hunt or a configuration drawn anew."""
         return cls(step, {})
 
     @cached_property
     def edits(self) -> Mapping[str, Edits]:
-        """How each is made."""
+        """The edits that make each mistake."""
         return load_attempts(self.step).mistakes
 
     @cached_property
     def lies_in(self) -> Mapping[str, set[str]]:
-        """The functions with a blank that each spoils, by their labels."""
+        """The labels of the functions with a blank that each mistake changes."""
         solution, language = self.step.read_solution(), self.step.language
         return {
             name: {function.rpartition(".")[2] for function in functions_changed_by(solution, edits, language)}
@@ -142,22 +144,22 @@ class KnownMistakes:
         }
 
     def mistakes_only_in(self, label: str) -> list[str]:
-        """Return those that lie in one function alone."""
+        """Return the mistakes that lie in one function alone."""
         return [name for name in self.answers if self.lies_in[name] == {label}]
 
     def agreeing_mistakes(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
-        """Return those of some that have the same ``outcomes``, for every claim that was decided."""
-        decided = [claim for claim, outcome in outcomes.items() if outcome.mark != Mark.WAITS]
+        """Return which of some mistakes have the same ``outcomes``, in every claim that was decided."""
+        decided = [claim for claim, outcome in outcomes.items() if outcome.mark is not Mark.WAITS]
         answers = self.answers
         return [name for name in names if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> str | None:
-        """Return that of some whose errors are worded most like those of ``outcomes``; None if there are none."""
+        """Return which of some mistakes has errors worded most like those of ``outcomes``; else None."""
         how_unlike = {name: _how_unlike(outcomes, self.answers[name]) for name in names}
         return min(how_unlike, key=how_unlike.__getitem__, default=None)
 
     def distinguishing_claims(self, names: Sequence[str]) -> list[str]:
-        """Return the claims that some answer differently."""
+        """Return the claims in which some mistakes have different outcomes."""
         if not names:
             return []
         first, *others = [self.answers[name] for name in names]
@@ -167,7 +169,7 @@ class KnownMistakes:
 
 
 def _how_unlike(outcomes: Outcomes, answers: Outcomes) -> float:
-    """Return how differently errors are worded: 0 if all are alike, and up to 1 more for each claim."""
+    """Return how differently two sets of errors are worded: 0 if all are alike, and up to 1 more for each claim."""
     unlike = 0.0
     for claim, outcome in outcomes.items():
         if claim in answers and outcome.words != answers[claim].words:
@@ -176,20 +178,20 @@ def _how_unlike(outcomes: Outcomes, answers: Outcomes) -> float:
 
 
 def agrees_by_numbers(outcomes: Outcomes, answers: Outcomes) -> bool:
-    """Return whether a mistake that agrees with some ``outcomes`` computes the same; else it only fails alike."""
-    failing = failed(outcomes).items()
+    """Return whether a mistake that agrees with ``outcomes`` computes the same numbers; else it only fails alike."""
+    failing = failed_outcomes(outcomes).items()
     return any(not outcome.is_error and agrees(outcome, answers.get(claim)) for claim, outcome in failing)
 
 
 def agrees_to_the_letter(outcomes: Outcomes, answers: Outcomes) -> bool:
-    """Return whether a mistake raises an error that is among some ``outcomes``, and all of them with the same sizes."""
+    """Return whether a mistake raises errors of some ``outcomes``, and all of these with the same sizes."""
     errors = {claim: outcome for claim, outcome in outcomes.items() if outcome.is_error}
     pairs = [(error, answers[claim]) for claim, error in errors.items() if agrees(error, answers.get(claim))]
-    return bool(pairs) and all(_letters(error) == _letters(answer) for error, answer in pairs)
+    return bool(pairs) and all(_words_without_index(error) == _words_without_index(answer) for error, answer in pairs)
 
 
-def _letters(outcome: Outcome) -> str:
-    """Return the words of an error but for what another call may say otherwise."""
+def _words_without_index(outcome: Outcome) -> str:
+    """Return the words of an error without an index, which differs from run to run."""
     return ANY_INDEX.sub("", outcome.words)
 
 
@@ -198,7 +200,7 @@ def read_answers(step: Step) -> Answers | None:
     if not step.answers_file.is_file():
         return None
     record = json.loads(gzip.decompress(step.answers_file.read_bytes()))
-    if record["made_of"] != made_of(step):
+    if record["made_of"] != digest_of_inputs(step):
         return None
     return {
         mistake: {claim: Outcome(Mark(mark), observation=_from_json(kept)) for claim, (mark, kept) in outcomes.items()}
@@ -207,7 +209,7 @@ def read_answers(step: Step) -> Answers | None:
 
 
 def write_answers(step: Step, answers: Answers) -> None:
-    """Record the answers of a step's mistakes, unless what is recorded says the same."""
+    """Record the answers of a step's mistakes, unless the same are recorded already."""
     answers = {
         mistake: {claim: Outcome(outcome.mark, observation=outcome.observation) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
@@ -219,12 +221,12 @@ def write_answers(step: Step, answers: Answers) -> None:
         for mistake, outcomes in answers.items()
     }
     step.answers_file.parent.mkdir(exist_ok=True)
-    record = json.dumps({"made_of": made_of(step), "answers": table})
+    record = json.dumps({"made_of": digest_of_inputs(step), "answers": table})
     step.answers_file.write_bytes(gzip.compress(record.encode(), mtime=0))
 
 
 def _as_json(observation: Observation | None) -> dict[str, Any] | None:
-    """Return what was observed as JSON can hold it: of a sketch, its fields, and the bytes of its sums."""
+    """Return an observation as an object for JSON: a sketch by its fields, and its sums by their bytes."""
     match observation:
         case Sketch():
             sums = base64.b64encode(observation.sums.tobytes()).decode()
@@ -237,7 +239,7 @@ def _as_json(observation: Observation | None) -> dict[str, Any] | None:
 
 
 def _from_json(kept: dict[str, Any] | None) -> Observation | None:
-    """Return what :func:`_as_json` has made."""
+    """Return the observation of which :func:`_as_json` has made an object."""
     match kept:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
@@ -248,12 +250,13 @@ def _from_json(kept: dict[str, Any] | None) -> Observation | None:
     return None
 
 
-def made_of(step: Step) -> str:
-    """Return the digest of what of a step its answers follow from: solution or model, mistakes, claims, reference.
+def digest_of_inputs(step: Step) -> str:
+    """Return the digest of the files on which a step's answers depend: solution or model, mistakes, claims, reference.
 
-    They follow from more, which all steps share: earlier solutions, ``tolerance.py``, ``vocabulary.py``. Each of its
-    comments would put every table out of date, and to record all of them takes half an hour of computing. So whoever
-    changes what these do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is not named.
+    The answers also depend on files that all steps share: earlier solutions, ``tolerance.py``, ``vocabulary.py``. They
+    are left out, since each of their comments would put every table out of date, and to record all tables takes half an
+    hour. So whoever changes what they do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is
+    not named.
     """
     files = (step.model_file, step.attempts_file, step.check_file, step.reference_file)
     return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))

@@ -1,4 +1,4 @@
-"""The texts of NumPy's error messages: what people who know PyTorch or MAX meant, and what to write instead."""
+"""The texts of NumPy's error messages, with advice for people who know PyTorch or MAX."""
 
 from __future__ import annotations
 

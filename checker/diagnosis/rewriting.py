@@ -1,9 +1,9 @@
-"""Rewrite a line that failed as the library wants it: ``x.view(2, 3)`` becomes ``x.reshape([2, 3])``.
+"""Rewrite a line that failed in the library's own way: ``x.view(2, 3)`` becomes ``x.reshape([2, 3])``.
 
 A rule is two pieces of Python, ``x.view(*a) => x.reshape([*a])``. In them, a name of one lowercase letter stands for
 any expression, ``*a`` for all remaining arguments, and ``**k`` for all remaining keywords; everything else stands for
 itself. Only calls fit however they are spelled: ``F.softmax(x, axis=n)`` also fits ``x.softmax(n)``,
-``torch.softmax(x, dim=n)`` and ``softmax(x, n)``. If a piece is a statement, it stands for a whole one.
+``torch.softmax(x, dim=n)`` and ``softmax(x, n)``. A piece that is a statement stands for a whole statement.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeGuard
 
-Bound = dict[str, Any]  # a letter -> the expression that it stands for, or several
+Bound = dict[str, Any]  # a letter -> the expression, or the expressions, that it stands for
 Span = tuple[int, int, int, int]  # of a piece of source: its first and last line, its first and last column
 
 LIBRARY = re.compile(r"(F|np|torch|nn)(\.[a-z]\w*)*")
@@ -32,19 +32,19 @@ class Rewrite:
 
 
 @cache
-def rule(text: str) -> tuple[ast.AST, ast.AST]:
+def parse_rule(text: str) -> tuple[ast.AST, ast.AST]:
     """Return the two pieces of a rule."""
     before, after = text.removeprefix("~").split(" => ", 1)
     return _piece(before), _piece(after)
 
 
 def _piece(code: str) -> ast.AST:
-    """Return a piece of Python as a tree: of an expression, or of a statement that is more than one."""
+    """Return the tree of a piece of Python: an expression, or a statement that is more than an expression."""
     (statement,) = ast.parse(code).body
     return statement.value if isinstance(statement, ast.Expr) else statement
 
 
-def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> Rewrite | None:
+def rewrite_by_first_rule(source: str, span: Span | None, rules: Iterable[str]) -> Rewrite | None:
     """Return the statement that failed as the first rule that fits rewrites it; None if no rule fits.
 
     Args:
@@ -54,31 +54,31 @@ def rewritten(source: str, span: Span | None, rules: Iterable[str]) -> Rewrite |
         rules: those to try. One that uses a name which neither the file nor the statement has is left out.
     """
     tree = ast.parse(source)
-    names_in_file = {*_defined(tree), *dir(builtins)}
+    names_in_file = {*_names_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    innermost = _innermost(statements, span)
+    innermost = _innermost_statement(statements, span)
     for text in rules:
-        before, after = rule(text)
+        before, after = parse_rule(text)
         anywhere = text.startswith("~")
         for statement in statements if anywhere else innermost:
             header = _header(statement)
-            if _names(after) - names_in_file - _names(header):
+            if _names_in(after) - names_in_file - _names_in(header):
                 continue
-            instead = _rewritten(header, None if anywhere else span, before, after)
+            instead = _rewrite_statement(header, None if anywhere else span, before, after)
             if instead is None:
                 continue
-            line = _unparsed(instead)
-            if line != _unparsed(header) and _is_python(line):
+            line = _in_one_line(instead)
+            if line != _in_one_line(header) and _is_python(line):
                 return Rewrite(header.lineno, line)
     return None
 
 
-def finished(statement: str, rules: Iterable[str]) -> str:
-    """Return a statement that was rewritten, with what further rules fit rewritten as well, wherever it is."""
-    if statement.endswith(":"):  # without its body it is no Python
+def rewrite_what_is_left(statement: str, rules: Iterable[str]) -> str:
+    """Return a rewritten statement in which further rules are applied as well, wherever they fit."""
+    if statement.endswith(":"):  # a head without its body is no Python
         return statement
     for text in rules:
-        if rewrite := rewritten(statement, None, [f"~{text.removeprefix('~')}"]):
+        if rewrite := rewrite_by_first_rule(statement, None, [f"~{text.removeprefix('~')}"]):
             statement = rewrite.statement
     return statement
 
@@ -86,36 +86,36 @@ def finished(statement: str, rules: Iterable[str]) -> str:
 def statement_at(source: str, span: Span) -> str:
     """Return the innermost statement that holds a span, in one line, without its body; or nothing."""
     statements = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.stmt)]
-    innermost = _innermost(statements, span)
-    return _unparsed(_header(innermost[0])) if innermost else ""
+    innermost = _innermost_statement(statements, span)
+    return _in_one_line(_header(innermost[0])) if innermost else ""
 
 
-def _innermost(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:
+def _innermost_statement(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:
     """Return the innermost statement that holds a span, as a list; none if there is none, or no span."""
     holding = [node for node in statements if span and _holds(node, span)]
     holding.sort(key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))
     return holding[:1]
 
 
-def _rewritten(statement: ast.stmt, span: Span | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
-    """Return a statement as a rule rewrites it, if the rule fits it or a part of it that holds ``span``."""
+def _rewrite_statement(statement: ast.stmt, span: Span | None, before: ast.AST, after: ast.AST) -> ast.stmt | None:
+    """Return a statement as a rule rewrites it; None if the rule fits neither it nor a part that holds ``span``."""
     if isinstance(after, ast.stmt) and isinstance(before, ast.expr):  # the statement is that expression
-        bound = match(before, statement.value) if isinstance(statement, ast.Expr) else None
-        return None if bound is None else _filled(after, bound)
+        bound = match_pattern(before, statement.value) if isinstance(statement, ast.Expr) else None
+        return None if bound is None else _fill_in(after, bound)
     parts = [node for node in ast.walk(statement) if isinstance(node, ast.expr) and (not span or _holds(node, span))]
-    fits = [node for node in [*parts, statement] if match(before, node) is not None]
+    fits = [node for node in [*parts, statement] if match_pattern(before, node) is not None]
     everywhere = isinstance(before, ast.Call | ast.Attribute)
-    return _replaced(statement, before, after, None if everywhere else fits[-1]) if fits else None
+    return _rewrite_parts(statement, before, after, None if everywhere else fits[-1]) if fits else None
 
 
-def match(pattern: Any, node: Any) -> Bound | None:
-    """Return what the letters of ``pattern`` stand for if it fits ``node``, else None."""
+def match_pattern(pattern: Any, node: Any) -> Bound | None:
+    """Return what the letters of a pattern stand for if it fits a node, else None."""
     bound: Bound = {}
     return bound if _fits(pattern, node, bound) else None
 
 
 def _fits(pattern: Any, node: Any, bound: Bound) -> bool:
-    """Return whether a pattern fits, if its letters stand for what is ``bound`` already; what is new is added there."""
+    """Return whether a pattern fits a node with the letters in ``bound``, to which new letters are added."""
     if _is_letter(pattern):
         return _letter_fits(pattern, node, bound)
     if isinstance(pattern, list) and isinstance(node, list):
@@ -129,7 +129,7 @@ def _fits(pattern: Any, node: Any, bound: Bound) -> bool:
 
 
 def _letter_fits(letter: ast.Name, node: Any, bound: Bound) -> bool:
-    """Return whether a letter can stand for an expression; if it stands for one already, for another like that."""
+    """Return whether a letter can stand for an expression: a new letter, or one that stands for an equal expression."""
     if not isinstance(node, ast.expr) or isinstance(node, ast.Starred | ast.Slice):
         return False
     if isinstance(node, ast.Name) and node.id == "self":
@@ -142,10 +142,10 @@ def _letter_fits(letter: ast.Name, node: Any, bound: Bound) -> bool:
 
 
 def _call_fits(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
-    """Return whether a call fits, however it is spelled; a keyword may be the last argument instead."""
+    """Return whether a call fits, however it is spelled; its last argument may stand for a keyword."""
     any_function = _is_letter(pattern.func)
-    function, arguments, keywords = _parts(pattern, any_function)
-    its_function, its_arguments, its_keywords = _parts(node, any_function)
+    function, arguments, keywords = _parts_of_call(pattern, any_function)
+    its_function, its_arguments, its_keywords = _parts_of_call(node, any_function)
     rest = keywords.pop(None, None)  # **k
     missing_keywords = keywords.keys() - its_keywords.keys()
     if not any_function and len(missing_keywords) == 1 and len(its_arguments) == len(arguments) + 1:
@@ -162,8 +162,8 @@ def _call_fits(pattern: ast.Call, node: ast.Call, bound: Bound) -> bool:
     )
 
 
-def _parts(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.expr], dict[str | None, ast.expr]]:
-    """Return function, arguments and keywords of a call: as it is, or as ``F.name(x, …, axis=…)`` has them."""
+def _parts_of_call(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.expr], dict[str | None, ast.expr]]:
+    """Return the function, arguments and keywords of a call as it is, or as ``F.name(x, …, axis=…)`` has them."""
     keywords, function = {keyword.arg: keyword.value for keyword in call.keywords}, call.func
     if as_it_is or not isinstance(function, ast.Name | ast.Attribute):
         return function, [*call.args], keywords
@@ -181,7 +181,7 @@ def _parts(call: ast.Call, as_it_is: bool) -> tuple[ast.expr | str, list[ast.exp
 
 
 def _all_fit(patterns: Sequence[Any], nodes: Sequence[Any], bound: Bound) -> bool:
-    """Return whether all of some patterns fit; a last ``*a`` fits all that is left."""
+    """Return whether all patterns fit the nodes in order; a last ``*a`` fits all nodes that are left."""
     if patterns and isinstance(patterns[-1], ast.Starred) and _is_letter(patterns[-1].value):
         bound[patterns[-1].value.id] = list(nodes[len(patterns) - 1 :])
         patterns = patterns[:-1]
@@ -191,21 +191,21 @@ def _all_fit(patterns: Sequence[Any], nodes: Sequence[Any], bound: Bound) -> boo
     return all(_fits(pattern, node, bound) for pattern, node in zip(patterns, nodes, strict=True))
 
 
-def _replaced(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) -> Any:
-    """Return a copy in which every part that a rule fits is rewritten, the innermost first, or ``only`` one."""
+def _rewrite_parts(node: Any, before: ast.AST, after: ast.AST, only: ast.AST | None) -> Any:
+    """Return a copy of a node in which all parts that a rule fits are rewritten, or ``only`` one, from within."""
     if isinstance(node, list):
-        return [_replaced(item, before, after, only) for item in node]
+        return [_rewrite_parts(item, before, after, only) for item in node]
     if not isinstance(node, ast.AST):
         return node
-    new_node = type(node)(**{name: _replaced(value, before, after, only) for name, value in ast.iter_fields(node)})
+    new_node = type(node)(**{name: _rewrite_parts(value, before, after, only) for name, value in ast.iter_fields(node)})
     if only is not None and node is not only:
         return new_node
-    bound = match(before, new_node)
-    return new_node if bound is None else _filled(after, bound)
+    bound = match_pattern(before, new_node)
+    return new_node if bound is None else _fill_in(after, bound)
 
 
-def _filled(piece: Any, bound: Bound) -> Any:
-    """Return a copy of a piece with what its letters stand for."""
+def _fill_in(piece: Any, bound: Bound) -> Any:
+    """Return a copy of a piece with the expressions in place of its letters."""
     if _is_letter(piece):
         return bound.get(piece.id, piece)
     if isinstance(piece, list):
@@ -213,24 +213,24 @@ def _filled(piece: Any, bound: Bound) -> Any:
         for item in piece:
             is_several = isinstance(item, ast.Starred | ast.keyword) and _is_letter(item.value)
             several = bound.get(item.value.id) if is_several else None  # what *a or **k stands for
-            items += several if isinstance(several, list) else [_filled(item, bound)]
+            items += several if isinstance(several, list) else [_fill_in(item, bound)]
         return items
     if isinstance(piece, ast.AST):
-        return type(piece)(**{name: _filled(value, bound) for name, value in ast.iter_fields(piece)})
+        return type(piece)(**{name: _fill_in(value, bound) for name, value in ast.iter_fields(piece)})
     return piece
 
 
 def _is_letter(node: object) -> TypeGuard[ast.Name]:
-    """Return whether a name is one that stands for any expression."""
+    """Return whether a node is a letter, which stands for any expression."""
     return isinstance(node, ast.Name) and len(node.id) == 1 and node.id.islower()
 
 
-def _names(tree: ast.AST) -> set[str]:
+def _names_in(tree: ast.AST) -> set[str]:
     """Return the names in a piece of source, except for letters."""
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not _is_letter(node)}
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
+def _names_defined(tree: ast.Module) -> Iterator[str]:
     """Yield the names that a file imports and defines."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -264,7 +264,7 @@ def _is_python(line: str) -> bool:
     return True
 
 
-def _unparsed(statement: ast.stmt) -> str:
+def _in_one_line(statement: ast.stmt) -> str:
     """Return a statement as people write it: a short ``if`` in one line, several values without parentheses."""
     text = ast.unparse(ast.fix_missing_locations(statement)).removesuffix("\n    pass")
     if isinstance(statement, ast.If) and text.count("\n") == 1:

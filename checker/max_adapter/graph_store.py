@@ -3,12 +3,12 @@
 MAX compiles a graph's matrix products anew for every graph, and they take most of the time; all graphs in one
 module take hardly longer than three of them one by one. ``checker.child.warm_checks`` compiles the graphs of the
 solutions this way, and ``play.warm_model`` those of the small model. Code that needs one of these graphs finds it
-(:class:`Part`), no matter who wrote the module; any other graph is compiled when it is met, and kept by MAX.
+(:class:`Part`), whoever wrote the module; any other graph is compiled when it is met, and kept by MAX.
 
-MAX sets up all graphs of a file or none, and needs weights for all. Those of graphs that nobody calls are zeros. That
-costs little because the references are recorded on a tiny configuration: the weights of all solutions are 0.15 MB and
-are made in 0.4 ms, and setting up all graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A
-model of real size does not belong in the set of a check.
+MAX sets up all graphs of a file or none, and needs weights for all. The weights of graphs that nobody calls are zeros,
+which costs little: the references are recorded on a tiny configuration, so the weights of all solutions are 0.15 MB and
+made in 0.4 ms, and setting up all graphs takes 0.07 s and 20 MB, where compiling one takes up to a minute. A model of
+real size does not belong in the set of a check.
 
 A trick, the hook ``graphs``: MAX's own way to compile a graph looks here first.
 """
@@ -33,15 +33,15 @@ from max.graph import Graph, Module, Value
 
 from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_key, cache_path
-from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, mode
+from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 
 SETS = ("solutions", "play")
 
-#: What is kept of a set, as JSON: its ``file`` and the ``digest`` of that, the fingerprints of its ``graphs``, and the
-#: type and shape of all their ``weights``, by fingerprint/name.
+#: The index of a set, as JSON: its ``file`` and the ``digest`` of that file, the fingerprints of its ``graphs``, and
+#: the type and shape of all their ``weights``, by fingerprint/name.
 Index = dict[str, Any]
 
-#: What MAX traces but its compiler then refuses, as the text of a graph shows it, and what to say about it.
+#: Operations that MAX traces but its compiler then refuses, as the text of a graph shows them, and what to say.
 REFUSED_BY_THE_COMPILER = {
     r"reduce\.softmax\(%\w+\) \[axis = -(?!1\b)": (
         "MAX compiles no softmax over a negative axis other than -1. Count the axis from the front: with four axes, "
@@ -52,26 +52,26 @@ REFUSED_BY_THE_COMPILER = {
     ),
 }
 
-#: At the end of MAX's text of a graph that slices or reshapes; it rises each time that the text is asked for.
+#: A counter at the end of MAX's text of a graph that slices or reshapes: it rises each time that the text is read.
 COUNTER = re.compile(r" \{counter = \d+ : i64\}$")
 
 
 def fingerprint(graph: Graph) -> str:
     """Return the name of a graph among those compiled together, from MAX's own text of it."""
     text = COUNTER.sub("", repr(graph))
-    for library in graph.kernel_libraries_paths:  # in a folder whose name stands for what is in it
+    for library in graph.kernel_libraries_paths:  # in a folder whose name is made of its contents
         text = text.replace(f"{library.parent.parent}/", "")
     return f"g{cache_key(text)}"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One graph from a set, in place of what MAX would have compiled.
+    """One graph from a set, in place of the graph that MAX would have compiled.
 
     Attributes:
-        name: of the graph.
-        set_name: of the set.
-        index: what is kept of the set.
+        name: the name of the graph.
+        set_name: the name of the set.
+        index: the index of the set.
         compile_alone: has MAX compile the graph by itself.
     """
 
@@ -86,7 +86,7 @@ class Part:
         return self.compile_alone()
 
     def export_mef(self, path: str | Path) -> None:
-        """Write the graph to a file, for code that does more than run it; for that, it is compiled alone."""
+        """Write the graph, compiled alone, to a file, for code that does more than run it."""
         self.compiled_alone.export_mef(path)
 
 
@@ -104,10 +104,10 @@ class KeptGraphs:
         self.compile_any, self.init_any = compile_any, init_any
 
     def compile_or_find(self, session: InferenceSession, model: Any, **options: Any) -> Any:
-        """Return the part that a graph is of what is kept; have MAX compile any other, and what is no graph."""
+        """Return the part of a set that a graph is; have MAX compile any other model."""
         if not isinstance(model, Graph):
             return self.compile_any(session, model, **options)
-        if mode() is GraphMode.COLLECT:
+        if current_mode() is GraphMode.COLLECT:
             raise AbandonedGraphError(model)
         name = fingerprint(model)
         for set_name in SETS:
@@ -117,18 +117,18 @@ class KeptGraphs:
         return self.compile_alone(session, model, **options)
 
     def compile_alone(self, session: InferenceSession, graph: Graph, **options: Any) -> Any:
-        """Have MAX compile a graph, unless it would refuse it, or nothing is to be compiled."""
-        refused = refused_by_the_compiler(graph)  # it would say so itself after minutes, and in no words
+        """Have MAX compile a graph, unless the compiler would refuse it, or nothing is to be compiled."""
+        refused = why_the_compiler_refuses(graph)  # the compiler would refuse it only after minutes, and without words
         if refused:
             raise TypeError(refused)
-        if mode() is GraphMode.TRACE:
+        if current_mode() is GraphMode.TRACE:
             raise AbandonedGraphError(graph)
         return self.compile_any(session, graph, **options)
 
     def init_part(
         self, session: InferenceSession, compiled: Any, *, weights_registry: Mapping[str, Any] | None = None
     ) -> dict[str, Model]:
-        """Set up a part, from the file of its set; have MAX set up anything else."""
+        """Set up a part from the file of its set; have MAX set up anything else."""
         if not isinstance(compiled, Part):
             return self.init_any(session, compiled, weights_registry=weights_registry)
         kinds = compiled.index["weights"]
@@ -137,7 +137,7 @@ class KeptGraphs:
         try:
             models = self.init_any(session, session.compile(Path(compiled.index["file"])), weights_registry=weights)
             return {compiled.name: models[compiled.name]}
-        except Exception:  # its graphs are compiled as they are met; if the file is damaged, until all are again
+        except Exception:  # graphs are compiled as they are met; if the file is damaged, all are from now on
             if not _is_whole(compiled.index):
                 _forget(compiled.set_name)
             return self.init_any(session, compiled.compiled_alone, weights_registry=weights_registry)
@@ -146,8 +146,8 @@ class KeptGraphs:
 def install_graphs() -> None:
     """Let MAX's sessions load any graph that was compiled together with others.
 
-    Two functions take the place of the methods: Python hands a session to a function of its class, and to no method of
-    another object.
+    Two functions take the place of the methods, since Python hands the session to a function of its class, and not to a
+    method of another object.
     """
     kept_graphs = KeptGraphs(InferenceSession.compile_reusing_mefs, InferenceSession.init_all)
 
@@ -161,8 +161,8 @@ def install_graphs() -> None:
     InferenceSession.init_all = init_all  # type: ignore[method-assign, assignment]
 
 
-def refused_by_the_compiler(graph: Graph) -> str:
-    """Return why the compiler would refuse a graph, as far as that is known, or nothing."""
+def why_the_compiler_refuses(graph: Graph) -> str:
+    """Return why the compiler would refuse a graph, if that is known; else nothing."""
     text = repr(graph)
     return next((words for pattern, words in REFUSED_BY_THE_COMPILER.items() if re.search(pattern, text)), "")
 
@@ -173,7 +173,7 @@ def _index_file(set_name: str) -> Path | None:
 
 @cache
 def _read_index(set_name: str) -> Index | None:
-    """Return what is in this machine's copy of a set, if it has been compiled."""
+    """Return the index of a set, if this machine has compiled it."""
     file = _index_file(set_name)
     if file is None:
         return None
@@ -186,7 +186,7 @@ def _read_index(set_name: str) -> Index | None:
 
 
 def _forget(set_name: str) -> None:
-    """Remove what says where the file of a set is: until the set is compiled again, none of it is used."""
+    """Remove the index of a set: until the set is compiled again, none of its graphs is found."""
     file = _index_file(set_name)
     if file:
         file.unlink(missing_ok=True)
@@ -218,7 +218,7 @@ def compile_set(set_name: str, graphs: Iterable[Graph]) -> None:
 
 
 def compile_together(graphs: Mapping[str, Graph], index: Path) -> None:
-    """Compile graphs, by name, in one module; ``index`` will say in which file that is, and what is in it."""
+    """Compile graphs, given by name, in one module, and write it to a file, and its index to the file ``index``."""
     weights = dict[str, tuple[str, list[int]]]()
     for name, graph in graphs.items():
         weights |= _rename_weights(graph, name)
@@ -237,7 +237,7 @@ def compile_together(graphs: Mapping[str, Graph], index: Path) -> None:
 
 
 def _rename_weights(graph: Graph, name: str) -> dict[str, tuple[str, list[int]]]:
-    """Put the ``name`` of a graph before the names of its weights; return the type and shape of each, by new name."""
+    """Put the ``name`` of a graph before the names of its weights; return their types and shapes by new name."""
     from max import _core
 
     kinds = dict[str, tuple[str, list[int]]]()
@@ -260,7 +260,7 @@ def _weights(operation: Any) -> Iterator[Any]:
 
 
 def _move_into_one_module(graphs: Mapping[str, Graph]) -> Module:
-    """Return a module into which graphs have moved, under their names here."""
+    """Return one module into which graphs were moved, under the names that are given."""
     from max import _core
     from max._mlir_context import default_mlir_context
 

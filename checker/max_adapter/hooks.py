@@ -35,11 +35,11 @@ from checker.max_adapter.operations import PRODUCT, gather, gather_nd, multiply
 #: Sentences for the learner, one for each hook that does not fit this MAX.
 notices: list[str] = []
 
-_defaults = ExitStack()  # MAX gives its defaults as contexts; these stay open to the end of the process
+_defaults = ExitStack()  # MAX sets its defaults by contexts, which stay open here to the end of the process
 
-#: What no check runs of MAX's import: modules, and the functions and classes of each that are only ever called.
+#: Modules that MAX imports and no check needs, and the functions and classes of each that are only ever called.
 #: ``max.experimental.nn`` imports the planning of paged attention, two functions in Mojo for which a process of
-#: Mojo's is started, and the code that reads GGUF files. Step 15's compiled claim and the server call the first.
+#: Mojo's is started, and the code that reads GGUF files. Step 15's compiled claim and the server call the planning.
 PLANNING = "max._kv_cache_ops"
 LATER = {
     PLANNING: ("mha_decode_num_partitions", "mla_dispatch_args_scalar"),
@@ -48,7 +48,7 @@ LATER = {
 
 
 class ImportedWhenCalled(ModuleType):
-    """A stand-in for a module, which it imports when a function of it is called or another name is read."""
+    """A stand-in for a module, which is imported when one of its functions is called or another name is read."""
 
     def __init__(self, name: str, callables: Collection[str]) -> None:
         super().__init__(name)
@@ -60,20 +60,21 @@ class ImportedWhenCalled(ModuleType):
             raise AttributeError(name)
         if name in self._callables:
             return partial(self._call, name)
-        return getattr(self._itself(), name)
+        return getattr(self._module(), name)
 
     def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
-        return getattr(self._itself(), name)(*arguments, **options)
+        """Call the module's own function of this name."""
+        return getattr(self._module(), name)(*arguments, **options)
 
-    def _itself(self) -> ModuleType:
-        """Return the module, in whose place this has been."""
+    def _module(self) -> ModuleType:
+        """Import the module, and return it."""
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         return importlib.import_module(self.__name__)
 
 
 def import_later() -> None:
-    """Put a stand-in where MAX would import each of these modules, unless it has been imported."""
+    """Put a stand-in in the place of each module of ``LATER`` that has not been imported."""
     for name in LATER.keys() - sys.modules.keys():
         sys.modules[name] = ImportedWhenCalled(name, LATER[name])
 
@@ -81,16 +82,17 @@ def import_later() -> None:
 def take_interrupts() -> None:
     """Handle Ctrl-C with a function of ours, which raises KeyboardInterrupt like Python's own.
 
-    With Python's own, ``asyncio.run``, in which every eager operation ends, prepares a message with the ``repr`` of
-    the result, which for a tensor runs hundreds of further operations: a forward pass of attention takes half a
-    minute instead of a tenth of a second.
+    With Python's own function, ``asyncio.run``, in which every eager operation ends, prepares a message with the
+    ``repr`` of the result. For a tensor, that runs hundreds of further operations: a forward pass of attention takes
+    half a minute instead of a tenth of a second.
     """
-    on_main_thread = threading.current_thread() is threading.main_thread()  # no other may, and no other needs to
+    on_main_thread = threading.current_thread() is threading.main_thread()  # only it may, and only it needs to
     if on_main_thread and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupt)
 
 
 def _interrupt(signum: int, frame: object) -> None:
+    """Raise KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 
@@ -101,20 +103,20 @@ SLACK = 10_000_000  # nanoseconds
 def let_threads_sleep() -> None:
     """Let the thread that MAX starts at its first execution sleep for as long as there is nothing for it to do.
 
-    It writes MAX's log, and looks for something to write every tenth of a millisecond. That takes 4 to 8% of a core
-    even when nothing runs, and on two cores everything that MAX computes takes up to a quarter longer. Linux lets a
-    wait that has a limit end late, by the "timer slack" of its thread, and a thread takes it over from the one that
-    starts it. So the first execution of a process has a large one, and the caller has its own again afterwards.
+    The thread writes MAX's log, and looks for something to write every tenth of a millisecond. That takes 4 to 8% of a
+    core even when nothing runs, and on two cores everything that MAX computes takes up to a quarter longer. Linux lets
+    a wait with a time limit end late, by the "timer slack" of its thread, which a thread inherits from the one that
+    starts it. So the slack is large for the first execution of a process, and as before afterwards.
     """
     from max.engine import Model
 
-    execute = Model._execute_device_tensors  # on any system, so that it shows if another MAX has none
+    execute = Model._execute_device_tensors  # on every system, so that a notice comes if another MAX has no such method
     if sys.platform != "linux":
         return
     prctl = ctypes.CDLL(None).prctl
 
     def first_with_slack(model: Model, arguments: Any) -> Any:
-        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010 - only the first
+        setattr(Model, "_execute_device_tensors", execute)  # noqa: B010 - only the first execution
         prctl(SET_TIMER_SLACK, ctypes.c_ulong(SLACK), 0, 0, 0)
         try:
             return execute(model, arguments)
@@ -125,9 +127,9 @@ def let_threads_sleep() -> None:
 
 
 class InterpretOrCompile:
-    """Runs eager operations by MAX's interpreter; compiles what that has no kernel for, and tells the listeners.
+    """Runs eager operations by MAX's interpreter; compiles those that it has no kernel for, and tells the listeners.
 
-    It refuses numbers of 16 bits: compiling their small graphs one by one takes minutes, and the result is too coarse
+    Numbers of 16 bits are refused: compiling their small graphs one by one takes minutes, and the result is too coarse
     to be right.
 
     Args:
@@ -139,7 +141,7 @@ class InterpretOrCompile:
         self.unsupported: type[Exception] = executor.UnsupportedGraphError
 
     def execute(self, graph: Any, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return the results of a graph, which MAX asks for."""
+        """Return the results of a graph; MAX calls this."""
         try:
             return self.interpreter.execute(graph, inputs)
         except self.unsupported as refused:
@@ -154,18 +156,18 @@ class InterpretOrCompile:
 
 
 def interpret() -> None:
-    """Run eager operations through MAX's interpreter; its default also compiles each in background processes."""
+    """Run eager operations by MAX's interpreter; by default, MAX also compiles each in background processes."""
     from max.experimental import executor
 
     executor.set_default_executor(InterpretOrCompile(executor))
 
 
 def interpret_more() -> None:
-    """Let MAX's interpreter run what it would compile: products with weights in blocks, and rows by unsigned numbers.
+    """Let MAX's interpreter run operations that MAX would compile: products with weights in blocks, and some lookups.
 
-    MAX's own product rounds what it multiplies the weights by, so its numbers differ from these by about 1%. Nor are
-    these products, and operations of a library of one's own, looked up in MAX's library, which takes up to a second in
-    every process; the compiler will do that.
+    MAX's own product rounds the inputs, so its numbers differ from these by about 1%. These products, and operations of
+    a library of one's own, are not looked up in MAX's library either, which takes up to a second in every process; the
+    compiler will do that.
     """
     from max import _interpreter
     from max._core.dialects import mo
@@ -191,10 +193,9 @@ def interpret_more() -> None:
 def add_inputs_one_by_one() -> None:
     """Give a graph of eager operations its inputs without describing all of them again for each.
 
-    Every weight that is read eagerly becomes an input of the graph. For each, MAX describes all inputs anew: their
-    types, names and parameters, 52 times for a model of four blocks, which is half of its forward pass.
-    ``Graph.output`` and the removal of unused inputs describe them once more, when the graph is complete; that is all
-    that anyone reads.
+    Every weight that is read eagerly becomes an input of the graph. For each input, MAX describes all inputs anew:
+    their types, names and parameters, 52 times for a model of four blocks, which is half of its forward pass. Only the
+    last description is read, which ``Graph.output`` and the removal of unused inputs make of the complete graph.
     """
     from max.experimental import _passes
     from max.graph import Value
@@ -214,7 +215,7 @@ def add_inputs_one_by_one() -> None:
     _passes.add_input = add_input
 
 
-#: Where MAX is made faster: what that is about → what hooks in, which raises an error if MAX has no such place.
+#: The hooks: the name of each → the function that installs it, which raises an error if MAX lacks the place for it.
 HOOKS: dict[str, Callable[[], None]] = {
     "imports": import_later,
     "kernels": install_kernels,
@@ -229,8 +230,8 @@ HOOKS: dict[str, Callable[[], None]] = {
 
 @cache
 def install_hooks() -> None:
-    """Make MAX in this process fast, and set what grading is; a second call does nothing."""
-    logging.getLogger("max").setLevel(logging.ERROR)  # it warns of every process that compiles, at every operation
+    """Install all hooks, and set MAX's defaults for grading; a second call does nothing."""
+    logging.getLogger("max").setLevel(logging.ERROR)  # MAX warns at every operation of every process that compiles
     for name, install in HOOKS.items():
         try:
             install()

@@ -96,7 +96,7 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
         except RuntimeError:
             path.unlink(missing_ok=True)
     with compiling(f"{len(names)} kernels that the checks use"):
-        compiled = session.compile(_module(names))
+        compiled = session.compile(_module_of(names))
     if path:
         with replacing(path) as unfinished:
             compiled.export_mef(unfinished)
@@ -104,7 +104,7 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
     return session.init_all(compiled, weights_registry={})
 
 
-def _module(names: set[str]) -> Module:
+def _module_of(names: set[str]) -> Module:
     """Return one module with the graphs of some kernels, picked from all that MAX's interpreter knows."""
     from max._interpreter_ops import gc_compile
     from max._mlir_context import ensure_default_mlir_context
@@ -123,7 +123,7 @@ def _module(names: set[str]) -> Module:
     return module
 
 
-class _Noting(dict[str, Any]):
+class _NotingTable(dict[str, Any]):
     """MAX's table of compiled kernels, which notes the names that are looked up."""
 
     def __init__(self, table: Mapping[str, Any], used: set[str]) -> None:
@@ -131,6 +131,7 @@ class _Noting(dict[str, Any]):
         self.used = used
 
     def get(self, key: str, default: Any = None) -> Any:
+        """Note the name, and return the kernel, or the default."""
         """Note the name, and return the kernel, or the default."""
         self.used.add(key)
         return super().get(key, default)
@@ -142,5 +143,5 @@ def note_used() -> set[str]:
 
     used = set[str]()
     for family in gc_compile.registered_families():
-        family.cache = _Noting(family.cache, used)
+        family.cache = _NotingTable(family.cache, used)
     return used

@@ -404,10 +404,10 @@ def advice_on(message: str, advice: Mapping[str, Advice] = ADVICE, code: str = "
         code: the statement that failed, if it is known.
     """
     fitting = [words for pattern, words in advice.items() if re.search(pattern, message)]
-    return " ".join(_chosen(words, code) for words in fitting)
+    return " ".join(_fitting_advice(words, code) for words in fitting)
 
 
-def _chosen(words: Advice, code: str) -> str:
+def _fitting_advice(words: Advice, code: str) -> str:
     """Return the advice that fits the statement ``code``; the last pattern of a choice fits any."""
     if isinstance(words, str):
         return words
@@ -428,7 +428,7 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
     return rules
 
 
-def what_was_said(error: BaseException) -> str:
+def message_of_error(error: BaseException) -> str:
     """Return the message of an error in one line, without MAX's internals, and with a fact that MAX leaves out."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     if isinstance(error, AssertionError) and not str(error) and _is_in_padding(frames):
@@ -451,7 +451,7 @@ def _has_mask_as_index(frame: FrameType) -> bool:
     return str(getattr(dtype, "name", "")) == "bool"
 
 
-def shortened(message: str) -> str:
+def shorten(message: str) -> str:
     """Return as much of a message as a verdict shows."""
     return message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
 

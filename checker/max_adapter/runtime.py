@@ -1,6 +1,6 @@
-"""Use MAX: convert arrays, gather operations into a graph or run each at once, choose a device, name kept files.
+"""Use MAX: convert arrays, gather operations into a graph or run each at once, open a device, name compiled files.
 
-``python -m checker.max_adapter.runtime gpu`` says whether there is such a device: if not, its exit status is 2.
+``python -m checker.max_adapter.runtime gpu`` says whether there is a GPU: if not, the exit status is 2.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from max.experimental.tensor import Tensor
 
 from checker.device import DeviceKind
 from checker.errors import UserError
-from checker.machine import instructions
+from checker.machine import instruction_line
 
-#: What is kept compiled and what says what is in it, also for another MAX or by an older version of the course.
+#: All compiled files and their indexes, also of another MAX or an older version of the course.
 ALL_KEPT = "gpt2-in-max-*.*"
 
 _eagerly = ContextVar("_eagerly", default=False)
@@ -51,7 +51,7 @@ def eagerly() -> Iterator[None]:
 
 
 def start_threads() -> None:
-    """Run one small operation: at the first, MAX starts its threads and loads its engine, in a tenth of a second."""
+    """Run one small operation: at the first one, MAX starts its threads and loads its engine, which takes 0.1 s."""
     number = tensor(np.ones([1, 1], dtype=np.float32))
     with F.lazy():
         twice = number + number
@@ -59,10 +59,10 @@ def start_threads() -> None:
 
 
 def open_device(kind: str) -> Device:
-    """Return MAX's device of a kind, for which claims and blocks of the book may have the plain word.
+    """Return MAX's device of a kind, for which claims and blocks of the book may give the plain word.
 
     Raises:
-        UserError: another word, or no accelerator that MAX can use.
+        UserError: the word is another, or there is no accelerator that MAX can use.
     """
     match kind:
         case DeviceKind.CPU:
@@ -73,7 +73,7 @@ def open_device(kind: str) -> Device:
 
 
 def uses_tf32(device: DeviceKind) -> bool:
-    """Return whether products of float32 matrices keep 10 bits of each factor there; MAX has no switch for it."""
+    """Return whether products of float32 matrices keep 10 bits of each factor on a device; MAX has no switch for it."""
     return device is DeviceKind.GPU and accelerator_count() > 0 and Accelerator().api == "cuda"
 
 
@@ -83,17 +83,17 @@ def devices() -> list[DeviceKind]:
 
 
 def cache_path(what: str, *made_for: str, suffix: str) -> Path | None:
-    """Return the place of a file, under a name that says for which MAX, processor and devices its code was made.
+    """Return the place of a compiled file, whose name stands for the MAX, processor and devices that it is made for.
 
-    It is None if MAX keeps nothing.
+    The place is None if MAX keeps no compiled files.
     """
     from max import _core
 
     folder = _core.engine.max_cache_dir()
     if folder is None:
         return None
-    devices = [DeviceKind.CPU, *[DeviceKind.GPU] * accelerator_count()]
-    made_for_all = "\n".join([_core.__version__, platform.machine(), instructions(), *devices, *made_for])
+    all_devices = [DeviceKind.CPU, *[DeviceKind.GPU] * accelerator_count()]
+    made_for_all = "\n".join([_core.__version__, platform.machine(), instruction_line(), *all_devices, *made_for])
     return Path(folder) / f"gpt2-in-max-{what}-{cache_key(made_for_all)}{suffix}"
 
 

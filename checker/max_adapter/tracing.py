@@ -34,7 +34,7 @@ class AbandonedGraphError(Exception):
 _mode = ContextVar("_mode", default=GraphMode.COMPILE)
 
 
-def mode() -> GraphMode:
+def current_mode() -> GraphMode:
     """Return the mode that this code runs in."""
     return _mode.get()
 

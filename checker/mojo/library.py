@@ -23,8 +23,8 @@ from checker.course.source import Source
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT, digest, remove_unused, replacing, use_if_kept
-from checker.machine import instructions, why_mojo_cannot_link
-from checker.mojo.mojo_errors import explain_error, of_the_machine
+from checker.machine import instruction_line, why_mojo_cannot_link
+from checker.mojo.mojo_errors import explain_error, fault_of_the_machine
 from checker.packages import installed_version
 
 LIBRARY, BINDING, OPERATION = "library.mojo", "binding.py", "__init__.mojo"
@@ -44,7 +44,7 @@ def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
         UserError: nothing can be compiled on this machine.
     """
     names_and_texts = [part for name in sorted(texts) for part in (name, texts[name])]
-    library = KEPT / f"{digest(installed_version(), instructions(), *FLAGS, main, *names_and_texts)}.so"
+    library = KEPT / f"{digest(installed_version(), instruction_line(), *FLAGS, main, *names_and_texts)}.so"
     if use_if_kept(library):
         return library
     try:
@@ -52,7 +52,7 @@ def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
             raise UserError(reason)
         build_and_keep(texts, main, name, library)
     except OSError as error:
-        raise UserError(of_the_machine(str(error))) from error
+        raise UserError(fault_of_the_machine(str(error))) from error
     return library
 
 
@@ -81,7 +81,7 @@ def build(main: Path, target: Path, name: str) -> None:
         process = subprocess_run_mojo(command, capture_output=True, text=True, cwd=main.parent)
     if process.returncode:
         output = process.stdout + process.stderr
-        if reason := of_the_machine(output):
+        if reason := fault_of_the_machine(output):
             raise UserError(reason)
         raise CompilationError(output)
 
@@ -109,6 +109,7 @@ class Library:
 
 def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | int | float) -> None:
     """Call a C function."""
+    """Call a C function."""
     function(*[_argument(value) for value in arguments])
 
 
@@ -125,6 +126,7 @@ def open_library(path: Path) -> Library:
 
 
 def _argument(value: np.ndarray | np.integer | int | float) -> Any:
+    """Return an argument as C takes it: an array by its address."""
     """Return an argument as C takes it: an array by its address."""
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous
@@ -145,9 +147,9 @@ def load_kernel(step: Step, name: str, source: str, path: str) -> ModuleType:
     functions = {function.__name__: function for function in _import_binding(step).FUNCTIONS}
     module = ModuleType(name)
     module.__file__ = path
-    calls = _calls(step, Source(source), functions)
+    calls = _calls_of_written(step, Source(source), functions)
     for label, function in functions.items():
-        to_write = _first_to_write(label, calls)
+        to_write = _first_unwritten(label, calls)
         if to_write:
             setattr(module, label, functools.partial(_stop, to_write))
         else:
@@ -193,18 +195,18 @@ def _stop(blank: str, *arguments: Any) -> NoReturn:
     raise StillToWrite(blank)
 
 
-def _calls(step: Step, source: Source, labels: Collection[str]) -> dict[str, list[str]]:
+def _calls_of_written(step: Step, source: Source, labels: Collection[str]) -> dict[str, list[str]]:
     """Return the functions of a kernel that are written, and for each which others it calls."""
     functions = step.language.functions(source)
     calls = {}
     for label in labels:
-        if label in functions and not functions[label].stop:
-            text = "\n".join(source.lines[functions[label].defined : functions[label].last])
+        if label in functions and not functions[label].stop_line:
+            text = "\n".join(source.lines[functions[label].def_line : functions[label].last])
             calls[label] = [other for other in labels if other != label and re.search(rf"\b{other}\b", text)]
     return calls
 
 
-def _first_to_write(label: str, calls: Mapping[str, Collection[str]], callers: Collection[str] = ()) -> str:
+def _first_unwritten(label: str, calls: Mapping[str, Collection[str]], callers: Collection[str] = ()) -> str:
     """Return the first unwritten function among one and all that it calls, itself or through others; or nothing.
 
     Args:
@@ -217,6 +219,6 @@ def _first_to_write(label: str, calls: Mapping[str, Collection[str]], callers: C
     if label in callers:
         return ""
     for callee in calls[label]:
-        if to_write := _first_to_write(callee, calls, {*callers, label}):
+        if to_write := _first_unwritten(callee, calls, {*callers, label}):
             return to_write
     return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from checker.course.reading import Location
 from checker.machine import INSTALL_CC
-from checker.max_adapter.max_errors import shortened
+from checker.max_adapter.max_errors import shorten
 
 ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):\d+: error: (?P<message>.*)$", re.MULTILINE)
 
@@ -70,7 +70,7 @@ REMEDIES = (
 CRASHPAD = re.compile(r"^Failed to initialize Crashpad.*\n", re.MULTILINE)  # which only reports crashes
 
 
-def of_the_machine(output: str) -> str:
+def fault_of_the_machine(output: str) -> str:
     """Return why Mojo cannot compile anything here, and what to do; nothing if a text is wrong.
 
     Args:
@@ -81,27 +81,27 @@ def of_the_machine(output: str) -> str:
     lines = CRASHPAD.sub("", output).strip().splitlines() or ["it ended without a word"]
     remedy = next(remedy for words, remedy in REMEDIES if re.search(words, output))
     reason = lines[0].rpartition(" error: ")[2].rstrip(".")
-    return f"Mojo cannot compile here: {shortened(reason)}. {remedy}"
+    return f"Mojo cannot compile here: {shorten(reason)}. {remedy}"
 
 
 def explain_error(output: str, source: str, file: str) -> tuple[str, Location | None]:
-    """Return a sentence about the first error in a file, and the place, with what to write there if that is known.
+    """Return a sentence on the first error in a file, and the place, with the line to write there if that is known.
 
-    There is an error in a text: :func:`of_the_machine` returns nothing.
+    This is for an error in a text: :func:`fault_of_the_machine` has returned nothing.
 
     Args:
-        output: all that the compiler said.
+        output: all that the compiler printed.
         source: the text of the learner's file.
-        file: its name, as the compiler has it.
+        file: the file's name, as the compiler has it.
     """
     errors = [*ERROR.finditer(output)]
     in_file = [error for error in errors if error["file"].rpartition("/")[2] == file]
     if not in_file:
-        return f"Mojo: {shortened(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
+        return f"Mojo: {shorten(errors[0]['message'].rstrip('.'))}. Do the functions still take what they took?", None
     error = in_file[0]
     lines, line, message = source.splitlines(), int(error["line"]), error["message"]
-    sentence = f"Mojo: {shortened(message.rstrip('.'))}{'' if message.endswith('?') else '.'}"
-    for number in _looked_at(line, lines):
+    sentence = f"Mojo: {shorten(message.rstrip('.'))}{'' if message.endswith('?') else '.'}"
+    for number in _lines_to_look_at(line, lines):
         code = lines[number - 1].strip()
         instead, advice = _without_habits(code, message)
         if advice:
@@ -116,14 +116,14 @@ def _without_habits(code: str, message: str) -> tuple[str, str]:
     of_message = [(habit, instead, advice) for words, habit, instead, advice in HABITS_BY_MESSAGE if words in message]
     first_advice = ""
     for habit, instead, advice in (*of_message, *HABITS):
-        rewritten = re.sub(habit, instead, code)
-        if rewritten != code and not first_advice:
+        new_code = re.sub(habit, instead, code)
+        if new_code != code and not first_advice:
             first_advice = advice
-        code = rewritten
+        code = new_code
     return code, first_advice
 
 
-def _looked_at(line: int, lines: list[str]) -> Iterator[int]:
+def _lines_to_look_at(line: int, lines: list[str]) -> Iterator[int]:
     """Yield the numbers, from 1, of the lines in which a habit may be behind an error on line ``line``.
 
     They are that line; the line before, which the compiler may have read on; and, if the line hands over a task, the

@@ -1,4 +1,4 @@
-"""Compare arrays: whether they are equal, and what the pattern of wrong numbers says: where, and in what way."""
+"""Compare arrays: whether they are equal and, from the pattern of wrong numbers, where and how they differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OTHER_ORDER = (
     "split or joined."
 )
 HUGGING_FACE = "Hugging Face's"  # whose numbers yours are compared with, unless a claim says otherwise
-LEAST_ONE, ABOVE_ONE = 0.99995, 1.0005  # what lies between is 1 in the four digits that are shown of a factor
+LEAST_ONE, ABOVE_ONE = 0.99995, 1.0005  # a factor between them is 1 in the four digits that are shown
 PLURALS = {"query": "queries", "batch": "batches", "class": "classes", "in": "inputs", "out": "outputs"}
 
 #: With ``--show``, what the learner's function was last called with, while a claim runs.
@@ -43,7 +43,7 @@ def equal_within(tolerance: float, actual: np.ndarray, expected: np.ndarray) -> 
 
 
 def room_of(expected: np.ndarray, tolerance: float) -> float:
-    """Return how far from ``expected`` numbers may be: in proportion to the largest finite one, if it is above 1."""
+    """Return how far numbers may be from ``expected``: in proportion to the largest finite one, if that is above 1."""
     size = np.abs(expected[np.isfinite(expected)]).max(initial=1.0)
     return tolerance * float(size)
 
@@ -62,15 +62,15 @@ class Comparison:
 
     @property
     def room(self) -> float:
-        """How far from each other two of the numbers may be."""
+        """How far an actual number may be from the expected one."""
         return room_of(self.expected, self.tolerance)
 
     @property
-    def whose_is(self) -> str:
-        """Whose numbers these are, as something that can be multiplied."""
+    def expected_in_words(self) -> str:
+        """The words for the expected numbers in ``yours is 2 times …``."""
         return "what it must be" if self.whose == "it must be" else self.whose.removesuffix(":")
 
-    def copied(self) -> str:
+    def copied_input(self) -> str:
         """Return the name of the input that the result equals, or nothing; zeros and ones may be equal by accident."""
         if np.unique(self.actual).size <= 2:
             return ""
@@ -102,7 +102,7 @@ class Comparison:
         return where
 
     def _other_order(self, actual: np.ndarray, expected: np.ndarray, every: tuple[int, ...]) -> str:
-        """Return in which order the right numbers are, if they are the right ones; ``every`` is all axes."""
+        """Return a sentence if the numbers are right, but in another order; ``every`` has all axes."""
         for order in permutations(every):
             transposed = expected.transpose(order).reshape(expected.shape)
             if order != every and np.allclose(transposed, actual, rtol=0, atol=self.room):
@@ -113,7 +113,7 @@ class Comparison:
         return ""
 
     def _common_offset(self, actual: np.ndarray, expected: np.ndarray, over: tuple[int, ...]) -> str:
-        """Return by which factor or amount all numbers along the axes ``over`` are off, if by the same."""
+        """Return a sentence if all numbers along the axes ``over`` are off by the same factor or amount."""
         if not self._has_enough_numbers(expected, over):
             return ""
         axis_names = " and ".join(name for axis, name in enumerate(self.axes) if axis not in over)
@@ -127,7 +127,7 @@ class Comparison:
                 return "Where it is wrong, yours is 0."
             if factor.min() < 0 < factor.max() and np.ptp(np.abs(factor)) > room:
                 return ""  # nobody multiplies like that
-            return f"{subject} factor: yours is {_range(factor)} times {self.whose_is}."
+            return f"{subject} factor: yours is {_range(factor)} times {self.expected_in_words}."
         gaps = actual - expected
         amount = gaps.mean(over, keepdims=True)
         if np.abs(gaps - amount).max() <= room:
@@ -137,8 +137,8 @@ class Comparison:
     def _has_enough_numbers(self, expected: np.ndarray, over: tuple[int, ...]) -> bool:
         """Return whether a common factor or amount along the axes ``over`` would be no accident.
 
-        Any two numbers are off by some factor, or so it may seem. So is any one, however often it occurs, and so are
-        any two rows of equal numbers.
+        A single number is always off by some factor, however often it occurs, and two numbers, or two rows of equal
+        numbers, often seem to be.
         """
         if np.unique(expected[np.abs(expected) > self.room]).size < 2:
             return False
@@ -148,7 +148,7 @@ class Comparison:
         return count > 2 and bool(np.median(np.ptp(expected, axis=over)) > self.room)
 
     def _where(self, gaps: np.ndarray) -> str:
-        """Return along which axis some indices are right throughout and others are not."""
+        """Return a sentence if some indices of an axis are right throughout, and others are not."""
         for axis in range(gaps.ndim):
             worst = gaps.max(axis=tuple(other for other in range(gaps.ndim) if other != axis))
             if worst.min() <= self.room < worst.max():
@@ -156,7 +156,7 @@ class Comparison:
         return ""
 
     def _where_along(self, axis: int, worst: np.ndarray) -> str:
-        """Return which indices of an axis are right and which are not; ``worst`` is the largest gap at each of them."""
+        """Return as a sentence which indices of an axis are right; ``worst`` has the largest gap at each index."""
         name = self.axes[axis]
         right, wrong = np.flatnonzero(worst <= self.room), np.flatnonzero(worst > self.room)
         is_float = self.expected.dtype.kind == "f"
@@ -164,17 +164,17 @@ class Comparison:
         more = ", and later ones are further off" if grows else ""
         if len(right) == 1:
             is_zero = np.abs(self.expected.take(right, axis)).max() <= self.room
-            zeros = ", where every number must be 0," if is_zero else ""  # which says little of the rest
-            return f"Only {_one_along(name, right[0], len(worst))}{zeros} is right{more}."
+            zeros = ", where every number must be 0," if is_zero else ""  # this says little of the rest
+            return f"Only {_index_along(name, right[0], len(worst))}{zeros} is right{more}."
         if len(wrong) == 1:
-            return f"Only {_one_along(name, wrong[0], len(worst))} is wrong{more}."
+            return f"Only {_index_along(name, wrong[0], len(worst))} is wrong{more}."
         if name == "token":  # a token's id is a number, too
-            return f"The numbers are right at positions {_listed(right)}, wrong at {_listed(wrong)}{more}."
+            return f"The numbers are right at positions {_in_words(right)}, wrong at {_in_words(wrong)}{more}."
         names = PLURALS.get(name, f"{name}s")
-        return f"The numbers are right for {names} {_listed(right)}, wrong for {_listed(wrong)}{more}."
+        return f"The numbers are right for {names} {_in_words(right)}, wrong for {_in_words(wrong)}{more}."
 
     def tendency(self) -> str:
-        """Return in which way numbers are wrong that neither a mistake's name nor a pattern explains; or nothing."""
+        """Return a sentence on numbers that neither a mistake's name nor a pattern explains; or nothing."""
         actual, expected = self.actual.astype(np.float64), self.expected.astype(np.float64)
         odd = actual[~np.isfinite(actual)]
         if odd.size and np.isneginf(odd).all():
@@ -196,13 +196,13 @@ class Comparison:
         return f"No {where} is right throughout; yours and the right numbers have a correlation of {likeness:.2f}."
 
     def difference(self) -> str:
-        """Return where the two differ most, or first if they are ids, positions or bools; of single numbers, both."""
+        """Return as a sentence where the arrays differ most, or first if they hold ids, positions or booleans."""
         actual, expected = np.nan_to_num(self.actual), np.nan_to_num(self.expected)
         if not expected.ndim:
             whose = "" if self.whose.startswith("it ") else f" ({self.whose.rstrip(' =:')})"
             times = f": yours is {float(actual / expected):.4g} times as much" if actual and expected else ""
             return f"{self.what.rstrip(',')} is {float(actual):.5g}, and must be {float(expected):.5g}{whose}{times}."
-        is_exact = expected.dtype.kind in "biu"  # how far apart two of these are means nothing
+        is_exact = expected.dtype.kind in "biu"  # the distance of two ids means nothing
         gaps = actual != expected if is_exact else np.abs(actual - expected)
         index = np.unravel_index(int(gaps.argmax()), gaps.shape)
         if is_exact:
@@ -226,12 +226,12 @@ def arrays_among(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _range(numbers: np.ndarray, sign: str = "") -> str:
-    """Return between which two numbers all lie; ``sign`` is Python's sign for how to write a sign."""
+    """Return the smallest and the largest number as text; ``sign`` is the sign option of Python's format."""
     low, high = f"{numbers.min():{sign}.4g}", f"{numbers.max():{sign}.4g}"
     return low if low == high else f"{low} to {high}"
 
 
-def _one_along(axis: str, index: np.intp, size: int) -> str:
+def _index_along(axis: str, index: np.intp, size: int) -> str:
     """Return one index of an axis in words: the first, the last, or by its number."""
     if index == size - 1:
         return f"the last {axis}"
@@ -240,15 +240,15 @@ def _one_along(axis: str, index: np.intp, size: int) -> str:
     return f"the token at position {index}" if axis == "token" else f"{axis} {index}"
 
 
-def _listed(indices: np.ndarray) -> str:
-    """Return indices in ascending order: ``2 to 5``, or the first six of them."""
+def _in_words(indices: np.ndarray) -> str:
+    """Return ascending indices in words: ``2 to 5``, or the first six of them."""
     if len(indices) > 2 and np.all(np.diff(indices) == 1):
         return f"{indices[0]} to {indices[-1]}"
     return ", ".join(map(str, indices[:6])) + (", …" if len(indices) > 6 else "")
 
 
 def index_in_words(index: Sequence[int | np.intp], axes: Sequence[str]) -> str:
-    """Return an index in words."""
+    """Return an index in words: ``batch 0, token 3``."""
     return ", ".join(f"{axis} {int(at)}" for axis, at in zip(axes, index, strict=True))
 
 

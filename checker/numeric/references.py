@@ -24,10 +24,11 @@ class Reference(dict[str, Array]):
             super().__init__({name: file[name] for name in file.files})
         for array in self.values():
             array.setflags(write=False)  # a function that changes its argument gets an error
-        self.weights = self._below("weights/")
-        self.config = {name: value.item() for name, value in self._below("config/").items()}
+        self.weights = self._arrays_under("weights/")
+        self.config = {name: value.item() for name, value in self._arrays_under("config/").items()}
 
-    def _below(self, prefix: str) -> dict[str, Array]:
+    def _arrays_under(self, prefix: str) -> dict[str, Array]:
+        """Return the arrays whose names begin with a prefix, by the rest of the name."""
         return {name.removeprefix(prefix): array for name, array in self.items() if name.startswith(prefix)}
 
 
@@ -128,6 +129,7 @@ class Draw:
 
 
 def _read_only(array: Array) -> Array:
+    """Return an array once nobody can write to it."""
     """Return an array once nobody can write to it."""
     array.setflags(write=False)
     return array

@@ -25,7 +25,7 @@ MOST_INPUTS = 4
 NOTED = tuple(f"{folder}{os.sep}" for folder in (STEPS, SOLUTIONS, TESTS))
 
 
-def shown(comparison: Comparison) -> list[str]:
+def lines_of(comparison: Comparison) -> list[str]:
     """Return lines with the inputs and, side by side, the learner's numbers, the expected ones and the difference.
 
     An array with more than two axes shows the last two, at the place of the largest difference.
@@ -35,7 +35,7 @@ def shown(comparison: Comparison) -> list[str]:
     worst = tuple(int(index) for index in np.unravel_index(int(difference.argmax()), difference.shape))
     lines: list[str] = []
     for name, array in [*arrays_among(comparison.inputs).items()][:MOST_INPUTS]:
-        lead = _lead(array.shape, worst, actual.shape)
+        lead = _leading_index(array.shape, worst, actual.shape)
         at = f", at {in_brackets(lead)}" if lead else ""
         lines += [f"{name} {in_brackets(array.shape)}{at}", *_table(array, lead), ""]
     axes = [f"{axis} {size}" for axis, size in zip(comparison.axes, actual.shape, strict=True)]
@@ -55,8 +55,8 @@ def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> l
     """Return lines with several arrays of one shape, by their titles, side by side, around the ``worst`` place."""
     tables = [np.atleast_2d(array)[worst[:-2]] for array in arrays.values()]
     marked = (0, 0, *worst)[-2:]  # a row and a column, of a single number too
-    rows = _around(marked[0], tables[0].shape[0], ROWS)
-    columns = _around(marked[1], tables[0].shape[1], COLUMNS)
+    rows = _range_around(marked[0], tables[0].shape[0], ROWS)
+    columns = _range_around(marked[1], tables[0].shape[1], COLUMNS)
     width = CELL * len(columns)
     header = "".join(f"{column:{CELL}}" for column in columns)
     lines = [
@@ -69,7 +69,7 @@ def _side_by_side(arrays: Mapping[str, np.ndarray], worst: tuple[int, ...]) -> l
     return lines
 
 
-def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared_shape: tuple[int, ...]) -> tuple[int, ...]:
+def _leading_index(shape: tuple[int, ...], place: tuple[int, ...], compared_shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the index, without the last two axes, at which an input is shown: that of a place in the result, or zeros.
 
     If an axis of the input is shorter, such as one key head for a group of query heads, its indices are shared evenly.
@@ -80,12 +80,14 @@ def _lead(shape: tuple[int, ...], place: tuple[int, ...], compared_shape: tuple[
     return tuple(index * size // whole for index, size, whole in axes) if fits else (0,) * count
 
 
-def _around(index: int, size: int, count: int) -> range:
+def _range_around(index: int, size: int, count: int) -> range:
+    """Return up to ``count`` indices of an axis around one of them."""
     first = max(0, min(index - count // 2, size - count))
     return range(first, min(size, first + count))
 
 
 def _table(array: np.ndarray, lead: tuple[int, ...]) -> list[str]:
+    """Return lines with the first rows and columns of an array, at a leading index."""
     """Return lines with the first rows and columns of an array, at a leading index."""
     part = np.atleast_2d(array)[lead]
     dots = "  …" if part.shape[1] > INPUT_COLUMNS else ""
@@ -150,5 +152,6 @@ class _LastCall:
                 self.inputs[name] = frame.f_locals[name]
 
     def _is_noted(self, code: CodeType) -> bool:
+        """Return whether code is the function's, in a folder of steps."""
         """Return whether code is the function's, in a folder of steps."""
         return code.co_name == self.function and code.co_filename.startswith(NOTED)

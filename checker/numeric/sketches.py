@@ -1,4 +1,4 @@
-"""An array in a few numbers: enough to tell it from others, and the same after rounding differently.
+"""Sketches: a few numbers that tell an array from others, and stay the same if it was rounded differently.
 
 An array of more than :data:`GROUPS` elements is drawn into that many groups, and every group is added up with random
 signs. A single element that differs changes one sum by as much, and rounding errors cancel out. This is the "count
@@ -21,13 +21,13 @@ GROUPS = 64
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """What is kept of an array.
+    """The sketch of an array.
 
     Args:
         dtype: the name of its dtype.
         shape: its shape.
-        odd: a digest of where it is NaN or infinite; empty if it is finite.
-        sums: of its finite numbers, by group; float32.
+        odd: a digest of the places where it is NaN or infinite; empty if there are none.
+        sums: the sums of its finite numbers, by group; float32.
     """
 
     dtype: str
@@ -39,12 +39,12 @@ class Sketch:
         """Return whether two arrays are equal within the tolerance of a check, as far as their sketches say."""
         if not isinstance(other, Sketch):
             return NotImplemented
-        alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
-        return alike and equal_within(TOLERANCE, self.sums, other.sums)
+        is_alike = (self.dtype, self.shape, self.odd) == (other.dtype, other.shape, other.odd)
+        return is_alike and equal_within(TOLERANCE, self.sums, other.sums)
 
 
 def sketch(array: np.ndarray) -> Sketch:
-    """Return the sketch of an array of any shape; of one that holds no numbers, its dtype and shape alone."""
+    """Return the sketch of an array of any shape; if it holds no numbers, a sketch of dtype and shape alone."""
     numbers: np.ndarray = array.ravel().astype(np.float64) if array.dtype.kind in "biuf" else np.empty(0)
     finite = np.isfinite(numbers)
     odd = ""
@@ -53,14 +53,14 @@ def sketch(array: np.ndarray) -> Sketch:
         odd = hashlib.blake2b(kinds.tobytes(), digest_size=8).hexdigest()
         numbers = np.where(finite, numbers, 0.0)
     if numbers.size > GROUPS:
-        groups, signs = _drawn(numbers.size)
+        groups, signs = _groups_and_signs(numbers.size)
         numbers = np.bincount(groups, weights=signs * numbers, minlength=GROUPS)
     with np.errstate(over="ignore"):
         return Sketch(array.dtype.name, array.shape, odd, numbers.astype(np.float32))
 
 
 @lru_cache(maxsize=4)
-def _drawn(size: int) -> tuple[np.ndarray, np.ndarray]:
+def _groups_and_signs(size: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a group and a sign for each of ``size`` elements; NumPy promises that ``RandomState`` never changes."""
     random = np.random.RandomState(size)
     return random.randint(GROUPS, size=size, dtype=np.uint8), 1.0 - 2.0 * random.randint(2, size=size, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""How close is equal: the one tolerance of the course, and how far NVIDIA's GPUs may stay from it."""
+"""How close is equal: the tolerance of the course, and the larger one for NVIDIA's GPUs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextvars import ContextVar
 #: sums in another order); the smallest mistake there is, exact instead of tanh GELU, makes 4.7e-4.
 TOLERANCE = 2e-5
 
-#: The same where MAX multiplies float32 matrices in TF32, which keeps 10 bits after the point of each factor: products
-#: are off by up to 2**-9, all in one direction if the rest is cut off, which adds up along sums and layers. Solutions
-#: differ by 4.7e-3 of the largest value with every factor cut off (``test_gpu.py``), on an H100 by 1.9e-3.
+#: The tolerance where MAX multiplies float32 matrices in TF32, which keeps 10 bits after the point of each factor:
+#: products are off by up to 2**-9, all in one direction if the rest is cut off, which adds up along sums and layers.
+#: Solutions differ by 4.7e-3 of the largest value with every factor cut off (``test_gpu.py``), on an H100 by 1.9e-3.
 TF32_TOLERANCE = 2**-6
 
 #: Which of them holds while a claim runs: ``fixtures`` sets it for the device that the claim is about.
@@ -19,5 +19,5 @@ tolerance_now = ContextVar("tolerance_now", default=TOLERANCE)
 
 
 def tolerance_in_force(tolerance: float = TOLERANCE) -> float:
-    """Return what a tolerance that a claim asks for is on the device that it is about: more, in proportion, by TF32."""
+    """Return the tolerance on the claim's device, if a claim asks for ``tolerance``: larger in proportion with TF32."""
     return tolerance * tolerance_now.get() / TOLERANCE

@@ -1,8 +1,8 @@
-"""How every event changes what is known of a check.
+"""Advance a check by one event.
 
-A check is a fold over events: :func:`advance` takes what is known and one event, and returns what is known then and
-what follows from it, to show and to save. It reads no file, no clock and no process, so a list of events says
-everything about what a check shows (``tests/dev/checker/parent/test_advance.py``).
+A check is a fold over events: :func:`advance` takes the state of a check and one event, and returns the next state and
+the effects of the event, which are things to show and to save. It reads no file, no clock and no process, so a list of
+events decides everything that a check shows (``tests/dev/checker/parent/test_advance.py``).
 
 These events lead from one phase to another. Every other event comes later than UNREAD, leaves the phase as it is, and
 saves nothing.
@@ -39,17 +39,17 @@ from checker.parent.rows import row_of_file, rows_of_blanks, rows_of_claims, row
 from checker.parent.state import Compilation, Phase, State
 from checker.parent.verdict import decide, no_verdict
 
-COMPILING_IS_LONG = 1.9  # seconds; what comes from the cache takes less
+COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
 
-StateAndEffects = tuple[State, Sequence[Effect]]  # what is known after an event, and what follows from it
+StateAndEffects = tuple[State, Sequence[Effect]]  # the state after an event, and the effects of the event
 
 
 def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects:
-    """Return what is known after an event, and what follows from it, in the order in which it is to be done.
+    """Return the state after an event, and the effects of the event, in the order in which they are to be carried out.
 
     Args:
-        state: what was known.
-        event: what has happened.
+        state: the state before.
+        event: the event.
         seconds: how long the check has taken so far.
     """
     state = replace(state, seconds=seconds)
@@ -93,9 +93,9 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
 
 
 def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
-    """Show the blanks that are still to write; that is all if there is nothing to try yet."""
+    """Show the blanks that are still to write; if nothing can be tried yet, end the check."""
     file = event.file
-    rows = rows_of_blanks(file.to_write, state.context.language.stop)
+    rows = rows_of_blanks(file.to_write, state.context.language.stop_statement)
     labels = tuple(row.about for row in rows)
     state = replace(state, phase=Phase.TRYING, source=file.source, to_write=labels)
     if file.can_be_tried:
@@ -105,38 +105,38 @@ def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
 
 
 def _file_refused(state: State, event: events.FileRefused) -> StateAndEffects:
-    """Show the claim about the file that does not hold, if there is one; that is all."""
+    """Show the claim about the file that does not hold, if there is one, and end the check."""
     rows = [row_of_file(event.claim, event.location)] if event.claim else []
     state, effects = _end(replace(state, source=event.source or state.source), event)
     return state, [*rows, *effects]
 
 
 def _unloadable(state: State, event: events.Unloadable) -> StateAndEffects:
-    """Show that the file cannot be loaded; that is all."""
-    row = row_of_file(state.context.language.loads, event.location)
+    """Show that the file cannot be loaded, and end the check."""
+    row = row_of_file(state.context.language.claim_that_it_loads, event.location)
     state, effects = _end(state, event)
     return state, [row, *effects]
 
 
 def _functions_missing(state: State, event: events.FunctionsMissing) -> StateAndEffects:
-    """Show the functions that the file does not have, now that it has run."""
+    """Show the functions that the file lacks, now that it has run."""
     rows = rows_of_missing(event.functions)
     labels = [row.about for row in rows]
     return replace(state, to_write=(*state.to_write, *labels)), rows
 
 
 def _printed(state: State, text: str) -> StateAndEffects:
-    """Show what the file has printed, unless the language says there that it stopped, which the verdict tells."""
-    crash = state.context.language.crash(text)
+    """Show a line that the file has printed; if it tells of a crash, note that instead, for the verdict."""
+    crash = state.context.language.read_crash(text)
     if crash:
         return replace(state, crash=crash), []
     return state, [Words(text, WordsKind.PRINTED)]
 
 
 def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
-    """Note what was said of a claim, and show it or, from the first failure on, hold it."""
+    """Note the outcome of a claim, and show the claim or, from the first failure on, hold it."""
     state = replace(state, claims={**state.claims, claim.name: claim}, current_claim="")
-    if claim.mark == Mark.TRACED:
+    if claim.mark is Mark.TRACED:
         return state, []
     if state.phase is Phase.ON_GPU:
         return _claim_ended_on_gpu(state, claim)
@@ -148,23 +148,23 @@ def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
 def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Show a claim on a GPU, which changes no verdict."""
     state, rows = rows_of_claims(state, [claim])
-    if claim.mark != Mark.FAIL:
+    if claim.mark is not Mark.FAIL:
         return state, rows
     caveat = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
     return state, [*rows, Words(caveat)]
 
 
 def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
-    """Hold a claim, whose explanation may say that it waits for another; a failure takes back a pass."""
+    """Hold a claim, since a finding may say that it waits for another function; a failure takes back a pass."""
     state = replace(state, held_claims=(*state.held_claims, claim.name))
-    takes_back = state.is_passed_uncompiled and claim.mark == Mark.FAIL and not state.is_of_another_max(claim)
+    takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.is_of_another_max(claim)
     if takes_back:
         return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
     return state, []
 
 
 def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
-    """Say that the outputs match as soon as that is known; save the pass of a file that only has to be compiled."""
+    """Say that the outputs match as soon as that is known; save a pass if only compiling is left."""
     stage, context = event.stage, state.context
     state = replace(state, ended_stages=state.ended_stages | {stage})
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
@@ -178,7 +178,7 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
 
 
 def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
-    """Note that nothing is saved; after an error or a verdict say so, else the words of a pass cut short do."""
+    """Note that a pass is not saved; say so after an error or a verdict, since no later words will."""
     state = replace(state, not_saved=event.reason)
     if event.error:
         return state, [Words(f"(Progress was not saved: {event.reason}, {event.error}.)", aside=True)]
@@ -188,14 +188,14 @@ def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
 
 
 def _compiling_ended(state: State, event: events.CompilingEnded) -> StateAndEffects:
-    """Note that something is compiled; nobody can promise that a kernel is kept, another text at each save."""
+    """Note that a compilation has ended; Mojo's do not count as kept, since each save gives the kernel another text."""
     has_compiled = state.has_compiled or state.compiler is Compiler.MAX
     state = replace(state, compilations=state.compilations[:-1], has_compiled=has_compiled)
     return state, [EndCompiling(event.name, event.seconds)]
 
 
 def _ticked(state: State) -> StateAndEffects:
-    """Say what has been compiling for long; and that the learner may go on, if the file has passed."""
+    """Show a compilation that takes long; if the file has passed, say that the learner may go on."""
     if not state.compilations:
         return state, []
     innermost = state.compilations[-1]
@@ -214,7 +214,7 @@ def _ticked(state: State) -> StateAndEffects:
 
 
 def _end(state: State, event: EndEvent) -> StateAndEffects:
-    """Decide, unless the verdict was given once all was compiled: what this ends then is the part on a GPU."""
+    """Give the verdict; if it was given once all was compiled, this is only the end of the part on a GPU."""
     is_cut_short = isinstance(event, events.Late | events.Died | events.Interrupted)
     closing = [CloseView()] if is_cut_short else []
     if state.verdict:
@@ -224,7 +224,7 @@ def _end(state: State, event: EndEvent) -> StateAndEffects:
 
 
 def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
-    """Return what is said where claims on a GPU, which follow the verdict, do not come to their end."""
+    """Return words for claims on a GPU, which follow the verdict, if they do not come to their end."""
     if isinstance(event, events.CheckFailed):
         return [Words(no_verdict(event.reason))]
     if state.pass_stands and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
@@ -233,7 +233,7 @@ def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
 
 
 def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAndEffects:
-    """Decide; first save progress, then show what was held and the last lines. The phase is ``phase_after`` then."""
+    """Decide; save progress, then show the held claims and the last lines; the phase is ``phase_after`` then."""
     held = [state.claims[claim] for claim in state.held_claims]
     state, rows = rows_of_claims(replace(state, held_claims=(), end_event=event), held)
     verdict = decide(state, event)

@@ -1,9 +1,9 @@
 """One check, from the learner's file to its verdict: for the command line, for ``watch``, and for the page.
 
-This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and shows and saves what
-follows from that.
+This is the edge around the fold of ``advance.py``: it reads the file, listens to the child, and carries out the effects
+of events.
 
-A trick, ``first Ctrl-C``: it is noted, and handled once what had been read is; only a second one raises an exception.
+A trick, ``first Ctrl-C``: it is noted, and handled after all that had been read; only a second one raises an exception.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ Save = Callable[[SaveProgress, Source], Event | None]
 
 
 class Check:
-    """A check: it handles events, and tells a view and the record of progress what follows from them.
+    """A check: it handles events, and has their effects shown by a view and saved.
 
     Args:
         step: the step to grade.
-        view: what shows it, as it becomes known.
-        options: how.
+        view: shows the parts of the check, as they become known.
+        options: how the step is checked.
         started: the time of ``time.perf_counter`` from which the check counts.
-        save: saves what has come out of a source, and returns an event if something follows from that.
+        save: saves that a source has passed or failed, and returns an event if something follows from that.
 
     Attributes:
         state: everything that is known.
-        items: everything that was told to the view, whether it has shown that or a count.
+        items: every part that was given to the view, also if it has only shown a count.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Check:
 
     @property
     def job(self) -> Job | None:
-        """The work for a child; None if nothing is known of the file, or the verdict without running it."""
+        """The work for a child; None if the file has not been read, or the verdict is known without running it."""
         state = self.state
         if state.phase is not Phase.TRYING:
             return None
@@ -94,7 +94,7 @@ class Check:
         return time.perf_counter() - self.started
 
     def open(self) -> Job | None:
-        """Read the file, and show what is known without running it; return the work for a child if there is any."""
+        """Read the file, and show what is known without running it; return the work for a child, if there is any."""
         self.view.begin(self.state.context.file)
         try:
             opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
@@ -106,7 +106,7 @@ class Check:
         return self.job
 
     def run(self, child: Child) -> Verdict:
-        """Carry the whole check out in a child, to its end or until Ctrl-C, once what has been heard is handled."""
+        """Carry out the whole check in a child, to its end or until Ctrl-C; all events that were heard are handled."""
         with noting_ctrl_c() as ctrl_c, closing(self):
             if job := self.open():
                 for event in child.run(job, is_interrupted=ctrl_c.is_set):
@@ -115,11 +115,11 @@ class Check:
         return self.state.verdict
 
     def close(self) -> None:
-        """Leave nothing that moves in the view, also after an error of the check's own."""
+        """Leave nothing that moves in the view, also after a fault of the check itself."""
         self.view.close()
 
     def stop_showing(self) -> None:
-        """Show nothing of what follows; ``items`` has it."""
+        """Show nothing more; ``items`` goes on to collect."""
         self.close()
         self.view = View()
 
@@ -138,7 +138,7 @@ class Check:
                 self.view.show_rest()
 
     def _show(self, effect: ForView) -> None:
-        """Have the view show what is to be shown."""
+        """Have the view show an effect."""
         match effect:
             case effects.ShowCompiling():
                 self.view.show_rest()
@@ -154,7 +154,7 @@ class Check:
                 assert_never(effect)
 
     def _save(self, effect: SaveProgress) -> Event | None:
-        """Save what has come out; return what follows from that, or that it is impossible."""
+        """Save a pass or a failure; return an event if it is not saved."""
         try:
             return self.save(effect, self.state.source)
         except OSError as error:
@@ -163,7 +163,7 @@ class Check:
 
 
 def save_progress(step: Step, effect: SaveProgress, source: Source) -> Event | None:
-    """Save what has come out of a source, for ``status``; return that it is not saved, if it is not."""
+    """Save for ``status`` that a source has passed or failed; return an event if a pass is not saved."""
     if not effect.passed:
         progress.note_failure(step, source, takes_back=effect.takes_back)
         return None
@@ -173,9 +173,9 @@ def save_progress(step: Step, effect: SaveProgress, source: Source) -> Event | N
 
 @contextmanager
 def noting_ctrl_c() -> Iterator[threading.Event]:
-    """While this is open, the first Ctrl-C sets the event that is yielded; a second one raises an exception, anywhere.
+    """While this is open, the first Ctrl-C only sets the event that is yielded; a second one raises an exception.
 
-    Without this, the first would.
+    Otherwise, the first one would raise it, anywhere.
     """
     ctrl_c = threading.Event()
     before = signal.getsignal(signal.SIGINT)
@@ -192,7 +192,7 @@ def noting_ctrl_c() -> Iterator[threading.Event]:
 
 
 def context_of(step: Step, options: Options, offers: Offers) -> Context:
-    """Return what is known of a check before it begins; without a seed, one is drawn."""
+    """Return what is known of a check before it begins; if the options have no seed, one is drawn."""
     return Context(
         task=step.task,
         language=step.language,

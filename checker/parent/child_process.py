@@ -1,6 +1,6 @@
-"""The process that runs a check: start it, give it a job, listen to it in time, end it.
+"""The child of a check, seen from the parent: start it, give it a job, listen to it in time, end it.
 
-The child runs the learner's code, so its exit status and what it prints mean nothing; only its events count.
+The child runs the learner's code, so its exit status and its output mean nothing; only its events count.
 
 A trick, ``SIGVTALRM``: at this signal the child writes its stack, which says at which line a file hangs.
 """
@@ -40,29 +40,29 @@ from checker.events import (
 )
 from checker.job import Job
 from checker.lines import Lines, StartedProcess
-from checker.machine import crowd, load_per_core
-from checker.parent.limits import Limits, Silence, limits_of, reached
+from checker.machine import load_if_busy, load_per_core
+from checker.parent.limits import Limits, Silence, limit_reached, limits_of
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
-PRINTED_LINES = 200  # of the learner's own output
-PRINTED_BYTES = 10_000  # of one such line
-MOST_READS = 16  # of what it has printed when it ends: more than a pipe holds
-ANSWER_SECONDS = 2  # for the child to say where it is
-END_SECONDS = 1  # for the child to end once it says nothing more; one that has only closed its pipes never does
-LOOK_SECONDS = 2  # without an event until it is measured what a child computes; few checks are that quiet
+PRINTED_LINES = 200  # of the learner's own output are shown
+PRINTED_BYTES = 10_000  # of one such line are shown
+MOST_READS = 16  # of the output when the child ends: more than a pipe holds
+ANSWER_SECONDS = 2  # for the child to write its stack
+END_SECONDS = 1  # for the child to end after its last event; one that has only closed its pipes never does
+LOOK_SECONDS = 2  # without an event, after which the child's processor time is measured; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
 
-SAID_LAST = Ended | Unloadable | CheckFailed  # what a child says after these is not heard
-LAST = SAID_LAST | Died | Late | Interrupted  # after which no event comes
+SAID_LAST = Ended | Unloadable | CheckFailed  # the last events of a child; nothing is heard of it after them
+LAST = SAID_LAST | Died | Late | Interrupted  # the last events of a check
 
 
 class Child:
     """A process that carries out one job, and may be started ahead of it.
 
-    It reads the job as the first line of standard input. Started for a ``step``, it imports what that step's check
-    needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX starts
-    threads when it is imported, and the first operation of a fork waits for them forever. If this process is killed,
-    the other ends with all that it has started (``lines.end_with_parent``).
+    The child reads the job as the first line of standard input. Started for a ``step``, it imports what that step's
+    check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX
+    starts threads when it is imported, and the first operation of a fork waits for them forever. If the parent is
+    killed, the child ends with all that it has started (``lines.end_with_parent``).
     """
 
     def __init__(self, step: Step | None = None) -> None:
@@ -87,20 +87,20 @@ class Child:
 
         Args:
             job: the work.
-            limits: of how long the child may be silent.
-            is_interrupted: whether nobody listens any more; what has been read is yielded before that.
+            limits: the limits on the child's silence.
+            is_interrupted: returns whether to stop; all events that were read are yielded before.
         """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.process.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.options.solution), is_interrupted):
             if isinstance(event, LAST):
-                yield from self.output.rest()  # what was printed before it
+                yield from self.output.rest()  # the output that was printed before the event
             if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):
                 event = replace(event, location=self._running(job))
             yield event
 
     def _listen(self, limits: Limits, is_interrupted: Callable[[], bool]) -> Iterator[Event]:
-        """Yield what the child says and prints, and a ``Tick`` several times per second, up to the last event."""
+        """Yield the child's events and output, and a ``Tick`` several times per second, up to the last event."""
         messages, watchdog = _Messages(self.process.lines), _Watchdog(self.pid, limits)
         with selectors.DefaultSelector() as selector:
             for source in (messages, self.output):
@@ -112,7 +112,7 @@ class Child:
                 has_ended = not self.process.is_alive
                 ready = selector.select(timeout=TICK_SECONDS)
                 if has_ended and not any(key.data is messages for key, _ in ready):
-                    break  # what it has started may hold the pipe, and print
+                    break  # processes that the child has started may hold the pipe, and print
                 for key, _ in ready:
                     for event in key.data.events():
                         watchdog.note(event)
@@ -130,7 +130,7 @@ class Child:
     def _running(self, job: Job) -> Location | None:
         """Return the line of the learner's file that is running, if one is.
 
-        Asked by a signal, Python writes the lines of its stack, the innermost first, even while C code runs.
+        At a signal, the child's Python writes the lines of its stack, the innermost first, even while C code runs.
         """
         path = job.path.encode("ascii", "backslashreplace")
         self.process.send_signal(signal.SIGVTALRM)
@@ -152,26 +152,26 @@ class Child:
             os.setpriority(os.PRIO_PGRP, self.pid, LOW_PRIORITY)
 
     def kill(self) -> None:
-        """End the child and whatever it started, while another thread listens to it: the last event is ``Died``."""
+        """End the child and all that it started, while another thread listens to it: the last event is ``Died``."""
         self.process.kill()
 
     def stop(self) -> None:
-        """End the child and whatever it started; it has said what it had to say. A second call does nothing."""
+        """End the child and all that it started. A second call does nothing."""
         self.process.stop()
 
 
 class _Watchdog:
-    """Notices when a child has said nothing for too long: follows what it is at, and measures what it spends."""
+    """Notices when a child has been silent for too long: it follows the child's activity, and measures its time."""
 
     def __init__(self, pid: int, limits: Limits) -> None:
         self.pid, self.limits = pid, limits
         self.activity = Activity.STARTING
-        self.being_compiled = 0  # how many things are being compiled, one within the other
+        self.being_compiled = 0  # how many compilations go on, one within the other
         self.quiet_since = time.monotonic()
         self.computed_before: float | None = None
 
     def note(self, event: Event) -> None:
-        """Take in an event. What the file prints doesn't count: a loop may print without end."""
+        """Take in an event. Output of the file doesn't count: a loop may print without end."""
         match event:
             case Printed():
                 return
@@ -184,17 +184,17 @@ class _Watchdog:
         self.computed_before = None
 
     def late(self) -> Late | None:
-        """Return that it has reached a limit, if it has been quiet for a while."""
+        """Return an event if the child has reached a limit; nothing is measured before it was silent for a while."""
         if time.monotonic() - self.quiet_since < LOOK_SECONDS:
             return None
-        over = reached(self.limits, self.activity, self._silence())
-        if over is None:
+        limit_and_seconds = limit_reached(self.limits, self.activity, self._silence())
+        if limit_and_seconds is None:
             return None
-        limit, seconds = over
-        return Late(limit, seconds, crowd=crowd())
+        limit, seconds = limit_and_seconds
+        return Late(limit, seconds, load_if_busy=load_if_busy())
 
     def _silence(self) -> Silence:
-        """Return what the child has spent since the last event; of processor time, what was used since a first look."""
+        """Return the time since the last event; processor time is counted from a first measurement on."""
         computed = thread_seconds(self.pid)
         if self.computed_before is None:
             self.computed_before = computed
@@ -202,11 +202,11 @@ class _Watchdog:
 
 
 def thread_seconds(pid: int) -> float:
-    """Return the seconds of processor time that the first thread of a process has used, which runs a learner's file.
+    """Return the processor time, in seconds, of the first thread of a process, which runs a learner's file.
 
-    Of another user's process, and on macOS, the system tells only what all threads have used.
+    On macOS, and for another user's process, the system only tells the time of all threads.
     """
-    import psutil  # which most checks do without
+    import psutil  # most checks do without it
 
     try:
         process = psutil.Process(pid)
@@ -221,27 +221,27 @@ def thread_seconds(pid: int) -> float:
 
 
 class _Messages:
-    """What the child says, as events."""
+    """The events that the child sends."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
 
     def events(self) -> list[Event]:
-        """Return what has come; a line that is no event counts for nothing."""
+        """Return the events that have come; a line that is no event is dropped."""
         events = [decode(line) for line in self.lines.read()]
         return [event for event in events if event]
 
 
 class _Output:
-    """What the learner's file prints: so many lines, each no longer than so many bytes, and what was cut."""
+    """The output of the learner's file, up to a number of lines and of bytes in each; it tells how much was cut."""
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.count = 0  # lines that have come
-        self.cut = 0  # bytes that the one which is not complete has lost
+        self.cut = 0  # bytes that were cut from the line which is not complete yet
 
     def events(self) -> list[Printed]:
-        """Return what has come in lines that are complete."""
+        """Return the complete lines that have come."""
         events = list[Printed]()
         for line in self.lines.read():
             events += self._printed(line)
@@ -252,7 +252,7 @@ class _Output:
         return events
 
     def _printed(self, line: bytes) -> list[Printed]:
-        """Return a line that is complete, as far as it is shown; nothing if enough lines are."""
+        """Return a complete line, as far as it is shown; nothing if enough lines were shown."""
         cut = self.cut + len(line[PRINTED_BYTES:])
         self.cut = 0
         self.count += 1
@@ -262,7 +262,7 @@ class _Output:
         return [Printed(f"{text} … ({cut:,} more bytes)" if cut else text)]
 
     def rest(self) -> list[Printed]:
-        """Return what has come already, also without an end of line, and how many lines were left out."""
+        """Return the output that is left, also without an end of line, and how many lines were left out."""
         events = list[Printed]()
         for _ in range(MOST_READS):
             if self.lines.is_open and select.select([self.lines.descriptor], [], [], 0)[0]:

@@ -1,4 +1,4 @@
-"""What follows from an event: what the edge of a check is to show or to save."""
+"""The effects of an event: things for the edge of a check to show or to save."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from checker.events import Mark
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of one claim, or of a blank that is still to write.
+    """The row of one claim, or of a blank that is still to write.
 
-    ``line`` is where to look, and the sentence begins with it if it ``tells_line``; claims that fail for one reason are
-    a ``group``.
+    ``line`` is the line to look at, and the sentence begins with it if the row ``tells_line``; claims that fail for one
+    reason are a ``group``.
     """
 
     kind: ClassVar = "row"
@@ -29,17 +29,17 @@ class Row:
 
 
 class WordsKind(StrEnum):
-    """What words are."""
+    """The kind of words."""
 
     SAID = "said"  # by the check
-    LEAD = "lead"  # the same, before the explanation that comes next
+    LEAD = "lead"  # by the check, before the explanation that comes next
     SHOWN = "shown"  # numbers, with --show
     PRINTED = "printed"  # by the file
 
 
 @dataclass(frozen=True)
 class Words:
-    """Something else to show. An aside belongs to what stands before it."""
+    """Further words to show. An aside belongs to the words or rows before it."""
 
     text: str
     kind: WordsKind = WordsKind.SAID
@@ -48,7 +48,7 @@ class Words:
 
 @dataclass(frozen=True)
 class SaveProgress:
-    """It is to be saved, for ``status``, that a learner's file has ``passed``, maybe ``compiled``, or has failed.
+    """Save for ``status`` that a learner's file has ``passed``, and whether it was ``compiled``, or that it has failed.
 
     A failure ``takes_back`` an earlier pass of the same code, unless the process only crashed or took too long.
     """
@@ -60,7 +60,7 @@ class SaveProgress:
 
 @dataclass(frozen=True)
 class ShowCompiling:
-    """Something has been compiling for more than a moment, namely for so many ``seconds``."""
+    """Show that a compilation has been going on for so many ``seconds``, more than a moment."""
 
     name: str
     seconds: float
@@ -69,7 +69,7 @@ class ShowCompiling:
 
 @dataclass(frozen=True)
 class EndCompiling:
-    """Something is compiled, whether that was shown or not; it took so many ``seconds``."""
+    """Show that a compilation, if it was shown, has ended after so many ``seconds``."""
 
     name: str
     seconds: float
@@ -77,14 +77,14 @@ class EndCompiling:
 
 @dataclass(frozen=True)
 class CloseView:
-    """Nothing may go on moving in the view: what was compiled is compiled no more, and nobody will say so."""
+    """Leave nothing that moves in the view: the compilation that it shows has been cut short."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a file fails, or has no verdict, in a few sentences: the function to blame, and the place in it to show.
+    """Why a file fails, or has no verdict, in a few sentences: the function to blame, and the place to show.
 
-    ``line`` is where to look. If it ``has_numbers``, they are wrong, and ``--show`` shows them.
+    ``line`` is the line to look at. If the explanation ``has_numbers``, they are wrong, and ``--show`` shows them.
     """
 
     kind: ClassVar = "explanation"

@@ -1,4 +1,4 @@
-"""Which of many rows that are alike are shown: the first ones, and one that counts the rest."""
+"""Fold rows that are alike: of many, the first ones are shown, and one that counts the rest."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from checker.events import Mark
 from checker.parent.effects import Item, Row
 
-MOST_PASSES, MOST_FAILURES = 5, 2  # rows that are alike; of more, one counts the rest
+MOST_PASSES, MOST_FAILURES = 5, 2  # how many rows that are alike are shown; of more, one counts the rest
 
 
 class Folding:
-    """Takes what is to be shown, and returns what to show now; rows that are alike wait until something else comes.
+    """Takes items, and returns those to show now; rows that are alike wait until another item comes.
 
     Args:
         marks: the marks of rows that are folded.
@@ -20,29 +20,29 @@ class Folding:
 
     def __init__(self, marks: Collection[Mark]) -> None:
         self.marks = marks
-        self.alike: list[Row] = []  # the last rows, as far as they are alike
+        self.alike: list[Row] = []  # the last rows that are alike
 
     def add(self, item: Item) -> list[Item]:
-        """Return what to show now that there is another item."""
+        """Return the items to show now that there is another one."""
         if not isinstance(item, Row) or item.mark not in self.marks:
             return [*self.rest(), item]
         to_show = list[Item]()
         if self.alike and not are_alike(self.alike[0], item):
             to_show += self.rest()
         self.alike.append(item)
-        if item.mark == Mark.PASS and len(self.alike) < MOST_PASSES:
-            to_show.append(item)  # the others wait
+        if item.mark is Mark.PASS and len(self.alike) < MOST_PASSES:
+            to_show.append(item)  # the further ones wait
         return to_show
 
     def rest(self) -> Sequence[Item]:
-        """Return what is still to show of the last rows that are alike: those that wait, or one that counts them."""
+        """Return the rows to show of those that wait, which are alike: themselves, or one that counts them."""
         alike = self.alike
         self.alike = []
         if not alike:
             return []
         first = alike[0]
-        if first.mark == Mark.PASS:
-            waiting = alike[MOST_PASSES - 1 :]  # those before were shown
+        if first.mark is Mark.PASS:
+            waiting = alike[MOST_PASSES - 1 :]  # the rows before were shown
             if len(waiting) < 2:
                 return waiting
             return [replace(waiting[0], sentence=f"{len(waiting)} more claims about it hold.")]

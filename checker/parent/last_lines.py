@@ -1,4 +1,4 @@
-"""The last lines of a check: what its verdict says, and what a learner can do next."""
+"""The last lines of a check: the words of its verdict, and what a learner can do next."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
         case VerdictKind.PASS:
             return [*words, *_pass_in_words(state)]
         case VerdictKind.FAIL:
-            taken_back, numbers = _taken_back(state), _about_numbers(state, verdict)
+            taken_back, numbers = _words_on_taking_back(state), _words_on_numbers(state, verdict)
             return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
         case VerdictKind.INTERRUPTED:
             return words
 
 
 def _pass_in_words(state: State) -> list[Words]:
-    """Return what is said of a pass; nothing more if the check was cut short."""
+    """Return the words for a pass; none if the check was cut short, whose verdict has words of its own."""
     if not state.came_to_its_end:
         return []
     context = state.context
@@ -36,8 +36,8 @@ def _pass_in_words(state: State) -> list[Words]:
     return [Words(words)] if words else []
 
 
-def _taken_back(state: State) -> list[Words]:
-    """Return that what only the compiler has found takes a pass back; ask for a report unless it is foreseen."""
+def _words_on_taking_back(state: State) -> list[Words]:
+    """Return the words for a pass that the compiler has taken back; ask for a report unless that is foreseen."""
     if state.phase is not Phase.TAKEN_BACK:
         return []
     taken_back = "The pass is taken back."
@@ -47,8 +47,8 @@ def _taken_back(state: State) -> list[Words]:
     return [Words(f"{report} {state.context.file}. {taken_back}")]
 
 
-def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
-    """Return how wrong numbers come again, if they were drawn, and the numbers themselves or what shows them."""
+def _words_on_numbers(state: State, verdict: Verdict) -> list[Words]:
+    """Return how to draw wrong numbers again, and the numbers themselves or how to show them."""
     task, options, offers, seed = state.context.task, state.context.options, state.context.offers, state.failed_seed
     with_numbers = [
         explanation.about for explanation in verdict.explanations if explanation.has_numbers and explanation.about
@@ -67,7 +67,7 @@ def _about_numbers(state: State, verdict: Verdict) -> list[Words]:
 
 
 def _numbers(state: State, label: str) -> list[Words]:
-    """Return the numbers of the function that ``--show`` has asked for, or that there are none."""
+    """Return the lines with the numbers that ``--show`` asks for, or a line that there are none."""
     compared = state.numbers
     if compared and compared.about == label and compared.lines:
         return [Words(line, WordsKind.SHOWN) for line in compared.lines]

@@ -1,8 +1,8 @@
-"""How long a child may be silent: the limits, and whether one is reached. Nothing is measured here.
+"""The limits on a child's silence, and whether one is reached. Nothing is measured here.
 
-A busy machine must not refuse a right file. So a limit on computing is reached only when the thread that runs the
-learner's file has itself computed for so long: MAX's threads compute while they wait, so the time of the whole process
-says nothing. Waiting has a limit of its own, which grows with the number of programs that want the processor.
+A busy machine must not refuse a right file. So the limit on computing counts only the processor time of the thread that
+runs the learner's file: MAX's threads compute while they wait, so the time of the whole process says nothing. Waiting
+has a limit of its own, which grows with the number of programs that want the processor.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from checker.events import Activity, Limit
 COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
 WAIT_SECONDS = 60.0  # without an event, while that thread computes less
 START_SECONDS = 120.0  # for importing MAX from a cold disk
-FOR_A_SOLUTION = 12  # times the limits of a learner's file: a slow machine is all that can be wrong
+FOR_A_SOLUTION = 12  # times the limits of a learner's file: only a slow machine can be to blame
 
 # For compiling one thing there is no limit at a terminal, where a person can press Ctrl-C. These have one:
 PAGE_COMPILE_SECONDS = 900.0  # the page may be closed, and nobody wait for it any more
@@ -31,10 +31,10 @@ class Limits:
     """How many seconds may pass between two events of a child.
 
     Attributes:
-        compute_seconds: of processor time, used by the thread that runs the file.
-        wait_seconds: while that thread computes less.
-        start_seconds: of processor time, until the first event; MAX may be imported from a cold disk.
-        compile_seconds: while one thing is compiled; None is without a limit, for a person who can press Ctrl-C.
+        compute_seconds: processor time of the thread that runs the file.
+        wait_seconds: time by the clock, while that thread computes less.
+        start_seconds: processor time until the first event; MAX may be imported from a cold disk.
+        compile_seconds: time by the clock while one thing is compiled; None is no limit: a person can press Ctrl-C.
     """
 
     compute_seconds: float
@@ -45,10 +45,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Silence:
-    """The time since the last event.
+    """The time since the last event of a child.
 
     Attributes:
-        seconds: by the clock.
+        seconds: the time by the clock.
         compute_seconds: processor time of the thread that runs the file.
         load: how many programs want the processor, for each core.
     """
@@ -96,13 +96,13 @@ def _seconds_in(variable: str) -> float | None:
     return seconds
 
 
-def reached(limits: Limits, activity: Activity, silence: Silence) -> tuple[Limit, float] | None:
-    """Return the limit that a child has reached and its seconds, or None.
+def limit_reached(limits: Limits, activity: Activity, silence: Silence) -> tuple[Limit, float] | None:
+    """Return the limit that a child has reached, and its seconds; None if it has reached none.
 
     Args:
         limits: the limits.
-        activity: what the child is doing.
-        silence: since the child was last heard.
+        activity: the activity of the child.
+        silence: the time since its last event.
     """
     if activity is Activity.COMPILING:
         if limits.compile_seconds is None or silence.seconds <= limits.compile_seconds:

@@ -1,4 +1,4 @@
-"""What a check offers a learner to do next, in words, wherever it is shown."""
+"""Offers: the words by which a check tells a learner what to do next, for each place where checks are shown."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass
 class Offers:
     """What a learner can do next, in the words of one place where checks are shown; each place has all of them.
 
-    In a sentence, what is known only later stands in braces: ``str.format`` fills it in.
+    Words that are known only later stand in braces, and are filled in by ``str.format``.
 
     Attributes:
-        again: gets another verdict.
-        going_on: what may be done while MAX compiles what has passed.
-        anew: writes another file in place of one that cannot be read.
+        again: how to get another verdict.
+        going_on: what may be done while MAX compiles a file that has passed.
+        anew: what writes another file in place of one that cannot be read.
         of_old_file: what to do about a file that is older than the present step, whose ``task`` checks it.
         not_begun: what to do if a check cannot begin.
         not_compiled: what to do if MAX compiles for too long.
-        draws_again: what draws the numbers of a ``seed`` again for a ``task``.
-        draws_again_unshown: the same where none of them can be shown; nothing if there is no way to.
-        shows_numbers: what shows the numbers of a function, ``about``; ``drawn`` is the option that draws them again.
+        draws_again: how to draw the numbers of a ``seed`` again for a ``task``.
+        draws_again_unshown: how to draw them again if none can be shown; nothing if there is no way to.
+        shows_numbers: how to show the numbers of a function, ``about``; ``drawn`` is the option that draws them again.
         passed: that a file has passed, after so many ``seconds``, and where the ``solution`` is; or nothing.
-        passed_uncompiled: the same if an option, ``left_out_by``, left the compiled verdict out.
+        passed_uncompiled: that a file has passed, and the option ``left_out_by`` left the compiled verdict out.
     """
 
     again: str

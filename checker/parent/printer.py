@@ -15,7 +15,7 @@ class Printer(View):
     """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles.
 
     Args:
-        terminal: where.
+        terminal: the terminal.
         offers: what a learner can do next there.
     """
 
@@ -23,14 +23,14 @@ class Printer(View):
         super().__init__()
         self.terminal = terminal
         self.offers = offers
-        self.last: Item | None = None  # that was shown
+        self.last: Item | None = None  # the last one that was shown
 
     def begin(self, file: str) -> None:
         """Print which file is checked."""
         self.terminal.line(f"{file}\n")
 
     def show(self, item: Item) -> None:
-        """Print a part of a check, with an empty line before what is not a row."""
+        """Print a part of a check, with an empty line before a part that is no row."""
         terminal = self.terminal
         match item:
             case Row():
@@ -42,7 +42,7 @@ class Printer(View):
             case Words(kind=WordsKind.PRINTED):
                 terminal.styled((f"  | {item.text}", "dim"))
             case Words(kind=WordsKind.SHOWN):
-                goes_on = self.last is not None and self.last.kind == WordsKind.SHOWN
+                goes_on = self.last is not None and self.last.kind is WordsKind.SHOWN
                 terminal.styled(item.text if goes_on else f"\n{item.text}")
             case Words():
                 goes_on = item.aside or self.last is None
@@ -60,5 +60,5 @@ class Printer(View):
         self.terminal.show_compiling(name, since, compiler)
 
     def end_compiling(self, name: str, seconds: float) -> None:
-        """Print how long it took, in place of the moving line."""
+        """Print how long a compilation took, in place of its moving line."""
         self.terminal.end_compiling(name, seconds)

@@ -1,4 +1,4 @@
-"""A check as records for other programs.
+"""Make records of a check for other programs.
 
 ``./run s07 --json`` prints one object, which ``verdict.schema.json`` beside this file describes; the book's page gets
 the same parts one by one as they come.
@@ -18,27 +18,27 @@ from checker.parent.view import View
 if TYPE_CHECKING:
     from checker.parent.check import Check
 
-VERSION = 3  # of the object; another one where a program that reads it would have to be changed
-SECOND = 1.0  # between two records of what is being compiled
+VERSION = 3  # of the object; raised when a program that reads it would have to be changed
+SECOND = 1.0  # between two records of a compilation
 
 Record = dict[str, Any]
 
 
 class RecordView(View):
-    """Hands on each part of a check as a record; ``send`` gets them as they come."""
+    """A view that hands each part of a check on as a record; ``send`` gets them as they come."""
 
     def __init__(self, send: Callable[[Record], None]) -> None:
         super().__init__()
         self.send = send
-        self.page_shows = ""  # what is compiled, as the page shows it
-        self.sent_at = 0.0  # when that was sent, by time.monotonic
+        self.page_shows = ""  # the compilation that the page shows
+        self.sent_at = 0.0  # when its last record was sent, by time.monotonic
 
     def show(self, item: Item) -> None:
         """Send a part."""
         self.send({"event": item.kind, **as_record(item)})
 
     def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
-        """Send what is being compiled, once a second."""
+        """Send a record of the compilation, once a second."""
         now = time.monotonic()
         if now - self.sent_at > SECOND:
             self.page_shows = name
@@ -46,7 +46,7 @@ class RecordView(View):
             self.send({"event": "compiling", "text": f"compiling {name}, {now - since:.0f} s"})
 
     def end_compiling(self, name: str, seconds: float) -> None:
-        """Send that what the page shows is not being compiled any more; what goes on around it is sent at once."""
+        """Send that the compilation has ended, if the page shows it; one around it is sent at once."""
         if name == self.page_shows:
             self.page_shows = ""
             self.sent_at = 0.0
@@ -82,7 +82,7 @@ def kind_of_verdict(record: Record) -> VerdictKind:
 
 
 def verdict_record(check: Check) -> Record:
-    """Return a whole check, once it has a verdict, as one object."""
+    """Return the record of a whole check that has a verdict."""
     state, context, verdict = check.state, check.state.context, check.state.verdict
     assert verdict
     rows = [item for item in check.items if isinstance(item, Row)]
@@ -98,7 +98,7 @@ def verdict_record(check: Check) -> Record:
         "seed": context.seed if state.has_drawn_numbers else None,
         "rows": [as_record(row) for row in rows],
         "explanations": [as_record(explanation) for explanation in verdict.explanations],
-        "shown": [item.text for item in words if item.kind == WordsKind.SHOWN],
-        "printed": [item.text for item in words if item.kind == WordsKind.PRINTED],
+        "shown": [item.text for item in words if item.kind is WordsKind.SHOWN],
+        "printed": [item.text for item in words if item.kind is WordsKind.PRINTED],
         "said": [item.text for item in words if item.kind in (WordsKind.SAID, WordsKind.LEAD)],
     }

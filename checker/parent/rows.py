@@ -1,4 +1,4 @@
-"""Which rows a learner sees, of blanks that are still to write and of claims, and what they say."""
+"""The rows of a check: of blanks that are still to write, and of claims."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from checker.parent.state import State
 
 
 def rows_of_blanks(to_write: Iterable[Unwritten], stop: str) -> list[Row]:
-    """Return the rows of the blanks that are still to write, in which the language has the statement ``stop``."""
+    """Return the rows of blanks that are still to write; ``stop`` is the stop statement of the language."""
     rows = []
     for unwritten in to_write:
         line, sentence = unwritten.line, what_to_do(unwritten, stop)
@@ -23,7 +23,7 @@ def rows_of_blanks(to_write: Iterable[Unwritten], stop: str) -> list[Row]:
 
 
 def rows_of_missing(functions: Mapping[str, str]) -> list[Row]:
-    """Return the rows of the functions that a file does not have; with each comes one that may be meant."""
+    """Return the rows of the functions that a file lacks; beside each is a name that may be meant, or nothing."""
     return [
         Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, likely_name))
         for function, likely_name in functions.items()
@@ -36,39 +36,39 @@ def row_of_file(claim: str, location: Location | None) -> Row:
 
 
 def rows_of_claims(state: State, claims: Iterable[ClaimEnded]) -> tuple[State, Sequence[Row]]:
-    """Return the rows of some claims, and what is known once they are shown: which functions wait."""
+    """Return the state and the rows of some claims, with their findings; the state knows which functions wait."""
     rows = []
     for original in claims:
         claim = state.with_finding(original)
         if _has_no_row(state, claim):
             continue
         rows.append(_row_of_claim(state, claim))
-        if claim.mark == Mark.WAITS:
+        if claim.mark is Mark.WAITS:
             state = replace(state, waiting_labels=state.waiting_labels | {claim.about})
     return state, rows
 
 
 def _has_no_row(state: State, claim: ClaimEnded) -> bool:
-    """Return whether a learner knows already what is said of a claim, or need not know."""
+    """Return whether a claim needs no row: another row says so already, or a drawn claim holds."""
     if claim.about in state.to_write:
         return True  # its blank has a row
-    if claim.mark == Mark.WAITS:
+    if claim.mark is Mark.WAITS:
         return claim.about in state.waiting_labels  # a row says so already
-    is_drawn = state.context.kinds.get(claim.test) == Kind.DRAWN
-    return is_drawn and claim.mark == Mark.PASS  # it is of interest only if it does not hold
+    is_drawn = state.context.kinds.get(claim.test) is Kind.DRAWN
+    return is_drawn and claim.mark is Mark.PASS  # a drawn claim is of interest only if it does not hold
 
 
 def _row_of_claim(state: State, claim: ClaimEnded) -> Row:
-    """Return the row of a claim; of one that waits, it says for what."""
-    if claim.mark == Mark.WAITS:
+    """Return the row of a claim; the row of a claim that waits says for what."""
+    if claim.mark is Mark.WAITS:
         return Row(Mark.WAITS, claim.about, claim.reason, state.line_of(claim.about, None))
     line = state.line_of(claim.about, claim.location)
-    group = _group_of(state, claim) if claim.mark == Mark.FAIL else ""
+    group = _group_of(state, claim) if claim.mark is Mark.FAIL else ""
     return Row(claim.mark, claim.about, claim.sentence, line, group)
 
 
 def _group_of(state: State, failure: ClaimEnded) -> str:
-    """Return what failures that are shown together have in common: the sentence on them, whatever each has measured."""
+    """Return the group of a failure, whose rows are shown together: its finding's sentence, without figures."""
     for finding in state.findings:
         if finding.claim == failure.name:
             return finding.sentence

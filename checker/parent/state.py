@@ -25,20 +25,20 @@ PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
 class Phase(Enum):
-    """Where a check is. It goes on in this order, and may leave some out."""
+    """The phase of a check. A check goes through them in this order, and may leave some out."""
 
     UNREAD = auto()  # nothing is known of the file
     TRYING = auto()  # claims are tried
     PASSED_UNCOMPILED = auto()  # the file has passed, which is saved, and only MAX's compiler can take that back
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
-    TAKEN_BACK = auto()  # once compiled, a claim does not hold
+    TAKEN_BACK = auto()  # a compiled claim does not hold, so the pass is taken back
     AFTER_VERDICT = auto()  # the verdict is out, and claims on a GPU may follow
-    ON_GPU = auto()  # they are tried
+    ON_GPU = auto()  # claims on a GPU are tried
     OVER = auto()
 
 
 class VerdictKind(StrEnum):
-    """What a verdict is, in the word of a record."""
+    """The kind of a verdict, in the word of a record."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -49,7 +49,7 @@ class VerdictKind(StrEnum):
 class Verdict:
     """The end of a check: its kind, the explanations of a failure, the last words, and what is ``to_save`` of it.
 
-    A failure is saved only if the file is to blame: not the machine, or what is installed there.
+    A failure is saved only if the file is to blame, and not the machine or the packages on it.
     """
 
     kind: VerdictKind
@@ -59,7 +59,7 @@ class Verdict:
 
     @property
     def status(self) -> int:
-        """The exit status of a command that ends with it."""
+        """The exit status of a command that ends with this verdict."""
         match self.kind:
             case VerdictKind.PASS:
                 return PASSED
@@ -74,7 +74,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Something that is being compiled, at which second of the check that ``began``, and by which compiler."""
+    """A compilation that goes on: its name, the second of the check at which it ``began``, and the compiler."""
 
     name: str
     began: float
@@ -86,18 +86,18 @@ class Context:
     """What is known of a check before it begins.
 
     Attributes:
-        task: what checks the step again, such as ``s07``.
-        language: that of the file.
+        task: the task that checks the step again, such as ``s07``.
+        language: the language of the file.
         file: where the file is, as it is printed.
         solution: where the solution is, as it is printed.
-        recorded_from: whose numbers are recorded.
+        recorded_from: the library whose numbers are recorded.
         kinds: the kind of each claim.
-        functions: the qualified names of those with a blank, by label.
+        functions: the qualified names of the functions with a blank, by label.
         options: how the step is checked.
-        seed: of the second configuration.
+        seed: the seed of the configuration that is drawn.
         offers: what a learner can do next, in words.
-        why_another_max: that another MAX is installed than the course is written for, in words; nothing if that one
-            is, or if no claim runs MAX.
+        why_another_max: a sentence if another MAX is installed than the course is written for, and claims run MAX;
+            else nothing.
     """
 
     task: str
@@ -120,17 +120,17 @@ class Context:
 
     @property
     def tries_every_claim(self) -> bool:
-        """Whether a pass would leave nothing open; in a hunt the numbers are enough, in which every mistake shows."""
+        """Whether a pass would leave no claim untried; in a hunt, claims about numbers suffice."""
         return self.tries_compiled_claims or self.options.hunt or Kind.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
         """The claims that a pass needs."""
-        return {claim for claim, kind in self.kinds.items() if kind != Kind.COMPILED or self.tries_compiled_claims}
+        return {claim for claim, kind in self.kinds.items() if kind is not Kind.COMPILED or self.tries_compiled_claims}
 
     @property
     def saves_progress(self) -> bool:
-        """Whether what comes out is saved for ``status``: it is the learner's file, and the CPU decides."""
+        """Whether a pass or a failure is saved for ``status``: the file is the learner's, and the CPU decides."""
         return not self.options.solution and self.options.device is not DeviceKind.GPU
 
 
@@ -139,24 +139,24 @@ class State:
     """Everything that is known of a check.
 
     Attributes:
-        context: what was known before.
-        phase: where it is.
-        seconds: how long it had taken when the last event came.
+        context: what was known before the check began.
+        phase: the phase of the check.
+        seconds: how long the check had taken when the last event came.
         source: the text of the file, if that could be read.
         to_write: the labels of the functions that are still to write.
-        claims: what the child said of each claim last.
-        findings: what the child said of why claims fail.
-        ended_stages: those in which every claim was tried.
-        not_saved: why a pass could not be saved, if it could not.
-        current_claim: the one that is being tried, in words; nothing between two.
-        compilations: what MAX or Mojo compiles now, each thing within the one before.
+        claims: the last outcome of each claim.
+        findings: why claims fail, by the child's diagnosis.
+        ended_stages: the stages in which every claim was tried.
+        not_saved: why a pass could not be saved; nothing if it was.
+        current_claim: the claim that is being tried, in words; nothing between two claims.
+        compilations: what MAX or Mojo compiles now, each compilation within the one before.
         has_compiled: whether MAX has compiled something, which is kept.
-        held_claims: those since the first failure, which get a row only once it is known why they fail.
-        waiting_labels: of the functions whose row says that they wait.
-        crash: the line at which the language stopped the process, and what it said.
-        numbers: what ``--show`` is to show.
-        end_event: the one at which the verdict was given.
-        verdict: what was decided.
+        held_claims: the claims since the first failure, which get a row only once it is known why they fail.
+        waiting_labels: the labels of the functions whose row says that they wait.
+        crash: the line at which the language stopped the process, and the reason that it printed.
+        numbers: the numbers that ``--show`` shows.
+        end_event: the event at which the verdict was given.
+        verdict: the verdict, once it is decided.
     """
 
     context: Context
@@ -202,7 +202,7 @@ class State:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the verdict is a pass, and no part was left out: by an option, or as compiling came to no end."""
+        """Whether the verdict is a pass, and no claim was left out, by an option or since compiling came to no end."""
         if not self.verdict or self.verdict.kind is not VerdictKind.PASS:
             return False
         return self.context.tries_every_claim and self.came_to_its_end
@@ -215,51 +215,51 @@ class State:
     @property
     def not_tried(self) -> list[str]:
         """The claims that a pass needs and that have no outcome, in the order of their names."""
-        tried = {claim.test for claim in self.claims.values() if claim.mark != Mark.TRACED}
+        tried = {claim.test for claim in self.claims.values() if claim.mark is not Mark.TRACED}
         return sorted(self.context.required - tried)
 
     @property
     def compiled_now(self) -> str:
-        """What the compiler is at, in words; nothing if there is none at work."""
+        """The name of the innermost compilation that goes on; nothing if there is none."""
         return self.compilations[-1].name if self.compilations else ""
 
     @property
     def compiler(self) -> Compiler:
-        """Whose compiler is at work; MAX's if none is."""
+        """The compiler that is at work; MAX's if none is."""
         return self.compilations[-1].compiler if self.compilations else Compiler.MAX
 
     @property
     def saved_in_words(self) -> str:
-        """What has become of a pass that is not compiled."""
+        """A sentence that says whether a pass which is not compiled was saved."""
         return f"The pass is not kept: {self.not_saved}." if self.not_saved else PASS_IS_SAVED
 
     @property
     def numbers_are_right(self) -> bool:
-        """Whether everything is written, and every claim about numbers was made, and holds."""
-        are_tried = all(self.context.kinds[claim] == Kind.COMPILED for claim in self.not_tried)
+        """Whether no blank is left to write, and every claim about numbers was tried and holds."""
+        are_tried = all(self.context.kinds[claim] is Kind.COMPILED for claim in self.not_tried)
         hold = self.marks <= {Mark.PASS, Mark.TRACED}
         return not self.to_write and Stage.DRAWN in self.ended_stages and are_tried and hold
 
     @property
     def has_drawn_numbers(self) -> bool:
-        """Whether other numbers were drawn, as they are once all recorded ones are right."""
+        """Whether numbers were drawn, which happens once all recorded numbers are right."""
         kinds = self.context.kinds
-        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) == Kind.NUMBERS}
+        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) is Kind.NUMBERS}
         return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
         kinds = self.context.kinds
-        failed_kinds = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark == Mark.FAIL}
+        failed_kinds = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark is Mark.FAIL}
         return self.context.seed if Kind.DRAWN in failed_kinds else None
 
     def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
-        """Return whether another MAX, if one is installed, is to blame for a failure, an error that MAX has raised."""
+        """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""
         return bool(self.context.why_another_max) and failure.of_max
 
     def with_finding(self, claim: ClaimEnded) -> ClaimEnded:
-        """Return a claim as a learner is to see it: it may turn out to fail only because another function does."""
+        """Return a claim with its finding, if it has one: it may fail only because another function is wrong."""
         for finding in self.findings:
             if finding.claim == claim.name:
                 claim = replace(claim, mark=finding.mark, reason=finding.reason, location=finding.location)
@@ -270,11 +270,11 @@ class State:
         return replace(explanation, line=self.line_of(explanation.about, explanation.location))
 
     def line_of(self, about: str, location: Location | None) -> int | None:
-        """Return the line that something is about: a place in the file, or else where the function is defined."""
+        """Return the line of a place in the file or, without a place, the line at which a function is defined."""
         if location:
             return location.line
         if not about:
             return None
         name = self.context.functions.get(about, about)
         function = self.context.language.functions(self.source).get(name)
-        return function.defined if function else None
+        return function.def_line if function else None

@@ -1,4 +1,4 @@
-"""Decide the verdict from everything that is known of a check. Nothing is shown or saved here."""
+"""Decide the verdict from the state of a check. Nothing is shown or saved here."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
-SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # the signals that end a process from outside
+SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process
 
-#: What is saved of a file that has failed.
+#: Saved of a file that has failed.
 FAILURE = SaveProgress(passed=False)
-#: The same where the process has only ended, or was late: an earlier pass of the file stays.
+#: Saved of a file whose process has only ended, or was late: an earlier pass of the file stays.
 NO_END = SaveProgress(passed=False, takes_back=False)
 
 
@@ -28,7 +28,7 @@ def decide(state: State, event: EndEvent) -> Verdict:
 
 
 def _verdict_without_lines(state: State, event: EndEvent) -> Verdict:
-    """Return the verdict at the end that a check has come to; its explanations have no line yet."""
+    """Return the verdict at the event that has ended a check; its explanations have no line yet."""
     match event:
         case events.FileOpened():
             return _not_begun(state, event)
@@ -49,7 +49,7 @@ def _verdict_without_lines(state: State, event: EndEvent) -> Verdict:
 
 
 def _all_tried(state: State) -> Verdict:
-    """Return the verdict once every claim has been tried. A pass needs an outcome of each that is required."""
+    """Return the verdict once every claim has been tried. A pass needs an outcome of each required claim."""
     if state.has_failed:
         return _failed(state)
     if state.to_write:
@@ -68,8 +68,8 @@ def _all_tried(state: State) -> Verdict:
 
 
 def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
-    """Return the verdict on a file in which nothing can be tried: what is left to do."""
-    file, stop, again = opened.file, state.context.language.stop, state.context.offers.again
+    """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
+    file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.again
     if any(unwritten.started for unwritten in file.to_write):
         delete = f"Delete it where you have written code, and {again}."
         words = f"Nothing can be tried while every blank has `{stop}`. {delete}"
@@ -81,24 +81,24 @@ def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
 
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
-    """Return the verdict on a file that was not run; one that could not even be read has not failed."""
+    """Return the verdict on a file that was refused; one that could not be read counts as no failure."""
     to_save = FAILURE if refused.source else None
     if refused.claim:
         return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), to_save=to_save)
     return Verdict(VerdictKind.FAIL, words=(refused.sentence,), to_save=to_save)
 
 
-# ---------------------------------------------------------------- what cuts a check short
+# ---------------------------------------------------------------- a check that is cut short
 
 
 @dataclass(frozen=True)
 class CutShort:
-    """What has kept a file from being judged to the end.
+    """Why a file could not be judged to the end.
 
     Attributes:
-        explanation: as the end of a sentence, and maybe more sentences.
+        explanation: the reason, as the end of a sentence, and maybe more sentences.
         after_failure: the words for it once a claim has failed.
-        to_save: what is saved of it if no claim has failed and no pass stands; None if the file is not to blame.
+        to_save: what is saved if no claim has failed and no pass stands; None if the file is not to blame.
         may_be_of_max: whether another MAX, if one is installed, is to blame.
     """
 
@@ -109,7 +109,7 @@ class CutShort:
 
 
 def _incomplete(state: State, cut: CutShort) -> Verdict:
-    """Return the verdict on a file that is not judged to the end; a failure or a pass stands."""
+    """Return the verdict on a file that is not judged to the end; an earlier failure or pass stands."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
     if state.context.why_another_max and cut.may_be_of_max:
@@ -153,7 +153,7 @@ def _on_interrupt(state: State) -> Verdict:
 
 
 def _known_so_far(state: State) -> str:
-    """Return what is known of a file without a verdict, as the middle of a sentence: the latest first."""
+    """Return what is known of a file without a verdict, as the middle of a sentence."""
     if state.phase is Phase.TAKEN_BACK:
         return "once compiled, a claim does not hold, and the pass is taken back"
     if state.has_failed:
@@ -164,13 +164,13 @@ def _known_so_far(state: State) -> str:
 
 
 def _on_death(state: State, died: Died) -> Verdict:
-    """Return the verdict where the child has ended too early.
+    """Return the verdict on a check whose child has ended too early.
 
-    The file is to blame for what happens while it computes, unless it was ended by a signal that others send: the
-    system, when memory is short, or somebody.
+    The file is to blame if it was computing, unless a signal ended it that others send: the system, when memory is
+    short, or somebody.
     """
     happened = _how_it_ended(state, died)
-    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _during(state)
+    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _when(state)
     if died.activity is Activity.STARTING:
         explanation = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
     elif state.crash:
@@ -193,7 +193,7 @@ def _how_it_ended(state: State, died: Died) -> str:
 
 
 def _look_for(language: Language, died: Died) -> str:
-    """Return what to look for where a signal has ended the process, or it has exited; a compiler may end by itself."""
+    """Return what to look for in a file whose process was ended by a signal, or has exited."""
     if died.signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
     if died.signal in SENT_BY_OTHERS:
@@ -206,16 +206,16 @@ def _look_for(language: Language, died: Died) -> str:
 
 
 def _on_late(state: State, late: Late) -> Verdict:
-    """Return the verdict where the child has reached a limit, for which a busy machine may be to blame."""
+    """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
     explanation = _why_late(state, late, happened)
-    is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.crowd
+    is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
     to_save = NO_END if is_of_file else None
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
 def _which_limit(state: State, late: Late) -> str:
-    """Return which limit was reached, as the middle of a sentence."""
+    """Return in words which limit was reached, as the middle of a sentence."""
     seconds = f"{late.seconds:.0f} s"
     match late.limit:
         case Limit.STARTING:
@@ -229,36 +229,36 @@ def _which_limit(state: State, late: Late) -> str:
 
 
 def _why_late(state: State, late: Late, happened: str) -> Explanation:
-    """Return why a file is not judged to the end, when a child has reached a limit."""
+    """Return why a file is not judged to the end: its child has reached a limit."""
     language, offers = state.context.language, state.context.offers
-    crowd = f"Other programs have the processor ({late.crowd})." if late.crowd else ""
+    busy = f"Other programs have the processor ({late.load_if_busy})." if late.load_if_busy else ""
     match late.limit:
         case Limit.STARTING:
-            return Explanation(_sentences(f"{happened}.", crowd, offers.not_begun))
+            return Explanation(_sentences(f"{happened}.", busy, offers.not_begun))
         case Limit.COMPILING:
-            return Explanation(_sentences(f"{happened}.", crowd, offers.not_compiled))
+            return Explanation(_sentences(f"{happened}.", busy, offers.not_compiled))
         case Limit.WAITING:
             look_for = language.look_for_wait
         case Limit.COMPUTING:
             look_for = language.look_for_loop if late.location else ""
     advice = _advice_on_solution(state) or look_for
-    return Explanation(_sentences(f"{happened} {_during(state)}", advice, crowd), location=late.location)
+    return Explanation(_sentences(f"{happened} {_when(state)}", advice, busy), location=late.location)
 
 
-def _during(state: State) -> str:
-    """Return when a check was cut short, as the end of a sentence."""
+def _when(state: State) -> str:
+    """Return in words when a check was cut short, as the end of a sentence."""
     if state.current_claim:
         return f"during this claim: {state.current_claim}"
     return "between two claims." if state.claims else "while the file was loaded."
 
 
 def _advice_on_solution(state: State) -> str:
-    """Return what to do about a solution, which has neither an endless loop nor an end of its own; else nothing."""
+    """Return what to do if a solution was checked, in which there is nothing to look for; else nothing."""
     return RUN_AGAIN if state.context.options.solution else ""
 
 
 def _words_after_failure(happened: str) -> str:
-    """Return what is said where a check is cut short after a failure."""
+    """Return the words for a check that is cut short after a failure."""
     return f"The check was cut short: {happened}. An explanation may be missing."
 
 
@@ -277,9 +277,9 @@ def _sentences(*sentences: str) -> str:
 
 
 def _failed(state: State, cut_short: str = "") -> Verdict:
-    """Return the verdict on a file of which claims failed, and where it was ``cut_short``, words for that.
+    """Return the verdict on a file whose claims failed; ``cut_short`` has words for a check that was cut short.
 
-    For an error of another MAX, the file is not to blame.
+    If another MAX has raised all the errors, the file is not to blame.
     """
     words = [cut_short] if cut_short else []
     failures = _failures(state)
@@ -292,24 +292,24 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
 
 
 def _failures(state: State) -> list[Finding]:
-    """Return why each claim failed that is wrong itself; in its own words where the child has found out none."""
-    failures = [finding for finding in state.findings if finding.mark == Mark.FAIL]
+    """Return the findings of failures; if the child has found out none, the claims' own reasons."""
+    failures = [finding for finding in state.findings if finding.mark is Mark.FAIL]
     if failures:
         return failures
     claims = [state.with_finding(claim) for claim in state.claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
         Finding(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
         for claim in claims
-        if claim.mark == Mark.FAIL
+        if claim.mark is Mark.FAIL
     ]
 
 
 def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
-    """Return the explanations of the claims that failed: one per known mistake, else one per function.
+    """Return the explanations of the claims that failed: one for each known mistake, else one for each function.
 
-    That of a function is its first one, since the claims about one blank go from the plain to the special, as
-    CONTRIBUTING.md asks: what a special one says of a mistake in the plain is often false. An error that several inputs
-    cause at one line is told of the first.
+    A function is explained by its first failure, since the claims about one blank go from the plain to the special, as
+    CONTRIBUTING.md asks: the reason of a special claim is often false if a plain one fails. If several inputs cause an
+    error at one line, the first is told.
     """
     by_mistake: dict[tuple[str, str | None], list[Finding]] = {}
     for failure in failures:
@@ -318,7 +318,7 @@ def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
 
 
 def _first_with_count(failures: Sequence[Finding]) -> Explanation:
-    """Return why the first claim fails, with how many others fail by the same error with other sizes."""
+    """Return why the first claim fails, and how many others fail by the same error with other sizes."""
     first = failures[0]
     sentence = first.reason
     if first.error_key and not first.mistake:

@@ -1,4 +1,4 @@
-"""What shows a check: nothing, unless a subclass does: to a terminal (``printer``) or a program (``records``)."""
+"""The view of a check, which shows nothing; subclasses show it in a terminal (``printer``) or as ``records``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class View:
 
     Attributes:
         offers: what a learner can do next, in words.
-        folds: the marks of rows of which, where many are alike, it shows the first ones and a count.
+        folds: the marks of rows that are folded: if many are alike, only the first ones and a count are shown.
     """
 
     offers = IN_TERMINAL
@@ -26,12 +26,12 @@ class View:
         self.folding = Folding(self.folds)
 
     def add(self, item: Item) -> None:
-        """Take in something that has become known, and show it, unless it waits for rows that are alike."""
+        """Take in a part of the check, and show it, unless it waits for further rows that are alike."""
         for shown in self.folding.add(item):
             self.show(shown)
 
     def show_rest(self) -> None:
-        """Show what has waited for rows that are alike."""
+        """Show the rows that have waited for further ones that are alike."""
         for shown in self.folding.rest():
             self.show(shown)
 
@@ -42,10 +42,10 @@ class View:
         """Show a part of a check."""
 
     def close(self) -> None:
-        """Leave nothing behind that waits for a verdict."""
+        """Leave nothing that moves."""
 
     def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
-        """Show what is being compiled since that time of ``time.monotonic``; called several times per second."""
+        """Show a compilation that began ``since`` then, by ``time.monotonic``; called several times per second."""
 
     def end_compiling(self, name: str, seconds: float) -> None:
-        """Show that it is compiled, if it was shown before."""
+        """Show that a compilation has ended, if it was shown before."""

@@ -1,6 +1,6 @@
-"""What the server answers the panel: functions that read or write a step's files, and return an object for JSON.
+"""The server's answers to the panel: functions that read or write a step's files, and return an object for JSON.
 
-They run in threads. A ``body`` is what the request brings, as an object.
+They run in threads. A ``body`` is the object that a request brings.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from cli.page.offers import ANEW
 from cli.page.requests import Json, field_of
 
 
-def standings() -> Json:
-    """Return how far each step is, and which to go on with."""
+def describe_standings() -> Json:
+    """Return how far each step is, and the step to go on with."""
     all_of_them = all_standings()
     next_step = next_to_do(all_of_them)
     return {
@@ -31,8 +31,8 @@ def standings() -> Json:
     }
 
 
-def file(step: Step, known_version: str | None) -> Json:
-    """Return the learner's file, and how far it is; without its text if that is the ``known_version``."""
+def describe_file(step: Step, known_version: str | None) -> Json:
+    """Return the learner's file, and how far the step is; without the text if that is the ``known_version``."""
     now, words = versions.read(step), standing_of(step).words_with(ANEW)
     answer = {"file": relative_path(step.learner_file), "version": now.version, "words": words}
     return answer if now.version == known_version else {**answer, "text": now.text}
@@ -44,7 +44,7 @@ def save(step: Step, body: Json) -> Json:
 
 
 def next_hint(step: Step, body: Json) -> Json:
-    """Return the number of the next hint, or of the last again; before the last, what it tells unless one is sure."""
+    """Return the number of the next hint; before the last one, return a warning unless the body is ``sure``."""
     following = hint.next_hint(step)
     if not following:
         return {"number": len(hint.hints_of(step)), "is_all": True}
@@ -55,7 +55,7 @@ def next_hint(step: Step, body: Json) -> Json:
 
 
 def differences(step: Step, body: Json) -> Json:
-    """Return the functions that are written differently from the solution; before a pass, ask unless one is sure."""
+    """Return how the file differs from the solution; before a pass, return a warning unless the body is ``sure``."""
     warning = compare.warning_before(step)
     if warning and not body.get("sure"):
         return {"ask": warning}
@@ -63,13 +63,13 @@ def differences(step: Step, body: Json) -> Json:
 
 
 def replace_file(step: Step, body: Json) -> Json:
-    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the file is kept."""
+    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the old file is kept."""
     copy = hunt.begin(Hunt(step.name)) if step.hunted else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
 def begin_hunt(step: Step, body: Json) -> Json:
-    """Begin a hunt if none is on; return what the page calls its copy, where that is, and what to do with it."""
+    """Begin a hunt if none is on; return the name of its copy on the page, the file, and what to do with it."""
     new_hunt = Hunt(step.name)
     if not new_hunt.saved().mistake:
         hunt.begin(new_hunt)

@@ -1,9 +1,9 @@
-"""What the server answers: the book's pages, and under ``/api/`` what the panel asks for.
+"""The server's routes: the book's pages, and under ``/api/`` the answers to the panel.
 
-This server reads and runs a learner's code, on a machine that others may use too. So it must be asked by a name of this
-machine (else a page elsewhere could have its own name lead here), and what is not the book itself needs the key, in a
-header that no other page can send. A step is named as in the list of all steps; no path comes from the page. Every
-answer is JSON; a check answers with one record per line, as they come.
+This server reads and runs a learner's code, on a machine that others may use, too. So a request must name this machine
+as its host (else a page elsewhere could have its own name lead here), and all requests but those for the book itself
+need the key, in a header that no other page can send. A request names a step as in the list of all steps, and never a
+path. Every answer is JSON; a check answers with one record per line, as they come.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
 ASSETS = Path(__file__).with_name("assets")
 ADDED = '<link rel="stylesheet" href="/page/panel.css">\n<script type="module" src="/page/main.js"></script>\n</head>'
-#: Of a page: its own scripts run, by a word that is new each time, and no other. A style can fetch nothing elsewhere.
+#: The policy of a page: only its own scripts run, marked with a word that is new each time, and no style fetches.
 POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
-#: What a question of a figure may say.
+#: The fields that a figure's question may have.
 QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
 
 
@@ -62,7 +62,7 @@ class Page(Response):
         self.page = path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer with it."""
+        """Answer a request with the page."""
         nonce = secrets.token_urlsafe(16)
         html = (await run_in_threadpool(self.page.read_text, encoding="utf-8")).replace("</head>", ADDED, 1)
         html = html.replace("<script", f'<script nonce="{nonce}"')
@@ -79,10 +79,10 @@ class Pages(StaticFiles):
 
 
 class KeyHolders:
-    """Lets requests in that have the key.
+    """Lets only requests in that have the key.
 
     Args:
-        app: answers them.
+        app: the application that answers them.
         key: the key.
     """
 
@@ -90,7 +90,7 @@ class KeyHolders:
         self.app, self.authorization = app, f"Bearer {key}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or that it has no key."""
+        """Answer a request; refuse it if it lacks the key."""
         words = "the key is missing or wrong; open the link that `./run book` prints"
         has_key = secrets.compare_digest(dict(scope["headers"]).get(b"authorization", b""), self.authorization)
         await (self.app if has_key else JSONResponse({"error": words}, 401))(scope, receive, send)
@@ -108,12 +108,12 @@ class Book:
     def __init__(self, html: Path, key: str, hosts: list[str]) -> None:
         self.html, self.key, self.hosts = html, key, hosts
         self.model, self.ready = PageModel(), ReadyChild()
-        self.turn = asyncio.Lock()  # of what reads a learner's file, and then begins a check or writes
+        self.turn = asyncio.Lock()  # held while a learner's file is read, and a check begun or the file written
         self.newest_check: BackgroundCheck | None = None
         self.stopped_check: BackgroundCheck | None = None
 
     def app(self) -> Starlette:
-        """Return what answers requests."""
+        """Return the application that answers requests."""
         api = [
             Route("/standings", self.standings),
             Route("/model/{what}", self.ask, methods=["POST"]),
@@ -134,13 +134,13 @@ class Book:
                 Mount("/", Pages(directory=self.html, html=True)),
             ],
             middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=self.hosts)],
-            exception_handlers={**dict.fromkeys(reasons, _rejected), versions.Conflict: _conflict},
+            exception_handlers={**dict.fromkeys(reasons, _answer_refusal), versions.Conflict: _answer_conflict},
             lifespan=self.lifespan,
         )
 
     @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        """End the check at the end, and the process of the model."""
+        """When the server ends, end its check and the process of the model."""
         yield
         self.model.close()
         if self.newest_check:
@@ -149,25 +149,25 @@ class Book:
         self.ready.close()
 
     async def standings(self, request: Request) -> Response:
-        """Answer how far each step is, and which to go on with."""
-        return JSONResponse(await run_in_threadpool(answers.standings))
+        """Answer how far each step is, and with the step to go on with."""
+        return JSONResponse(await run_in_threadpool(answers.describe_standings))
 
     async def ask(self, request: Request) -> Response:
-        """Answer what an interactive figure asks the model."""
+        """Answer the question of an interactive figure."""
         question = await body_of(request)
         for name, kind in QUESTION.items():
             field_of(question, name, kind)
         return JSONResponse(await self.model.ask(request.path_params["what"], question))
 
     async def file(self, request: Request) -> Response:
-        """Answer with the learner's file and how far it is; without its text if the page knows this version."""
+        """Answer with the learner's file and how far the step is; without the text if the page knows this version."""
         step, known_version = await step_of(request), request.query_params.get("known")
         if known_version is None:  # the page was opened, and will ask for a check
             await run_in_threadpool(self.ready.start_spare, step)
-        return JSONResponse(await run_in_threadpool(answers.file, step, known_version))
+        return JSONResponse(await run_in_threadpool(answers.describe_file, step, known_version))
 
     async def check(self, request: Request) -> Response:
-        """Check the file on disk, and answer with records; leaving ends it."""
+        """Check the file on disk, and answer with records; the check ends if the page is left."""
         step, body = await step_of(request), await body_of(request)
         options = Options(show=field_of(body, "show", str, ""), seed=field_of(body, "seed", int | None))
         if options.seed is not None and options.seed < 0:
@@ -181,13 +181,13 @@ class Book:
         return StreamingResponse(answer.lines(background), media_type="application/x-ndjson")
 
     async def answer(self, do: Callable[[Step, Json], Json], request: Request) -> Response:
-        """Answer with what a function returns for a step and the body of a request."""
+        """Answer with the result of a function of a step and a request's body."""
         step, body = await step_of(request), await body_of(request)
         async with self.turn:
             return JSONResponse(await run_in_threadpool(do, step, body))
 
     async def stop(self, request: Request) -> Response:
-        """End the check of a step that goes on, if one does; its own answer says so."""
+        """End the check of a step that goes on, if there is one; the answer to that check says so."""
         step = await step_of(request)
         newest = self.newest_check  # another check may have begun while the step was found
         if newest and newest.check.step == step:
@@ -200,7 +200,7 @@ class CheckAnswer:
     """The records of one check, which its thread sends and its request reads.
 
     Args:
-        book: has a child that is ready, and knows which check was stopped.
+        book: the book, which has a child that is ready, and knows which check was stopped.
     """
 
     def __init__(self, book: Book) -> None:
@@ -221,7 +221,7 @@ class CheckAnswer:
             self.loop.call_soon_threadsafe(self.records.put_nowait, record)
 
     def notify(self, background: BackgroundCheck, report: Report) -> None:
-        """Send how far the check is, or how it has ended."""
+        """Send a record of a report: how far the check is, or how it has ended."""
         match report:
             case Report.GOES_ON:
                 self.send({"event": "passed"})
@@ -236,26 +236,26 @@ class CheckAnswer:
                 self.send({"event": "ended", "text": text})
 
     async def lines(self, background: BackgroundCheck) -> AsyncIterator[bytes]:
-        """Yield the records, a line each, up to the last one; whoever stops reading ends the check."""
+        """Yield the records, a line each, up to the last; if nobody reads on, end the check."""
         try:
             record: Record = {"event": ""}
             while record["event"] not in ("verdict", "ended"):
                 record = await self.records.get()
                 yield json.dumps(record).encode() + b"\n"
         finally:
-            if not background.goes_on:  # else it goes on for the pass that compiling completes
+            if not background.goes_on:  # else it goes on, and compiling completes the pass
                 background.cancel()
 
 
-async def _rejected(request: Request, error: Exception) -> Response:
-    """Answer why something cannot be done."""
+async def _answer_refusal(request: Request, error: Exception) -> Response:
+    """Answer why a request cannot be carried out."""
     status = error.status_code if isinstance(error, HTTPException) else 409
     words = error.sentence_with(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
     return JSONResponse({"error": words}, status)
 
 
-async def _conflict(request: Request, error: Exception) -> Response:
-    """Answer with the file as it is now, and where it differs from what the page wanted to save."""
+async def _answer_conflict(request: Request, error: Exception) -> Response:
+    """Answer with the file as it is now, and where it differs from the text that the page wanted to save."""
     assert isinstance(error, versions.Conflict)
     rows = compare.rows_of_texts(error.file.text, error.text)
     return JSONResponse({**asdict(error.file), "rows": rows}, 412)

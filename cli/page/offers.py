@@ -8,7 +8,7 @@ from checker.events import Mark
 from checker.parent.offers import Offers
 from checker.parent.records import RecordView
 
-ANEW = "Reset"  # writes another file in place of one that cannot be read
+ANEW = "Reset"  # the button that writes another file in place of one that cannot be read
 
 #: The button that shows numbers is there only if some are wrong; the time, and a button to compare, are there already.
 ON_PAGE = Offers(

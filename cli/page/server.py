@@ -42,12 +42,12 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     Raises:
         UserError: the port is taken, or the book cannot be built.
     """
-    with contextlib.closing(_listening(port)) as bound:
+    with contextlib.closing(_open_socket(port)) as bound:
         if not is_built():
             build(say)
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
-        hosts = ["127.0.0.1", "localhost", *map(_host, trusted), *_forwarded(port)]
+        hosts = ["127.0.0.1", "localhost", *map(_host_of, trusted), *_forwarded_hosts(port)]
         config = uvicorn.Config(
             Book(HTML, key, hosts).app(),
             log_level="warning",
@@ -93,18 +93,18 @@ def build(say: Callable[[str], None]) -> None:
         raise UserError(f"mdBook did not build the book ({error}); `./run book` installs it") from error
 
 
-def _host(origin: str) -> str:
+def _host_of(origin: str) -> str:
     """Return the host of an origin, ``book.example`` of ``https://book.example:8000``; a bare host stays as it is."""
     return urlsplit(origin if "//" in origin else f"//{origin}").hostname or origin
 
 
-def _forwarded(port: int) -> list[str]:
+def _forwarded_hosts(port: int) -> list[str]:
     """Return the host that GitHub's Codespaces gives a port of this machine, in a list; elsewhere an empty list."""
     name, domain = map(os.environ.get, ("CODESPACE_NAME", "GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN"))
     return [f"{name}-{port}.{domain}"] if name and domain else []
 
 
-def _listening(port: int | None) -> socket.socket:
+def _open_socket(port: int | None) -> socket.socket:
     """Return a socket that listens on this machine's own address.
 
     Raises:

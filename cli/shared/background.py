@@ -29,19 +29,20 @@ class ReadyChild:
     def start_spare(self, step: Step) -> None:
         """Have a child get ready for a check of ``step``, which takes a second."""
         with self.lock:
-            if not self.is_closed and not self._fits(step):
+            if not self.is_closed and not self._is_ready_for(step):
                 self._stop()
                 self.child, self.step = Child(step), step
 
     def take(self, step: Step) -> Child:
         """Return a child for a check of ``step``; the caller stops it."""
         with self.lock:
-            if not self._fits(step):
+            if not self._is_ready_for(step):
                 self._stop()
             child, self.child = self.child or Child(), None
             return child
 
-    def _fits(self, step: Step) -> bool:
+    def _is_ready_for(self, step: Step) -> bool:
+        """Return whether there is a child, alive, for a check of ``step``."""
         return self.child is not None and self.child.process.is_alive and self.step == step
 
     def _stop(self) -> None:

@@ -1,4 +1,4 @@
-"""What a command line is made of: the learner's, ``cli.main``, and the maintainers', ``tools.main``."""
+"""The parts of a command line: the learner's, ``cli.main``, and the maintainers', ``tools.main``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from checker.course.steps import Step, find_step
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED, UserError
 
-SEED = click.IntRange(0)  # NumPy draws from no other number
+SEED = click.IntRange(0)  # NumPy takes no negative seed
 UNUSABLE = 2  # the exit status of a call that cannot be carried out
 
 
@@ -55,7 +55,7 @@ def refusing(*kinds: type[Exception]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def writing() -> Iterator[None]:
-    """Turn what prevents writing into a ``UserError``."""
+    """Turn an OSError of writing into a ``UserError``."""
     try:
         yield
     except OSError as error:
@@ -63,7 +63,7 @@ def writing() -> Iterator[None]:
 
 
 def require_label(function: str, labels: Sequence[str]) -> None:
-    """Raise UserError if the function whose numbers are asked for, if any, has no blank."""
+    """Raise UserError if ``--show`` asks for a function without a blank."""
     if function not in ("", *labels):
         raise UserError(f"there is no function {function} to show; choose from {', '.join(labels)}")
 

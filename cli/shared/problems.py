@@ -59,7 +59,7 @@ def as_lines(problems: Iterable[Problem], form: str | None) -> list[str]:
 
 
 @contextlib.contextmanager
-def not_obeyed() -> Iterator[None]:
+def without_workflow_commands() -> Iterator[None]:
     """While this is open, GitHub obeys no workflow command: a learner's code may print some."""
     token = secrets.token_hex(16)
     print(f"::stop-commands::{token}", flush=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT
-from checker.packages import needed
+from checker.packages import needed_versions
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -45,7 +45,7 @@ def say(text: str) -> None:
 # ---------------------------------------------------------------- is it installed?
 
 
-def requirements(environment: str) -> Path:
+def requirements_file(environment: str) -> Path:
     """Return the file that lists the packages of an environment."""
     return ROOT / "requirements" / f"{environment}.txt"
 
@@ -58,10 +58,10 @@ def installed_list(environment: str) -> Path:
 def is_installed(environment: str) -> bool:
     """Return whether all packages of an environment have been installed."""
     installed = installed_list(environment)
-    return installed.is_file() and installed.read_bytes() == requirements(environment).read_bytes()
+    return installed.is_file() and installed.read_bytes() == requirements_file(environment).read_bytes()
 
 
-def fault() -> str:
+def why_unusable() -> str:
     """Return why the ``.venv`` cannot be used; nothing if it can, or if there is none."""
     if not os.path.lexists(VENV):
         return ""
@@ -81,7 +81,7 @@ def fault() -> str:
 
 def missing_packages() -> list[str]:
     """Return which of the packages that every task needs are not found by this Python, that of ``.venv``."""
-    return [name for name in needed() if importlib.util.find_spec(name) is None]
+    return [name for name in needed_versions() if importlib.util.find_spec(name) is None]
 
 
 # ---------------------------------------------------------------- programs
@@ -115,7 +115,7 @@ def succeeds(command: Command, lock: int) -> bool:
 
 
 @contextlib.contextmanager
-def locked() -> Iterator[int]:
+def setting_up_alone() -> Iterator[int]:
     """While this is open, no other process sets up ``.venv``; yield the lock, which ends with all that hold it."""
     LOCK.parent.mkdir(exist_ok=True)
     with LOCK.open("a") as lock:
@@ -130,7 +130,7 @@ def locked() -> Iterator[int]:
 # ---------------------------------------------------------------- set-up
 
 
-def make(*, anew: bool) -> None:
+def make_venv(*, anew: bool) -> None:
     """Make ``.venv`` with the Python that runs this; ``anew`` if there is one that cannot be used.
 
     Raises:
@@ -146,7 +146,7 @@ def make(*, anew: bool) -> None:
         raise UserError(f"{sys.executable} cannot make .venv: {error}. {ON_DEBIAN}") from error
 
 
-def installer(lock: int) -> Command:
+def install_command(lock: int) -> Command:
     """Return the beginning of the command that installs packages: uv's or pip's.
 
     Raises:
@@ -168,13 +168,13 @@ def install_list(environment: str, lock: int, *options: str) -> None:
     Raises:
         UserError: they cannot be installed; the program that installs them has printed why.
     """
-    if not succeeds([*installer(lock), *options, "--requirement", requirements(environment)], lock):
+    if not succeeds([*install_command(lock), *options, "--requirement", requirements_file(environment)], lock):
         free = shutil.disk_usage(ROOT).free / 1e9
         room = "" if free > ROOM_GB else f" The disk has {free:.1f} GB left."
         raise UserError(
             f"the packages could not be installed. Is there a network?{room} The same command goes on from here."
         )
-    shutil.copy(requirements(environment), installed_list(environment))
+    shutil.copy(requirements_file(environment), installed_list(environment))
 
 
 def install_all() -> None:
@@ -198,7 +198,7 @@ def install(environment: str) -> None:
     """
     if environment == "default" or is_installed(environment):
         return
-    with locked() as lock:
+    with setting_up_alone() as lock:
         if is_installed(environment):  # the process that this one has waited for has installed them
             return
         say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
@@ -211,19 +211,19 @@ def set_up() -> None:
     Raises:
         UserError: MAX cannot run on this machine, or something cannot be made or installed.
     """
-    from checker.machine import why_not_here
+    from checker.machine import why_max_cannot_run_here
 
-    if why := why_not_here():
+    if why := why_max_cannot_run_here():
         raise UserError(why)
-    with locked() as lock:
-        why = fault()
+    with setting_up_alone() as lock:
+        why = why_unusable()
         if is_installed(LEARN) and not why:  # the process that this one has waited for has set it up
             return
         if why:
             say(f".venv cannot be used: {why}. It is made anew.")
         say(f"Setting up .venv, once: about a minute and {SIZE_GB} GB.")
         if why or not VENV.exists():
-            make(anew=bool(why))
+            make_venv(anew=bool(why))
         install_list(LEARN, lock)
 
 

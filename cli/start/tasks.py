@@ -30,7 +30,7 @@ def read_tasks() -> dict[str, Task]:
         return tomllib.load(file)["tasks"]
 
 
-def listing(all_tasks: dict[str, Task]) -> str:
+def list_of_tasks(all_tasks: dict[str, Task]) -> str:
     """Return a line for every task."""
     width = max(map(len, all_tasks))
     return "\n".join(f"  {name:<{width}}  {task['description']}" for name, task in all_tasks.items())
@@ -67,7 +67,7 @@ def run(name: str, arguments: list[str], known_tasks: dict[str, Task]) -> int:
         UserError: there is no such task, or its packages cannot be installed.
     """
     if name not in known_tasks:
-        print(f"The tasks are:\n\n{listing(known_tasks)}\n", file=sys.stderr)
+        print(f"The tasks are:\n\n{list_of_tasks(known_tasks)}\n", file=sys.stderr)
         likely = closest_task(name, known_tasks)
         raise UserError(f"there is no task {name!r}{f'; did you mean {likely}?' if likely else '.'}")
     line = known_tasks[name]["cmd"]
@@ -91,7 +91,7 @@ def main() -> int:
     name, *arguments = sys.argv[1:] or ["--help"]
     known_tasks = read_tasks()
     if name in ("-h", "--help"):
-        print(f"./run TASK [ARGUMENT …]\n\n{listing(known_tasks)}")
+        print(f"./run TASK [ARGUMENT …]\n\n{list_of_tasks(known_tasks)}")
         return 0
     try:
         if name != "doctor":  # doctor itself tells what is wrong

@@ -33,13 +33,13 @@ def keys_of_terminal() -> Iterator[Callable[[], str] | None]:
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal)
     try:
-        yield partial(_keys, terminal)
+        yield partial(_read_keys, terminal)
     finally:
         with contextlib.suppress(termios.error):
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _keys(terminal: int) -> str:
+def _read_keys(terminal: int) -> str:
     """Return the keys of a terminal that were pressed; wait only for the rest of a sequence that has begun."""
     keys, seconds = "", 0.0
     while select.select([terminal], [], [], seconds)[0]:

@@ -19,22 +19,22 @@ class Saves:
 
     def __init__(self, files: Mapping[Step, Path]) -> None:
         self.files = files
-        self.stamps = {step: stamp(file) for step, file in files.items()}
+        self.stamps = {step: stamp_of(file) for step, file in files.items()}
 
     def look(self) -> frozenset[Step]:
         """Return the steps whose files were saved, or removed, since the last look."""
-        before, self.stamps = self.stamps, {step: stamp(file) for step, file in self.files.items()}
+        before, self.stamps = self.stamps, {step: stamp_of(file) for step, file in self.files.items()}
         return frozenset(step for step, now in self.stamps.items() if now != before[step])
 
     def settle(self, step: Step) -> None:
         """Count a file as seen as it is now, once an editor that is replacing it has finished."""
         deadline = time.monotonic() + REPLACE_SECONDS
-        while not ((now := stamp(self.files[step])) and now[-1]) and time.monotonic() < deadline:
+        while not ((now := stamp_of(self.files[step])) and now[-1]) and time.monotonic() < deadline:
             time.sleep(0.01)
         self.stamps[step] = now
 
 
-def stamp(path: Path) -> Stamp:
+def stamp_of(path: Path) -> Stamp:
     """Return the stamp of a file, which changes with every save."""
     try:
         status = path.stat()

@@ -47,14 +47,14 @@ class FilesSaved:
 
 @dataclass(frozen=True)
 class Key:
-    """A key was pressed: its letter, or what else it sends."""
+    """A key was pressed: its letter, or the characters that it sends."""
 
     letter: str
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A check has reported something, in its thread."""
+    """A check in the background has reported something."""
 
     background: BackgroundCheck
     report: Report
@@ -65,12 +65,12 @@ Input = FilesSaved | Key | Reported
 
 @dataclass(frozen=True)
 class Watching:
-    """A key is a command."""
+    """The mode in which every key is a command."""
 
 
 @dataclass(frozen=True)
 class Offering:
-    """The key y does ``action``; any other is a command, and ends the offer, as a check does. A verdict does not."""
+    """The mode in which the key y does ``action``; any other key is a command, and ends the offer, as a check does."""
 
     action: Callable[[], None]
 
@@ -79,12 +79,12 @@ Mode = Watching | Offering
 
 
 class Watch:
-    """Checks the file of one step after another, and does what keys ask for: handles one input after another.
+    """Checks the file of one step after another, and does what keys ask for, one input after another.
 
     Args:
         step: the first step.
         ready: the child of the next check.
-        read_keys: returns which keys have been pressed; None without a terminal.
+        read_keys: returns the keys that have been pressed; None without a terminal.
     """
 
     def __init__(self, step: Step, ready: ReadyChild, read_keys: Callable[[], str] | None) -> None:
@@ -94,8 +94,8 @@ class Watch:
         self.saves = Saves({step: step.learner_file for step in all_steps()})
         self.terminal = Terminal()
         self.running: BackgroundCheck | None = None  # the check whose verdict is awaited
-        self.going_on: dict[Step, BackgroundCheck] = {}  # those that have passed, and go on in the background
-        self.to_show = Options()  # with which the key s would check
+        self.going_on: dict[Step, BackgroundCheck] = {}  # checks that have passed, and go on in the background
+        self.to_show = Options()  # the options with which the key s would check
         self.is_over = False
 
     def follow(self) -> int:
@@ -106,7 +106,7 @@ class Watch:
         return 0
 
     def next_input(self) -> Input:
-        """Wait for an input: checks tell theirs, and while they tell none, this looks at the keys and the files."""
+        """Wait for an input: a report of a check, a key that was pressed, or files that were saved."""
         while True:
             with contextlib.suppress(queue.Empty):
                 return self.inputs.get(timeout=LOOK_SECONDS)
@@ -116,7 +116,7 @@ class Watch:
                 self.inputs.put(FilesSaved(steps))
 
     def handle(self, received: Input) -> None:
-        """Do what an input asks for, or say why that cannot be done."""
+        """Do what an input asks for, or say why it cannot be done."""
         try:
             match self.mode, received:
                 case _, FilesSaved(steps):
@@ -138,15 +138,15 @@ class Watch:
     # ------------------------------------------------------------ checks
 
     def check(self, options: Options | None = None, words: Sequence[str] = ()) -> None:
-        """Check the file as it is now, and nothing else any more.
+        """Check the file as it is now, and end any other check of it.
 
         Args:
-            options: how.
-            words: what was done to the file before.
+            options: how the step is checked.
+            words: sentences on what was done to the file before.
         """
         started = time.perf_counter()
         for before in (self.running, self.going_on.pop(self.step, None)):
-            if before:  # a pass stays, not compiled
+            if before:  # a pass of it stays, not compiled
                 before.cancel()
                 before.join()
         self.saves.settle(self.step)
@@ -163,13 +163,13 @@ class Watch:
         self.running.start()
 
     def notify(self, background: BackgroundCheck, report: Report) -> None:
-        """Put the report of a check among the inputs, in its thread."""
+        """Put the report of a check among the inputs; called in the check's thread."""
         if report is Report.GOES_ON:
-            background.check.stop_showing()  # what it goes on to say comes in one line
+            background.check.stop_showing()  # its result will come in one line
         self.inputs.put(Reported(background, report))
 
     def follow_check(self, background: BackgroundCheck, report: Report) -> None:
-        """Say what can be done after a check; of one that went on in the background, print the result."""
+        """Say what can be done after a check; print the result of a check that went on in the background."""
         step, state = background.check.step, background.check.state
         verdict = state.verdict
         if report is Report.GOES_ON and background is self.running:
@@ -192,7 +192,7 @@ class Watch:
             self.terminal.line(f"\n{in_one_line(background.check)}")
 
     def go_on(self, *, is_done: bool) -> None:
-        """Say what can be done now; of a step that has passed, and of which that is saved, that it ``is_done``."""
+        """Say what can be done now; a step ``is_done`` if it has passed, and the pass is saved."""
         if is_done:
             self.terminal.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
         self.say_keys()
@@ -207,7 +207,7 @@ class Watch:
         return f"Save {relative_path(next_step.learner_file)} to go on with {next_step.task}, {next_step.read_title()}."
 
     def say_keys(self) -> None:
-        """Say what is watched, and which keys there are."""
+        """Say which file is watched, and which keys there are."""
         self.terminal.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
         self.terminal.line(KEYS if self.read_keys else "Ctrl-C ends this.")
 
@@ -221,7 +221,7 @@ class Watch:
     # ------------------------------------------------------------ steps
 
     def follow_saves(self, steps: frozenset[Step]) -> None:
-        """Check again if the file was saved, or check another step whose file is the only one that was."""
+        """Check again if the file was saved; if another step's file was, and no other, check that step."""
         if self.step in steps:
             self.check()
         elif len(steps) == 1:
@@ -238,7 +238,7 @@ class Watch:
             self.check()
 
     def step_before(self) -> Step:
-        """Return the step that comes before, in the order of the book; the first stays."""
+        """Return the step before this one in the order of the book; the first step has none, and is returned itself."""
         steps = all_steps()
         return steps[max(steps.index(self.step) - 1, 0)]
 
@@ -278,12 +278,12 @@ class Watch:
                 self.terminal.line(f"\nUnknown key. The keys are {KEYS}")
 
     def offer(self, what: str, action: Callable[[], None]) -> None:
-        """Say what a y would do, and do it if y is the next key."""
+        """Say what the key y would do, and do it if y is the next key."""
         self.terminal.line(f"\n{what} Press y to do so.")
         self.mode = Offering(action)
 
     def do_or_offer(self, warning: str, action: Callable[[], None]) -> None:
-        """Do something at once; if there is a warning before it, offer it."""
+        """Do something at once, or offer it if there is a warning."""
         if warning:
             self.offer(warning, action)
         else:
@@ -305,7 +305,7 @@ class Watch:
         self.check(words=start_over(self.step))
 
     def edit(self) -> None:
-        """Open the file; a check, which would print into an editor in this terminal, begins anew behind it."""
+        """Open the file in an editor; a running check, which would print into it, begins anew afterwards."""
         if not (running := self.running):
             open_in_editor(self.step.learner_file)
             return

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules it import
 DIGITS = 6  # of the figures in the file
 
 
-def ablate(tell: Tell, *, stride: int, out: Path | None, model: str | Path, **own_steps: bool) -> None:
+def print_ablations(tell: Tell, *, stride: int, out: Path | None, model: str | Path, **own_steps: bool) -> None:
     """Print three tables, each row as soon as it is measured; write the figures as JSON if a path is given.
 
     Raises:

@@ -28,7 +28,7 @@ def show_attention(
     device: DeviceKind,
     **own_steps: bool,
 ) -> None:
-    """Draw the heads on a text, on standard output or in a file; ``tell`` which file.
+    """Draw the heads' weights on a text, on standard output or in a file; ``tell`` which file.
 
     Raises:
         OSError: the file cannot be written.
@@ -54,7 +54,7 @@ def show_attention(
 
 
 def heads_of_llama(text: str, file: Path, layer: int, head: int, device: DeviceKind) -> Attention:
-    """Return what the heads of a Llama look at, if it has this one."""
+    """Return the attention weights of a Llama on a text, if it has this head."""
     from play.attention.weights import read_attention_of_llama
     from play.checkpoints import usable_llama
 
@@ -64,7 +64,7 @@ def heads_of_llama(text: str, file: Path, layer: int, head: int, device: DeviceK
 
 
 def heads_of_gpt2(text: str, model: str | Path, layer: int, head: int, device: DeviceKind) -> Attention:
-    """Return what the heads of a GPT-2 look at, if it has this one."""
+    """Return the attention weights of a GPT-2 on a text, if it has this head."""
     from play.attention.weights import read_attention
     from play.checkpoints import usable_checkpoint
     from solutions.checkpoint import read_config

@@ -1,4 +1,4 @@
-"""The attention weights of a model on a text, and what can be measured in them."""
+"""The attention weights of a model on a text, and measures of them."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ LONGEST = 512  # tokens that a Llama reads: in SmolLM2's 270 heads, they make a 
 class Attention:
     """The attention weights of every head on one text.
 
-    ``weights[layer, head, query, key]`` is how much the token at ``query`` takes from the one at ``key``;
-    every row sums to 1. ``scores`` are what the weights are made of: query times key over the root of the head's width,
-    before the mask.
+    ``weights[layer, head, query, key]`` is how much the token at ``query`` takes from the token at ``key``;
+    every row sums to 1. ``scores`` are the numbers before mask and softmax: query times key over the root of the head's
+    width.
     """
 
     tokens: list[str]
@@ -80,7 +80,7 @@ def attention_of(model: MaxGPT2LMHeadModel, input_ids: np.ndarray) -> tuple[np.n
 
 
 def attention_of_llama(model: LlamaForCausalLM, input_ids: np.ndarray, device: Device) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same of a Llama, from one forward pass with an empty cache."""
+    """Return weights and scores of all heads of a Llama, from one forward pass with an empty cache."""
     layers: Any = model.model.layers
     run = run_on_arrays(partial(_run_lazily, model), device)
     with watched([layer.self_attn for layer in layers]) as kept:
@@ -169,6 +169,6 @@ def shares(weights: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def pattern(head: dict[str, float]) -> str:
-    """Return where a head puts more than half of its attention, or nothing if there is no such place."""
+    """Return the name of the place where a head puts more than half of its attention, or nothing if there is none."""
     name, share = max(head.items(), key=lambda item: item[1], default=("", 0.0))
     return f"mostly {name}" if share > 0.5 else ""

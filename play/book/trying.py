@@ -36,7 +36,7 @@ def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
         raise UserError(f"{relative_path(chapter)} has no Python blocks to run; `./run book` shows it")
     for step in all_steps():
         if step.chapter == chapter and not solution:
-            own = choice.only(step)
+            own = choice.file_if_complete(step)
             own.install()
             tell(*own.sentences)
     os.chdir(ROOT)  # the paths in a chapter begin there

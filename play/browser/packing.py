@@ -1,4 +1,4 @@
-"""Arrays as the browser gets them."""
+"""Pack arrays for the browser."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LEVELS = np.iinfo(np.uint16).max  # a number is sent as one of 65536 levels betw
 
 
 def packed(array: np.ndarray, low: float | None = None, high: float | None = None) -> Json:
-    """Return an array as levels between two numbers, the lowest and the highest of it unless others are given.
+    """Return an array as levels between two numbers: its lowest and its highest, unless others are given.
 
     Raises:
-        UserError: a number is infinite or none at all.
+        UserError: a number is infinite or NaN.
     """
     if not np.isfinite(array).all():
         raise UserError("the model's numbers are not all finite, so there is nothing to draw")

@@ -40,12 +40,12 @@ UNUSED = {"solution_01": ("PUBLISHED", "published")}
 BEFORE = {"solution_02": ["arrays"]}
 
 
-def export(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: bool) -> None:
-    """Write one file of the learner's steps; what was there before is kept beside it.
+def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: bool) -> None:
+    """Write one file of the learner's steps; a file that was there before is kept beside it.
 
     Args:
-        file: what to write.
-        tell: told whose steps it has, and how to run it.
+        file: the file to write.
+        tell: told whose steps the file has, and how to run it.
         solution: write the solutions instead.
         fill_in: let the solutions stand in for steps that are not complete.
         anyway: also take steps whose last check failed.
@@ -70,13 +70,13 @@ def export(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: boo
 
 
 def with_version(text: str) -> str:
-    """Return the file's text, of which the first lines say what to install, with the version of MAX in them."""
+    """Return the file's text with the version of MAX in its first lines, which say what to install."""
     assert text.count(INSTALL) == 1, "the docstring of program.py says it"
     return text.replace(INSTALL, f"pip install max=={needed_version()} ")
 
 
 def are_same(one: str, other: str) -> bool:
-    """Return whether two dotted names, such as ``max.graph.TensorType``, are those of one thing."""
+    """Return whether two dotted names, such as ``max.graph.TensorType``, name the same object."""
     found = pydoc.locate(one)
     return found is not None and found is pydoc.locate(other)
 
@@ -86,7 +86,7 @@ def modules_of(steps: Collection[Step], own: Collection[Step]) -> list[Module]:
 
     Args:
         steps: the steps of the program.
-        own: those of which the learner's file is taken.
+        own: the steps of which the learner's file is taken.
     """
     modules: dict[str, Module] = {}
     for step in sorted(steps):
@@ -97,7 +97,7 @@ def modules_of(steps: Collection[Step], own: Collection[Step]) -> list[Module]:
 
 
 def add_module(modules: dict[str, Module], name: str, file: Path) -> None:
-    """Add a module of the solutions to others, behind those that it needs; its text is that of ``file``."""
+    """Add a module of the solutions to ``modules``, behind those that it imports; its text is that of ``file``."""
     for needed in BEFORE.get(name, []) + IMPORTED.findall((SOLUTIONS / f"{name}.py").read_text("utf-8")):
         if needed not in modules:
             add_module(modules, needed, SOLUTIONS / f"{needed}.py")

@@ -43,7 +43,7 @@ class Imported:
 
     @property
     def package(self) -> str:
-        """The package that it comes from."""
+        """The package that the import comes from."""
         return self.module.partition(".")[0]
 
     @property
@@ -53,16 +53,16 @@ class Imported:
 
     @property
     def renamed(self) -> str:
-        """How the statement ends if it gives another name."""
+        """The end of the statement if it gives another name: ``as name``."""
         return "" if self.bound == (self.name or self.package) else f" as {self.bound}"
 
 
 def merge(modules: Sequence[Module], are_same: Callable[[str, str], bool]) -> str:
-    """Return one file that does what the last of the modules does; each imports only those before it.
+    """Return one file that does the same as the last of the modules; each module imports only those before it.
 
     Args:
-        modules: what becomes one file.
-        are_same: whether two dotted names are those of one thing, as ``max.graph`` has things of other modules.
+        modules: the modules that become one file.
+        are_same: whether two dotted names name the same object, since ``max.graph`` has objects of other modules.
 
     Raises:
         UserError: a module imports one of ours in a way that does not fit into one file, or a name means different
@@ -99,10 +99,10 @@ def defined_in(tree: ast.Module, module: Module) -> dict[str, str]:
 
 
 def imported_from_elsewhere(tree: ast.Module, names_of: Mapping[str, Collection[str]], file: str) -> Iterator[Imported]:
-    """Yield what the file has to import for a module.
+    """Yield the imports that the file needs for a module.
 
     Raises:
-        UserError: the module imports one of ours, and not at its top the names that an earlier one has.
+        UserError: the module imports one of ours otherwise than by names of an earlier module, at its top.
     """
     for node, imported in imports_of(tree):
         if imported.package not in OURS:
@@ -116,7 +116,7 @@ def imported_from_elsewhere(tree: ast.Module, names_of: Mapping[str, Collection[
 
 
 def imports_of(tree: ast.Module) -> Iterator[tuple[ast.stmt, Imported]]:
-    """Yield what a module imports, and the statement, wherever it is."""
+    """Yield everything that a module imports, with the statement, wherever it stands."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
@@ -129,7 +129,7 @@ def imports_of(tree: ast.Module) -> Iterator[tuple[ast.stmt, Imported]]:
 
 
 def part_of(tree: ast.Module, module: Module, *, is_program: bool) -> str:
-    """Return what the file has of a module."""
+    """Return the part of a module's text that the file has."""
     lines = {number: line for number, line in enumerate(module.text.split("\n"), 1) if not COMMENT.match(line)}
     behind = [node for node in tree.body if stays_behind(node, tree, is_program=is_program)]
     behind += definitions_of(tree, module.unused)
@@ -157,7 +157,7 @@ def definitions_of(tree: ast.Module, names: Collection[str]) -> list[ast.stmt]:
 
 
 def stays_behind(statement: ast.stmt, tree: ast.Module, *, is_program: bool) -> bool:
-    """Return whether a statement is not for the file: an import, the docstring, what runs a module as a program."""
+    """Return whether a statement is left out of the file: an import, the docstring, or the call of ``main``."""
     match statement:
         case ast.Import() | ast.ImportFrom():
             return True
@@ -191,7 +191,7 @@ def import_statements(imports: Iterable[Imported]) -> Iterator[str]:
 
 
 def import_order(imported: Imported) -> tuple[str, int, str]:
-    """Return what imports are sorted by: the module, then constants, then classes, then other names."""
+    """Return the key by which imports are sorted: the module, then constants, then classes, then other names."""
     name = imported.name
     if name.isupper() and len(name) > 1:
         kind = 0

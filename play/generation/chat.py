@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules the talke
     from solutions.solution_27 import Message, NucleusSampling
 
 
-def chat(
+def answer_questions(
     question: str | None,
     tell: Tell,
     *,
@@ -91,7 +91,7 @@ def model_file(model: str, tell: Tell) -> Path:
 
 @dataclass
 class Conversation:
-    """What was said, and how it goes on."""
+    """A conversation: the messages so far, and the model that answers."""
 
     talker: Talker
     sampling: NucleusSampling
@@ -100,11 +100,11 @@ class Conversation:
     messages: list[Message] = field(default_factory=list, init=False)
 
     def ask(self, question: str, tell: Tell, *, stoppable: bool = False) -> None:
-        """Print the answer to a question, and remember both; ``tell`` what is forgotten, and whether the answer is cut.
+        """Print the answer to a question, and remember both; ``tell`` what is forgotten, and if the answer is cut.
 
         Args:
-            question: what the user says.
-            tell: told what is no answer.
+            question: the user's message.
+            tell: told everything that is no answer.
             stoppable: let Ctrl-C end the answer, and nothing else.
 
         Raises:

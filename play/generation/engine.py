@@ -32,7 +32,7 @@ from solutions.solution_14 import compile_cached
 
 
 class LastLogits(MaxGPT2LMHeadModel):
-    """The logits of the last position alone: all that generation needs, at a fraction of the work."""
+    """A head for the last position alone, whose logits are all that generation needs, at a fraction of the work."""
 
     def __init__(self, model: MaxGPT2LMHeadModel) -> None:
         self.config, self.transformer, self.lm_head = model.config, model.transformer, model.lm_head
@@ -54,7 +54,7 @@ def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
 
 @dataclass
 class Settings:
-    """How to choose tokens, as in step 12, which refuses what is impossible."""
+    """How to choose tokens, as in step 12, which refuses impossible settings."""
 
     max_new_tokens: int = 100
     temperature: float = 0.8

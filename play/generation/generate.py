@@ -33,7 +33,7 @@ class Cache(Enum):
     NOT_WRITTEN = auto()  # so there is none
 
 
-def generate(prompt: str | None, tell: Tell, options: WriterOptions) -> None:
+def write_texts(prompt: str | None, tell: Tell, options: WriterOptions) -> None:
     """Continue a prompt or, without one, each line that is typed; ``tell`` everything but the text.
 
     Raises:
@@ -97,7 +97,7 @@ def llama_writer(tell: Tell, options: WriterOptions) -> LlamaWriter:
     """Return what continues texts with a Llama, compiled.
 
     Raises:
-        ValueError: an option is for a GPT-2 alone, or what :func:`generate` says.
+        ValueError: an option is for a GPT-2 alone, or what :func:`write_texts` says.
     """
     require_llamas_options(options)
     with ready_to_run(tell, [*LLAMA, CHAT], mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):

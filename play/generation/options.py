@@ -1,4 +1,4 @@
-"""What to write a text with, and how: the options of ``generate``."""
+"""The options of ``generate``: which model writes, and how."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose steps run: the solutions, or the learner's own in their place. It is chosen once, and handed on."""
+"""The choice whose steps run, the solutions or the learner's own; it is made once, and handed on to processes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ HANDED_ON = "COURSE_STEPS"  # the environment variable that names the chosen ste
 
 @dataclass(frozen=True)
 class Chosen:
-    """The learner's ``steps`` that stand in for solutions, and the ``sentences`` to say about them first."""
+    """The learner's ``steps`` that stand in for solutions, and ``sentences`` about them to print first."""
 
     steps: tuple[Step, ...] = ()
     sentences: tuple[str, ...] = ()
 
     def install(self) -> None:
-        """Let the import of these solutions import the learner's files. Call it before any solution is imported."""
+        """Let imports of these solutions import the learner's files. Call this before any solution is imported."""
         stand_in(self.steps)
 
     def hand_on(self) -> None:
-        """Tell the processes that this one starts: there, :func:`handed_on` is the same choice."""
+        """Hand the choice on to the processes that this one starts, where :func:`handed_on` returns it."""
         os.environ[HANDED_ON] = " ".join(step.name for step in self.steps)
 
 
 def handed_on() -> Chosen:
-    """Return what the process chose that started this one."""
+    """Return the choice of the process that has started this one."""
     return steps_named(os.environ.get(HANDED_ON, "").split())
 
 
@@ -53,8 +53,8 @@ def done_steps() -> Chosen:
     return Chosen(tuple(step for step in done if not incompatible_parts_of(step)))
 
 
-def only(step: Step) -> Chosen:
-    """Return the learner's file of one step, if it is complete."""
+def file_if_complete(step: Step) -> Chosen:
+    """Return the choice of the learner's file of one step, if it is complete; else of no file."""
     file = relative_path(step.learner_file)
     if reason := why_unreadable(step):
         return Chosen((), (f"{file}: {reason} The solution stands in",))
@@ -64,10 +64,10 @@ def only(step: Step) -> Chosen:
 
 
 def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
-    """Return the learner's steps that are needed.
+    """Return the choice of the learner's steps among those that a command needs.
 
     Args:
-        needed: the names of the steps that are needed, with all that :func:`needed_by` finds.
+        needed: the names of the steps that the command needs; all that :func:`needed_by` finds are added.
         fill_in: let the solutions stand in for steps that are not complete.
         anyway: also run steps whose last check failed.
 
@@ -143,7 +143,7 @@ def incompatible_parts_of(step: Step) -> dict[str, str]:
 
 
 def to_fit(unfit: Mapping[Step, Mapping[str, str]]) -> str:
-    """Return what to change in some steps, so that later ones can call their functions, as they call the solution's."""
+    """Return what to change in ``unfit`` steps, so that later ones can call their functions."""
     changes = (
         f"{', '.join(name + parameters for name, parameters in parts.items())} in {relative_path(step.learner_file)}"
         for step, parts in unfit.items()
@@ -163,7 +163,7 @@ def needed_by(*names: str) -> list[Step]:
 
 
 def unchecked(standings: Sequence[Standing]) -> list[str]:
-    """Return what to say of steps that run though no check has passed them as they are."""
+    """Return a sentence on steps that run though no check has passed them as they are; nothing if there are none."""
     tasks_by_reason = defaultdict[str, list[str]](list)
     for standing in standings:
         tasks_by_reason[_why_unchecked(standing)].append(standing.step.task)
@@ -172,13 +172,13 @@ def unchecked(standings: Sequence[Standing]) -> list[str]:
 
 def _why_unchecked(standing: Standing) -> str:
     """Return why no check has passed a step as it is, with ``{its}`` for one step or several."""
-    if standing.state == StepState.IN_PROGRESS:
+    if standing.state is StepState.IN_PROGRESS:
         return "no check has passed yet"
     return "done, but {its} check has changed since" if standing.by_its_check else "changed since {its} pass"
 
 
 def _unchecked(tasks: Sequence[str], reason: str) -> str:
-    """Return what to say of steps that are unchecked for one reason."""
+    """Return a sentence on steps that are unchecked for one reason."""
     its, which = ("its", "it") if len(tasks) == 1 else ("their", "the first")
     reason, names, first = reason.format(its=its), ", ".join(tasks), tasks[0]
     return f"with {names} unchecked ({reason}), so the results may be wrong; `./run {first}` checks {which}"

@@ -30,7 +30,7 @@ steps_by_file: dict[str, Step] = {}
 
 
 def stand_in(steps: Sequence[Step]) -> None:
-    """Let the import of these solutions import the learner's files; of those that are in use, again."""
+    """Let imports of these solutions import the learner's files; a solution that was imported is imported again."""
     if not {str(step.learner_file) for step in steps} <= steps_by_file.keys():
         loaded = [name for name in sys.modules if name.startswith("solutions.")]
         assert not loaded, f"{loaded} were imported too early"
@@ -57,7 +57,7 @@ class _Mine(importlib.abc.MetaPathFinder):
 def file_in_use(step: Step) -> Path:
     """Return the file that runs for a step: the learner's if it stands in for the solution, else the solution.
 
-    A solution in Python is imported instead; one in Mojo is compiled from its file.
+    This is for steps in Mojo, which are compiled from the file; a step in Python is imported.
     """
     return step.learner_file if str(step.learner_file) in steps_by_file else step.solution_file
 
@@ -66,7 +66,7 @@ def file_in_use(step: Step) -> Path:
 
 
 def where_to_look() -> str:
-    """Return what to do if the learner's steps in use fail together, and no line of theirs is known for it."""
+    """Return what to do if the learner's steps in use fail, and none of their lines is known to be at fault."""
     tasks = [step.task for step in steps_by_file.values() if not standing_of(step).is_done]
     if not tasks:
         return "each of them has passed; with MODULAR_DEBUG=source-tracebacks before the command, MAX names the line"
@@ -88,7 +88,7 @@ def failing_file(error: BaseException) -> str | None:
 
 
 def line_that_failed(error: BaseException) -> str:
-    """Return the learner's line that an error comes from, with it and what to do, or nothing if it comes from none."""
+    """Return a sentence with the learner's line that an error comes from, and what to do; nothing if there is none."""
     file = failing_file(error)
     if not file:
         return ""

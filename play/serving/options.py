@@ -1,4 +1,4 @@
-"""What to serve and how: the options, the installed version of MAX, and whose modules every process runs."""
+"""Options of the server: which model it serves and how, with which MAX, and by whose steps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BODY_SECONDS = 30.0  # in which all of it must have come
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """What to serve, where, to whom, and how much."""
+    """The options of a server: which model, where, for whom, and how many requests."""
 
     model: str | Path  # a folder, or a name that step 13 knows; or a Llama
     host: str = "127.0.0.1"

@@ -5,7 +5,7 @@ replica has the whole front. Ray replaces it when its process is killed, or when
 started again.
 
 Ray starts a dozen processes. They are all in the session of one, the driver, so no signal to the server's group reaches
-them, and the server can end them whatever they do. It closes a pipe to the driver to have that drain.
+them, and the server can end them whatever they do. To have the driver drain, it closes a pipe to it.
 
 A trick, ``loopback``: a private function of Ray's is replaced in a replica, which has it listen at 127.0.0.1 alone.
 """
@@ -70,7 +70,7 @@ class Replica:
     """One replica: the server's application without its port.
 
     Args:
-        options: what it serves, and how.
+        options: the options of the server.
         keys: one of which a request needs, if there are any.
         tell: says how far along it is.
     """
@@ -111,7 +111,7 @@ class Replica:
 
 
 class WithoutId:
-    """Leaves the request's id out of an answer: Ray's proxy chooses that, and puts it into the answer.
+    """Leaves the request's id out of an answer: Ray's proxy chooses the id, and puts it into the answer.
 
     Args:
         app: what answers.
@@ -165,14 +165,14 @@ class Answering:
 
 @dataclass
 class SentAnswer:
-    """What has been sent of an answer."""
+    """The parts of an answer that have been sent."""
 
     send: Send
     kind: str | None = None  # of what is in it; None if it has not begun
     is_ended: bool = False
 
     async def send_and_note(self, message: Message) -> None:
-        """Send a part of it."""
+        """Send a part of the answer, and note it."""
         if message["type"] == "http.response.start":
             self.kind = Headers(raw=message["headers"]).get("content-type", "")
         else:
@@ -181,7 +181,7 @@ class SentAnswer:
 
 
 def around_the_proxy() -> list[Middleware]:
-    """Return what Ray's proxy is to be wrapped in."""
+    """Return the middleware for Ray's proxy."""
     return [Middleware(Answering)]
 
 
@@ -192,7 +192,7 @@ def serve_replicas(options: ServerOptions, keys: Keys | None, tell: Tell) -> int
     """Serve on this machine, or on the cluster that ``RAY_ADDRESS`` names, until a signal ends it.
 
     Args:
-        options: of each replica; they share the host and the port.
+        options: the options of each replica; all share the host and the port.
         keys: one of which a request needs, if there are any.
         tell: tells the user how far along it is.
 

@@ -23,7 +23,7 @@ RAY = {  # the environment of its processes, and of its package, which reads it 
 }
 
 
-def serve(tell: Tell, **chosen: Any) -> int:
+def run_server(tell: Tell, **chosen: Any) -> int:
     """Serve until a signal ends it, ``tell`` how far along it is, and return the exit status.
 
     Args:

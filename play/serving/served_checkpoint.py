@@ -1,4 +1,4 @@
-"""What is served: a checkpoint of GPT-2, or a Llama in a GGUF file, for which MAX gets the files it wants beside."""
+"""The checkpoint that is served: a GPT-2, or a Llama in a GGUF file, for which the files are written that MAX wants."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _llama(options: ServerOptions, tell: Tell) -> Checkpoint:
 
 
 def _written(files: dict[str, str]) -> Path:
-    """Return a folder with these files, in the user's cache, under a name that stands for what is in them.
+    """Return a folder with these files, in the user's cache, under a name that is made of their contents.
 
     Raises:
         UserError: they cannot be written.

@@ -1,4 +1,4 @@
-"""The folder of a training: a checkpoint in Hugging Face's layout, and what is needed to resume the training.
+"""The folder of a training: a checkpoint in Hugging Face's layout, and a file from which the training is resumed.
 
 ``training.safetensors`` holds everything that a resumed training needs, in one file: weights, moving averages, and as
 its metadata the plan and what has been reported. A save writes it last, so what else is in the folder is never older:
@@ -30,7 +30,7 @@ from solutions.solution_01 import GPT2Config
 
 @dataclass
 class SavedTraining:
-    """What a training is resumed from."""
+    """The state from which a training is resumed."""
 
     plan: Plan
     history: History
@@ -107,7 +107,7 @@ class Folder:
                 write(self.path / BEST / name, (self.path / name).read_bytes())
 
     def load(self) -> tuple[SavedTraining, Tokenizer]:
-        """Return what the training is resumed from, and its tokenizer.
+        """Return the state from which the training is resumed, and its tokenizer.
 
         Raises:
             UserError: its files are damaged, or are not those of a training.

@@ -1,4 +1,4 @@
-"""The training itself: steps, evaluations, samples, saves, and what is printed about them."""
+"""The training itself: steps, evaluations, samples and saves, and the lines that are printed about them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPEED = f"{'tokens/s':>8}  left"
 
 
 def show(text: str) -> None:
-    """Print a line below what a terminal shows for the moment."""
+    """Print a line below the one that a terminal shows for the moment."""
     show_for_now("")
     print(text, flush=True)
 
@@ -97,7 +97,7 @@ class Training:
 
     @contextmanager
     def diverging(self) -> Iterator[None]:
-        """While this is open, say of a number that is not finite what to do.
+        """While this is open, turn the error of a number that is not finite into advice.
 
         Raises:
             UserError: a loss, weight or logit is not a finite number.
@@ -202,17 +202,17 @@ class Training:
         self.saved_step, self.saved_at = step, time.monotonic()
 
     def saved(self) -> SavedTraining:
-        """Return what the training can be resumed from, as it is now."""
+        """Return the state from which the training can be resumed, as it is now."""
         return SavedTraining(self.plan, self.history, self.trainer.step, self.trainer.kept())
 
     def stopped(self) -> str:
-        """Return what a signal leaves: the last step, or if that took too long, the last save before it."""
+        """Return a sentence on what a signal leaves: the last step or, if saving it took too long, the save before."""
         last = f"stopped after step {self.trainer.step:,} of {self.plan.steps:,}"
         kept = "which is saved" if self.saved_step == self.trainer.step else f"and step {self.saved_step:,} is saved"
         return f"{last}, {kept}; `{resuming(self.folder, self.history)}` continues it"
 
     def sample(self, seed: int) -> str:
-        """Return what the model writes now: the prompt and what follows it."""
+        """Return a text that the model writes now: the prompt and its continuation."""
         input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
         settings, trainer = Settings(SAMPLE_TOKENS, seed=seed), self.trainer
         text = continue_text(trainer.logits, self.tokenizer, input_ids, settings, self.plan.positions)

@@ -27,7 +27,7 @@ MADE = {CONFIG, MODEL, TOKENIZER, TOKENIZER_CONFIG, BEST, STATE, FIGURES, CURVE}
 
 
 def unfinished(path: Path) -> Path:
-    """Return where a new folder is made: in the nearest folder above it that exists."""
+    """Return the place where a new folder is made: in the nearest folder above that exists."""
     whole = path.resolve()
     above = nearest_existing(whole)
     return above / f"{'-'.join(whole.relative_to(above).parts)}{UNFINISHED}"
@@ -70,7 +70,7 @@ def require_made(place: Path, path: Path) -> None:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[int]:
-    """While this is open, let no other process of this machine lock a folder, also once it is called otherwise.
+    """While this is open, let no other process of this machine lock a folder, also once it was renamed.
 
     Yields:
         The open folder.
@@ -91,7 +91,7 @@ def new(path: Path) -> Iterator[tuple[Path, bool]]:
     """While this is open, let no other training begin in a folder; if it has not been made by then, nothing is left.
 
     Yields:
-        Where to make it, and whether that place is new: else it stays.
+        Where to make the folder, and whether that place is new: if not, it stays.
 
     Raises:
         UserError: the folder holds something, cannot be made, or is being made by another process.

@@ -1,4 +1,4 @@
-"""Train a GPT-2 on a text, or resume a training: what ``./run train`` does."""
+"""Train a GPT-2 on a text, or resume a training (``./run train``)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules these imp
     from play.training.loop import Training
 
 
-def train(
+def run_training(
     tell: Tell,
     *,
     text: tuple[Path, ...] = (),
@@ -69,7 +69,7 @@ def train(
 
 @dataclass
 class Stop:
-    """What a signal stops: a training, once there is one that can be resumed, and before, what only gets ready."""
+    """What to say when a signal stops a training: that it can be resumed, or that it had not begun."""
 
     tell: Tell
     new_folder: Path | None  # in which a new training is made
@@ -194,6 +194,6 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
 
 
 def advice(folder: Folder, plan: Plan) -> str:
-    """Return how to use what was trained."""
+    """Return how to use the trained model."""
     prompt, model = shlex.quote(plan.prompt), shlex.quote(str(folder.path / BEST))
     return f"To write with it: `./run generate {prompt} --model {model}`"

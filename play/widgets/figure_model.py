@@ -1,4 +1,4 @@
-"""The model that answers interactive figures: what its heads look at, and what it expects after each token."""
+"""The model that answers interactive figures: the weights of its heads, and its logits after each token."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class FigureModel:
 
     @cached_property
     def timer(self) -> Timer:
-        """What times the model on the beginning of its text."""
+        """The timer of the model, on the beginning of its text."""
         text = (SMALL_MODEL / "moby_dick.txt").read_text(encoding="utf-8")
         ids = encode(self.tokenizer, text[: 8 * max(PROMPTS) * max(BATCHES)], self.model.config)
         return Timer(self.model, ids[0])
@@ -81,5 +81,5 @@ class FigureModel:
 
     @property
     def answers(self) -> dict[str, Callable[[Json], Any]]:
-        """What can be asked, by name."""
+        """The methods that answer, by the name of a figure."""
         return {"attention": self.attention, "sampling": self.sampling, "cache": self.cache}

@@ -65,7 +65,7 @@ def test_its_numbers_are_those_of_the_tables():
 
 def test_the_page_on_troubleshooting_quotes_what_is_printed_now():
     files = [path for folder in ("checker", "cli", "play", "solutions") for path in (ROOT / folder).rglob("*.py")]
-    sources = "\n".join(path.read_text() for path in [ROOT / "run", *files]).replace("{stop}", PYTHON.stop)
+    sources = "\n".join(path.read_text() for path in [ROOT / "run", *files]).replace("{stop}", PYTHON.stop_statement)
     quoted = [
         message for message in re.findall(r"^\*\*`([^`]+)`", TROUBLESHOOTING, re.MULTILINE) if "()" not in message
     ]

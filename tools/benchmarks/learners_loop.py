@@ -20,9 +20,9 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import find_step
-from checker.diagnosis.mistakes import edited
+from checker.diagnosis.mistakes import apply_edits
 from checker.errors import UserError
 from checker.files import ROOT
 from tools.benchmarks import harness
@@ -32,7 +32,7 @@ from tools.course_copy import Course
 STEP = find_step("s07")
 CHECK = task_arguments(STEP.task)
 RIGHT = STEP.read_solution().text
-WRONG = edited(RIGHT, {"scores + mask": "scores"})
+WRONG = apply_edits(RIGHT, {"scores + mask": "scores"})
 NUMBERS = "Pass: the outputs"  # the line of the numeric verdict
 ALL = "Pass ("  # the last line of a pass
 NAMED = "There is no causal mask"  # the mistake of the wrong answer
@@ -183,7 +183,7 @@ def run(parts: Sequence[str], cold: bool, rounds: int, out: Path | None) -> None
         timers = checks(folder) if "check" in parts else {}
         for part, (title, begin) in FOLLOWED.items():
             if part in parts:
-                save = opened.enter_context(begin(course_with(expected(STEP), folder / part)))
+                save = opened.enter_context(begin(course_with(skeleton_of(STEP), folder / part)))
                 timers |= saves(title, save)
         take_turns(timers, 1, lambda what: timers[what]())  # fills the caches
         times = take_turns(timers, rounds, lambda what: timers[what]())

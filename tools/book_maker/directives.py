@@ -7,7 +7,7 @@ import textwrap
 from html import escape, unescape
 
 from checker.course.languages import MOJO
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.source import Source, function_nodes
 from checker.course.steps import WIDGETS, find_step, relative_path
 from checker.files import ROOT
@@ -67,7 +67,7 @@ def number(words: str) -> str:
 def skeleton(step: str, chapter: str = "") -> str:
     """Return the untouched file of a step; in its own chapter, as the panel that ``./run book`` puts an editor into."""
     shown = find_step(step)
-    listing = fenced(relative_path(shown.learner_file), expected(shown))
+    listing = fenced(relative_path(shown.learner_file), skeleton_of(shown))
     if chapter != shown.chapter.name:
         return listing
     commands = (
@@ -169,12 +169,12 @@ def drawing(name: str) -> str:
     """
     module, _, function = name.partition(".")
     try:
-        figure = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
+        draw_figure = getattr(importlib.import_module(f"tools.book_maker.figures.{module}"), function)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"there is no function {function}() in tools/book_maker/figures/{module}.py") from error
     try:
-        draw = Drawing(" ".join((figure.__doc__ or "").split()).removesuffix("."))
-        figure(draw)
+        draw = Drawing(" ".join((draw_figure.__doc__ or "").split()).removesuffix("."))
+        draw_figure(draw)
         return draw.svg()
     except Exception as error:  # a writer's figure may raise anything
         raise ValueError(f"the figure {name} cannot be drawn: {type(error).__name__}: {error}") from error
@@ -197,11 +197,11 @@ def breakable(row: str) -> str:
     """Return a row of a table in which long code may be broken after a sign, so that it fits a phone."""
 
     def with_breaks(match: re.Match[str]) -> str:
-        code = match[1].replace("\\|", "|")
-        if len(code) <= UNBROKEN:
+        long_code = match[1].replace("\\|", "|")
+        if len(long_code) <= UNBROKEN:
             return match[0]
-        parts = re.split(r"(?<=[.,(_=/])(?=\w)", code)
-        size = "long" if len(code) <= UNBROKEN_WHERE_WIDE else "long longest"
+        parts = re.split(r"(?<=[.,(_=/])(?=\w)", long_code)
+        size = "long" if len(long_code) <= UNBROKEN_WHERE_WIDE else "long longest"
         return f'<code class="{size}">{"<wbr>".join(map(in_markdown, parts))}</code>'
 
     return CODE.sub(with_breaks, row) if row.startswith("|") else row

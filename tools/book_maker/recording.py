@@ -90,12 +90,12 @@ def sampling() -> dict[str, Any]:
 def cache() -> dict[str, Any]:
     """Return what a generation costs call by call, as measured on this machine."""
     figure_model = FigureModel()
-    config = figure_model.model.config
+    sizes = figure_model.model.config
     return {
         "machine": harness.machine(),
         "rounds": ROUNDS,
-        "weights": decode_bytes(config, 0),
-        "cached": cache_bytes(config),
+        "weights": decode_bytes(sizes, 0),
+        "cached": cache_bytes(sizes),
         "runs": [figure_model.timer.measure(prompt, batch, ROUNDS) for prompt in PROMPTS for batch in BATCHES],
     }
 

@@ -1,6 +1,6 @@
-"""The languages that the file of a step can be written in, as far as a file is read without running it.
+"""The two languages of steps, Python and Mojo, as far as a file can be read without running it.
 
-In comes the text of a file; out go its functions and their lines, what it means, and why it cannot be read.
+Each takes the text of a file, and returns its functions and their lines, its meaning, or why it cannot be read.
 """
 
 from checker.course.languages.language import Function, Language, NotWritten

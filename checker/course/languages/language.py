@@ -1,4 +1,4 @@
-"""What a check asks of a language that the file of a step can be written in."""
+"""The interface of a language of steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from checker.course.source import Source
 
-#: A text in quotes, or a comment, as both languages have them.
+#: A string literal or a comment, as both languages have them.
 TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
 
-#: What a blank raises when it is called. A blank that raised nothing could not be told from a wrong answer.
+#: The error that a blank raises when it is called: without one, it could not be told from a wrong answer.
 NotWritten = NotImplementedError
 
 
@@ -21,40 +21,40 @@ class Function:
 
     Attributes:
         first: the line that it begins with.
-        defined: the line of its ``def``.
+        def_line: the line of its ``def``.
         last: the line that it ends with.
-        size: how much code it has; this only tells whether it is more than a skeleton has.
-        stop: the line of the statement that marks a blank, if it can be reached.
-        means: equal for two functions that differ in comments and layout alone.
+        size: how much code it has; larger than in the skeleton if somebody has begun to write.
+        stop_line: the line of the stop statement, if the function has one that can be reached.
+        meaning: a text that is equal for two functions that differ in comments and layout alone.
     """
 
     first: int
-    defined: int
+    def_line: int
     last: int
     size: int
-    stop: int | None
-    means: str
+    stop_line: int | None
+    meaning: str
 
 
 class Language(ABC):
     """Reads the text of a file, without running it.
 
     Attributes:
-        name: as it is written.
-        is_run: whether its file has to run to say which names it has.
-        suffix: of its files.
-        stop: the statement that marks a blank.
-        loads: the claim that the file can be loaded, which a verdict refutes where it cannot.
-        look_for_loop, look_for_wait: what to look for in a file that never ends, and computes or only waits.
-        look_for_exit, look_for_abort, look_for_crash: what to look for in a file whose process has exited, or was ended
-            by SIGABRT or another signal.
+        name: the language, as it is written.
+        is_run: whether a file has to run to say which names it has.
+        suffix: the ending of its files' names.
+        stop_statement: the statement that marks a blank in a skeleton.
+        claim_that_it_loads: the claim that fails if the file cannot be loaded.
+        look_for_loop, look_for_wait: advice on a file that never ends, and computes or only waits.
+        look_for_exit, look_for_abort, look_for_crash: advice on a file whose process has exited, or was ended by
+            SIGABRT or by another signal.
     """
 
     name: str
     is_run: bool
     suffix: str
-    stop: str
-    loads: str
+    stop_statement: str
+    claim_that_it_loads: str
     look_for_loop: str
     look_for_wait: str
     look_for_exit: str
@@ -71,11 +71,11 @@ class Language(ABC):
 
     @abstractmethod
     def docstring(self, source: Source) -> str:
-        """Return what the file says of itself."""
+        """Return the docstring of the file, or nothing."""
 
     @abstractmethod
-    def crash(self, line: str) -> tuple[int, str] | None:
-        """Return the line and the reason, if a printed line tells why the process is about to end."""
+    def read_crash(self, line: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a crash, if a printed line tells of one."""
 
     @abstractmethod
     def meaning(self, source: Source) -> str:

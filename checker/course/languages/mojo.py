@@ -1,6 +1,6 @@
-"""Read a file in Mojo: lines, indentation and brackets are enough.
+"""Read a file in Mojo, by lines, indentation and brackets.
 
-What is no Mojo only its compiler can say (``checker.mojo``).
+Whether a text is Mojo, only its compiler can say (``checker.mojo``).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Mojo(Language):
     name = "Mojo"
     is_run = False
     suffix = ".mojo"
-    stop = 'std.os.abort("not written yet")'  # by its whole name, it needs no import
-    loads = "The file compiles."
+    stop_statement = 'std.os.abort("not written yet")'  # by its whole name, it needs no import
+    claim_that_it_loads = "The file compiles."
     look_for_loop = (
         "Look for a loop that never ends: a `while` whose condition stays true, a block that does not advance."
     )
@@ -34,13 +34,13 @@ class Mojo(Language):
     look_for_abort = look_for_crash
 
     def refuse(self, source: Source, path: str) -> None:
-        """Raise Unreadable if the text cannot be a source file at all."""
+        """Raise Unreadable if the text cannot be a source file."""
         if "\0" in source.text:
             raise Unreadable("The file is not Mojo: it contains null bytes.", "not Mojo")
 
     def functions(self, source: Source) -> dict[str, Function]:
-        """Return every function by qualified name, in the order of the file; one stops if it aborts."""
-        code = _without_text(source.text).split("\n")
+        """Return every function by qualified name, in the order of the file."""
+        code = _without_comments_and_strings(source.text).split("\n")
         functions: dict[str, Function] = {}
         around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
         for number, line in enumerate(code, start=1):
@@ -58,32 +58,34 @@ class Mojo(Language):
             around.append((indent, last, name))
             if match["kind"] in ("def", "fn"):
                 if is_one_line:
-                    size, stop = _size_and_stop([code[head - 1].rpartition(":")[2].strip()], head)
+                    size, stop_line = _size_and_stop_line([code[head - 1].rpartition(":")[2].strip()], head)
                 else:
-                    size, stop = _size_and_stop(code[head:last], head + 1)
-                means = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
-                functions[name] = Function(first=first, defined=number, last=last, size=size, stop=stop, means=means)
+                    size, stop_line = _size_and_stop_line(code[head:last], head + 1)
+                meaning = self.meaning(Source("\n".join(source.lines[first - 1 : last])))
+                functions[name] = Function(
+                    first=first, def_line=number, last=last, size=size, stop_line=stop_line, meaning=meaning
+                )
         return functions
 
     def docstring(self, source: Source) -> str:
-        """Return the text that the file begins with."""
+        """Return the text in triple quotes that the file begins with, or nothing."""
         match = DOCSTRING.match(source.text)
         return match[1].strip() if match else ""
 
-    def crash(self, line: str) -> tuple[int, str] | None:
-        """Return the line and the reason of a failed assertion: an index or a slice that is out of bounds, say."""
+    def read_crash(self, line: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a failed assertion, such as a bound, if a printed line tells of one."""
         match = CRASH.match(line)
         return (int(match["line"]), match["said"].rstrip(".")) if match else None
 
     def meaning(self, source: Source) -> str:
-        """Return the tokens of every line with their indentation, without comments and empty lines."""
+        """Return the tokens and the indentation of every line, without comments and empty lines."""
         code = TEXT.sub(lambda text: "" if text[0].startswith("#") else text[0], source.text)
         lines = [(_indent(line), TOKEN.findall(line)) for line in code.split("\n")]
         return "\n".join(f"{indent} {' '.join(tokens)}" for indent, tokens in lines if tokens)
 
 
 def _end_of_head(code: list[str], number: int) -> int:
-    """Return the number of the line on which the head ends that begins on line ``number``: all brackets are closed."""
+    """Return the last line of the head that begins on line ``number``: all brackets are closed there."""
     still_open = 0
     for at, line in enumerate(code[number - 1 :], number):
         still_open += sum(map(line.count, "([{")) - sum(map(line.count, ")]}"))
@@ -93,7 +95,7 @@ def _end_of_head(code: list[str], number: int) -> int:
 
 
 def _end_of_block(code: list[str], head: int, indent: int) -> int:
-    """Return the number, from 1, of the last line of the block that follows line ``head``: it is indented further."""
+    """Return the last line, counted from 1, of the block behind line ``head``, whose lines are indented further."""
     last = head
     for number, line in enumerate(code[head:], head + 1):
         if not line.strip():
@@ -104,8 +106,8 @@ def _end_of_block(code: list[str], head: int, indent: int) -> int:
     return last
 
 
-def _size_and_stop(body: list[str], first: int) -> tuple[int, int | None]:
-    """Return how many lines of code a function has, and the line at which it aborts among its own statements."""
+def _size_and_stop_line(body: list[str], first: int) -> tuple[int, int | None]:
+    """Return how many lines of code a function has, and the line of its stop statement, if it has one."""
     code = [(number, line) for number, line in enumerate(body, first) if line.strip(' "')]
     indent = min((_indent(line) for _, line in code), default=0)
     returns = next((number for number, line in code if re.match(r" *return\b", line)), first + len(body))
@@ -113,12 +115,13 @@ def _size_and_stop(body: list[str], first: int) -> tuple[int, int | None]:
     return len(code), next((number for number in stops if number < returns), None)
 
 
-def _without_text(source: str) -> str:
-    """Return a source in which comments and texts are spaces, on the same lines."""
+def _without_comments_and_strings(source: str) -> str:
+    """Return a source with spaces in place of comments and string literals; all lines stay."""
     return TEXT.sub(lambda text: re.sub(r"[^\n\"]", " ", text[0]), source)
 
 
 def _indent(line: str) -> int:
+    """Return how many characters a line is indented."""
     return len(line) - len(line.lstrip())
 
 

@@ -11,8 +11,8 @@ from checker.course.languages.language import Function, Language, NotWritten
 from checker.course.reading import Location, Unreadable
 from checker.course.source import FunctionNode, Source
 
-#: What an older Python cannot read, as a pattern in the line, and the Python that can.
-NEWER = (
+#: Syntax that an older Python cannot read, as a pattern in its line, and the first Python that can.
+NEWER_SYNTAX = (
     (r"^\s*type \w+ *[=\[]|^\s*(?:def|class) \w+\[", (3, 12)),
     (r"(?<!['\"\w])f(['\"]).*\{[^}]*\1", (3, 12)),
     (r"^\s*except \w[\w.]*,", (3, 14)),
@@ -26,8 +26,8 @@ class Python(Language):
     name = "Python"
     is_run = True
     suffix = ".py"
-    stop = f"raise {NotWritten.__name__}"
-    loads = "The file can be imported."
+    stop_statement = f"raise {NotWritten.__name__}"
+    claim_that_it_loads = "The file can be imported."
     look_for_loop = "Look for a loop that never ends."
     look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer
     look_for_exit = "Look for os._exit, or an exit in C code."
@@ -38,7 +38,7 @@ class Python(Language):
         """Raise Unreadable if the text is not Python."""
         try:
             source.compiled(path)
-            self.meaning(source)  # which nests deeper than what is compiled
+            self.meaning(source)  # this nests deeper than the compiler does
         except SyntaxError as error:
             where = f"Line {error.lineno}: {error.msg}." if error.lineno else f"{error.msg}."
             words = f"{where} {_newer_than_this(error.text or '')}".strip()
@@ -51,34 +51,34 @@ class Python(Language):
             ) from None
 
     def functions(self, source: Source) -> dict[str, Function]:
-        """Return every function by qualified name, outermost first; one stops at the skeleton's own statement."""
-        functions, stop = {}, ast.dump(ast.parse(self.stop).body[0])
+        """Return every function by qualified name, outermost first."""
+        functions, stop = {}, ast.dump(ast.parse(self.stop_statement).body[0])
         for name, node in source.function_nodes.items():
             functions[name] = Function(
                 first=min(part.lineno for part in (node, *node.decorator_list)),
-                defined=node.lineno,
+                def_line=node.lineno,
                 last=node.end_lineno or node.lineno,
                 size=len(node.body),
-                stop=_stop_of(node, stop),
-                means=ast.dump(node),
+                stop_line=_stop_line_of(node, stop),
+                meaning=ast.dump(node),
             )
         return functions
 
     def docstring(self, source: Source) -> str:
-        """Return what the file says of itself."""
+        """Return the docstring of the file, or nothing."""
         return ast.get_docstring(source.tree) or ""
 
-    def crash(self, line: str) -> tuple[int, str] | None:
-        """Return the line and the reason, if a printed line tells why the process is about to end: in Python, none."""
+    def read_crash(self, line: str) -> tuple[int, str] | None:
+        """Return the line and the reason of a crash that a printed line tells of; Python prints none such."""
         return None
 
     def meaning(self, source: Source) -> str:
-        """Return a text that is equal for two files that differ in comments and layout alone: the syntax tree."""
+        """Return the syntax tree as a text, equal for two files that differ in comments and layout alone."""
         return ast.dump(source.tree)
 
 
-def _stop_of(node: FunctionNode, stop: str) -> int | None:
-    """Return the line of the skeleton's statement, unless something before it returns: then it guards the end."""
+def _stop_line_of(node: FunctionNode, stop: str) -> int | None:
+    """Return the line of the stop statement, if there is one; behind a ``return`` it is a guard, and does not count."""
     for statement in node.body:
         if ast.dump(statement) == stop:
             return statement.lineno
@@ -88,7 +88,7 @@ def _stop_of(node: FunctionNode, stop: str) -> int | None:
 
 
 def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below it, but for what is inside of an inner function."""
+    """Yield a node and all nodes below it, but for those inside of an inner function."""
     yield node
     if not isinstance(node, FunctionNode | ast.Lambda):
         for child in ast.iter_child_nodes(node):
@@ -96,15 +96,16 @@ def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _newer_than_this(code: str) -> str:
-    """Return that a line is written for a newer Python than the one that runs, if it seems to be; else nothing."""
-    needed = max((version for pattern, version in NEWER if re.search(pattern, code)), default=(3, 0))
-    if needed <= sys.version_info[:2]:
+    """Return a sentence if a line seems to be written for a newer Python than the one that runs; else nothing."""
+    needed_version = max((version for pattern, version in NEWER_SYNTAX if re.search(pattern, code)), default=(3, 0))
+    if needed_version <= sys.version_info[:2]:
         return ""
-    here, there = (".".join(map(str, version)) for version in (sys.version_info[:2], needed))
+    here, there = (".".join(map(str, version)) for version in (sys.version_info[:2], needed_version))
     return f"Python {here} runs here, and this is syntax of Python {there}."
 
 
 def _location_of(error: SyntaxError) -> Location | None:
+    """Return the place that a syntax error names, if it names one."""
     if not error.lineno:
         return None
     text = error.text or ""

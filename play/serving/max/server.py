@@ -56,9 +56,9 @@ ENVIRONMENT = {  # of this process and of those that MAX starts
 
 
 class Meter(MetricClient):
-    """What MAX hands its measurements to, which are its own figures at ``/metrics``.
+    """Takes MAX's measurements, which become its figures at ``/metrics``.
 
-    That of the server's process commits them at once; the process that runs the model sends them there through a queue.
+    In the server's process, it commits them at once; the process that runs the model sends them there through a queue.
     """
 
     def __init__(self) -> None:
@@ -79,13 +79,13 @@ class Meter(MetricClient):
         metric.commit()
 
     def collect(self) -> tuple[()]:
-        """Set every gauge again, at each scrape: MAX's reader forgets a gauge once it was asked for it."""
+        """Set every gauge again, at each scrape: MAX's reader forgets a gauge once it has read it."""
         for metric in list(self.gauges.values()):
             metric.commit()
         return ()
 
     def cross_process_factory(self, settings: Settings) -> Callable[[], AbstractAsyncContextManager[MetricClient]]:
-        """Return what makes the client of the process that runs the model."""
+        """Return the function that makes the client of the process that runs the model."""
         return functools.partial(_client_of_the_model, self.queue, settings.structured_logging)
 
 
@@ -103,7 +103,7 @@ async def _client_of_the_model(queue: Any, log_json: bool) -> AsyncIterator[Metr
 
 
 class Served:
-    """A checkpoint to serve: what asks its model, and what starts it.
+    """A checkpoint that is served: it starts the process of its model, and the application that asks the model.
 
     Args:
         options: how it is served.
@@ -130,7 +130,7 @@ class Served:
         return ModelLimits(model.name, model.n_positions, model.vocab_size, model.encode, longest, most, encode_chat)
 
     def _pipeline(self) -> Any:
-        """Return what MAX's server wants to know of the model."""
+        """Return MAX's settings for the model."""
         from max.pipelines.lib import PIPELINE_REGISTRY, PipelineArgs, PipelineConfig
         from max.pipelines.modeling.types import PipelineTask
         from max.serve.api_server import ServingTokenGeneratorSettings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import find_step
 from cli.compare import rows_of, rows_of_texts
 from tests.dev.helpers.commands import run
@@ -53,7 +53,7 @@ def test_compare_waits_for_a_pass_and_shows_what_differs(course):
     spaced = find_step("s07").read_solution().text.replace("softmax(scores", "softmax( scores")
     for source, status, words in (
         (spaced, 0, "All 7 blanks are written as in the solution."),
-        (expected(find_step("s07")), 0, "7 of 7 blanks are written differently."),
+        (skeleton_of(find_step("s07")), 0, "7 of 7 blanks are written differently."),
         ("x = 1\n", 0, "_attn, not in your file"),
         ("x = (\n", 2, "compare: Line 1: '(' was never closed"),
     ):

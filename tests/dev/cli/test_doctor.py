@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from checker import packages
-from checker.machine import why_not_here
+from checker.machine import why_max_cannot_run_here
 from cli import doctor
 from cli.doctor import Fact
 
@@ -16,7 +16,7 @@ PROGRAMS = {"nvidia-smi": "535.104.05", "clang": "Apple clang version 15.0.0 (cl
 
 
 def test_doctor_names_too_little_memory_an_old_driver_and_an_old_compiler(monkeypatch, tmp_path):
-    assert why_not_here() == "", "these tests run where MAX does"
+    assert why_max_cannot_run_here() == "", "these tests run where MAX does"
     no_device = CompletedProcess([], doctor.NO_DEVICE, "", "s02: none")
     monkeypatch.setattr(doctor, "run_module", lambda *arguments, **options: no_device)
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -9,7 +9,7 @@ import jsonschema
 import psutil
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.files import ROOT
 from cli import grade
@@ -43,7 +43,7 @@ def checkout(tmp_path):
         (tmp_path / "steps" / name).write_text(ENDS)
     files = {step.task: tmp_path / "steps" / step.learner_file.name for step in all_steps()}
     for task, file in files.items():
-        file.write_text(expected(find_step(task)))
+        file.write_text(skeleton_of(find_step(task)))
     os.truncate(files["w02"], 1 << 30)
     files["w03"].write_text(f"{solution('w03')}\nwhile True: pass\n")
     files["w04"].write_text(solution("w04") + WRITES)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import find_step
 from tests.dev.helpers.commands import run, states
 from tests.dev.helpers.terminal import Terminal
@@ -18,7 +18,7 @@ def test_reset_keeps_the_file_and_begins_anew(course):
         done = run(course, "reset", "w01")  # there is nobody to ask, and nothing is lost
         copy = re.search(r"Your steps/warmup_01.py is kept as (steps/warmup_01.kept-\d{8}-\d{6}(?:-\d)?.py).\n", done)
         assert (course.root / copy[1]).read_bytes() == content
-        assert course.path("w01").read_text() == expected(find_step("w01"))
+        assert course.path("w01").read_text() == skeleton_of(find_step("w01"))
     assert len([*course.path("w01").parent.glob("*.kept-*")]) == 3
     run(course, "hint", "w01")
     assert run(course, "reset", "w01") == "steps/warmup_01.py is untouched.\n"

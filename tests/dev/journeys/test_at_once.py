@@ -51,7 +51,7 @@ def test_what_a_locale_could_not_read_is_read_as_utf_8():
 def test_generate_needs_an_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(ValueError, match="standard input is closed"):
-        generate.generate(None, print, WriterOptions(SMALL_MODEL))
+        generate.write_texts(None, print, WriterOptions(SMALL_MODEL))
 
 
 CHAT = """
@@ -60,7 +60,7 @@ from cli.main import main
 from play.generation import generate
 
 generate.write = lambda writer, prompt, settings: print("got", prompt)
-generate.generate = lambda prompt, tell, options: generate.converse(None, SimpleNamespace(seed=0), tell)
+generate.write_texts = lambda prompt, tell, options: generate.converse(None, SimpleNamespace(seed=0), tell)
 main(["generate"])
 """
 
@@ -125,8 +125,8 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
     monkeypatch.setenv("GPT2_SERVED", "{}")
     shown = {"text_to_read": "Call", "out": None, "text": True, "layer": 0, "head": 0}
     for command in (
-        lambda: generate.generate("Call", print, WriterOptions(folder)),
-        lambda: serve.serve(print, model=folder),
+        lambda: generate.write_texts("Call", print, WriterOptions(folder)),
+        lambda: serve.run_server(print, model=folder),
         lambda: show_attention(print, model=folder, device=DeviceKind.CPU, mine=False, **shown),
     ):
         with pytest.raises(ValueError, match=message):

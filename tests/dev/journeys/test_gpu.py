@@ -15,7 +15,7 @@ from checker.child.selection import ClaimsToRun
 from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.device import DeviceKind
-from checker.diagnosis.mistakes import edited
+from checker.diagnosis.mistakes import apply_edits
 from checker.events import Mark, Stage
 from checker.files import ROOT
 from checker.max_adapter import runtime
@@ -108,7 +108,7 @@ def test_what_asks_for_no_device_is_not_compiled_again(gpu):
 
 def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
     step = find_step("s07")
-    source = edited(step.read_solution().text, {" / math.sqrt(self.head_dim)": ""})
+    source = apply_edits(step.read_solution().text, {" / math.sqrt(self.head_dim)": ""})
     assert gpu(step, source)["test_compiled[gpu]"].mark == Mark.FAIL
 
 

@@ -36,9 +36,9 @@ def _likeness(table: np.ndarray) -> np.ndarray:  # [places, embd] -> [FARTHEST]
     return np.array([np.diag(cosines, apart).mean() for apart in range(1, FARTHEST + 1)])
 
 
-def _sinusoids(places: int, width: int) -> np.ndarray:  # -> [places, width]
+def _sinusoids(length: int, width: int) -> np.ndarray:  # -> [places, width]
     """Return positions as in Vaswani et al. (2017), section 3.5: sines in half the channels, cosines in the other."""
-    angles = np.arange(places)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
+    angles = np.arange(length)[:, None] / 10000 ** (np.arange(0, width, 2) / width)
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1)
 
 

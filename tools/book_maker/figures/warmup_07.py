@@ -21,13 +21,13 @@ def work(draw: Drawing) -> None:
         name = f"prompt,\n{PROMPT} tokens" if prefill else f"one more,\n{total} in all"
         draw.text(18, y + total * CELL / 2, name, "start")
         new = total if prefill else 1
-        for left, mask in zip(lefts, (causal_mask(total), mask_with_past(new, total - new)), strict=True):
-            down = y + (total - len(mask)) * CELL  # the row of a token is at the same height in both columns
-            for (row, column), seen in np.ndenumerate(mask):
-                again = not prefill and len(mask) == total and row < total - 1
+        for left, one_mask in zip(lefts, (causal_mask(total), mask_with_past(new, total - new)), strict=True):
+            down = y + (total - len(one_mask)) * CELL  # the row of a token is at the same height in both columns
+            for (row, column), seen in np.ndenumerate(one_mask):
+                again = not prefill and len(one_mask) == total and row < total - 1
                 kind = ("bad" if again else "accent") if seen else "masked"
                 draw.box(left + column * CELL, down + row * CELL, CELL - 2, CELL - 2, kind=kind, round=2)
-            draw.text(left + LAST * CELL + 8, down + len(mask) * CELL / 2, f"{mask.size} scores", "start")
+            draw.text(left + LAST * CELL + 8, down + len(one_mask) * CELL / 2, f"{one_mask.size} scores", "start")
         y += total * CELL + 26
     draw.legend(lefts[0], y + 8, [("new", "accent"), ("computed again", "bad"), ("hidden by the mask", "masked")])
 

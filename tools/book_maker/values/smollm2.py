@@ -93,8 +93,8 @@ def measured(tokens: list[str], attention: np.ndarray) -> dict[str, Any]:
     """Return which head takes the most from the ship and from the whale at the last token."""
     looks = {}
     for noun in (" ship", " whale"):
-        taken = attention[:, :, -1, tokens.index(noun)]  # [layer, head]
-        layer, head = (int(at) for at in np.unravel_index(taken.argmax(), taken.shape))
+        weights_on_noun = attention[:, :, -1, tokens.index(noun)]  # [layer, head]
+        layer, head = (int(at) for at in np.unravel_index(weights_on_noun.argmax(), weights_on_noun.shape))
         looks[noun] = {"layer": layer, "head": head, "weights": attention[layer, head, -1].round(4).tolist()}
     return {"tokens": tokens, "looks": looks}
 
@@ -149,7 +149,7 @@ def gates_of_it(weights: Weights, config: Any, tokenizer: Any) -> dict[str, floa
     return {name: float(share.mean()) for name, share in shares.items()} | {"widest": float(of_it.max())}
 
 
-def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any]) -> dict[str, Any]:
+def looked_at(weights: Weights, config: Any, tokenizer: Any, ships_head: dict[str, Any]) -> dict[str, Any]:
     """Return which heads take the most from each kind of token in chapter 30, and what two heads do in our sentence."""
     length, ids = of_small.FIGURES["tokens of a stretch"], np.array(tokenizer.encode(moby_dick()[30]).ids)
     stretches = ids[: len(ids) // length * length].reshape(-1, length)
@@ -174,8 +174,8 @@ def looked_at(weights: Weights, config: Any, tokenizer: Any, look: dict[str, Any
     for text in (*VARIANTS, ASIDE):
         ids = tokenizer.encode(text).ids
         tokens = [tokenizer.decode([token]) for token in ids]
-        taken = forward(ids, weights, config)[0][look["layer"], look["head"], -1]
-        found["variants"][text] = {noun: float(taken[tokens.index(noun)]) for noun in NOUNS if noun in tokens}
+        last_weights = forward(ids, weights, config)[0][ships_head["layer"], ships_head["head"], -1]
+        found["variants"][text] = {noun: float(last_weights[tokens.index(noun)]) for noun in NOUNS if noun in tokens}
     return found
 
 
@@ -243,17 +243,17 @@ def variants() -> str:
     """Return the rows of the page's table of sentences: what the ship's head takes from each noun, the most in bold."""
     rows = []
     for text in VARIANTS:
-        taken = RECORDED["heads"]["variants"][text]
-        cells = {noun: f"{share:.2f}" for noun, share in taken.items()}
-        cells[max(taken, key=taken.get)] = f"**{max(taken.values()):.2f}**"
+        shares = RECORDED["heads"]["variants"][text]
+        cells = {noun: f"{share:.2f}" for noun, share in shares.items()}
+        cells[max(shares, key=shares.get)] = f"**{max(shares.values()):.2f}**"
         rows.append(f"| *{text}* | {' | '.join(cells.get(noun, '') for noun in NOUNS)} |")
     return "\n".join(rows)
 
 
 def aside() -> dict[str, float]:
     """Return how much that head takes from each noun where another noun is put between the verb and its object."""
-    taken: dict[str, float] = RECORDED["heads"]["variants"][ASIDE]
-    return taken
+    shares: dict[str, float] = RECORDED["heads"]["variants"][ASIDE]
+    return shares
 
 
 def highest(kind: str) -> str:

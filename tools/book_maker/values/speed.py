@@ -105,8 +105,8 @@ def saved() -> float:
 
 def gains(way: str, other: str, processor: str = NAME) -> list[str]:
     """Return how many times as fast one library writes as another, after 16 and 512 tokens."""
-    rates = (peers[processor]["parts"]["generation"][work]["tokens/s"] for work in AFTER)
-    return [_times(rate[way] / rate[other]) if way in rate and other in rate else NOT_TIMED for rate in rates]
+    tables = (peers[processor]["parts"]["generation"][work]["tokens/s"] for work in AFTER)
+    return [_times(table[way] / table[other]) if way in table and other in table else NOT_TIMED for table in tables]
 
 
 def gain(way: str, other: str) -> str:
@@ -157,9 +157,9 @@ def ideas() -> str:
 def one_text(*ways: str) -> str:
     """Return a row for each way, the slowest after 16 tokens first: tokens per second, and a prompt of 512 tokens."""
     tables = chosen["recorded"]["tables"]
-    writing, prompts = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
+    rates, seconds = ({way: cells for way, *cells in tables[part]["rows"]} for part in ("generation", "forward"))
     at = tables["forward"]["head"].index("512") - 1
-    return named("\n".join(_row(way, *writing[way][:2], prompts[way][at]) for way in sorted(ways, key=rate)))
+    return named("\n".join(_row(way, *rates[way][:2], seconds[way][at]) for way in sorted(ways, key=rate)))
 
 
 def by_processor(work: str, what: str) -> str:

@@ -36,7 +36,7 @@ class Graded:
         self.answers, self.comparisons = answers, []
         self.tried, self.sent, self.explained = [], [], []
         monkeypatch.setattr(grader, "run_claims", self.run_claims)
-        monkeypatch.setattr(grader, "silence", lambda: self.explained.append("silence"))
+        monkeypatch.setattr(grader, "drop_output", lambda: self.explained.append("silence"))
         monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
         named = SimpleNamespace(recorded=lambda step: "recorded", unanswered=lambda step: "unanswered")
         monkeypatch.setattr(mistakes, "KnownMistakes", named)
@@ -132,7 +132,7 @@ def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monke
 
 @pytest.mark.parametrize("show", ["scale", "merge"])
 def test_the_first_numbers_of_the_function_asked_for_are_shown(monkeypatch, show):
-    monkeypatch.setattr("checker.numeric.showing.shown", lambda comparison: [comparison])
+    monkeypatch.setattr("checker.numeric.showing.lines_of", lambda comparison: [comparison])
     graded = Graded(monkeypatch, {NUMBERS: "PF"})
     graded.comparisons = [None, "first", "second"]
     graded.grade(show=show)

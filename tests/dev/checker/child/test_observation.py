@@ -13,7 +13,7 @@ from checker.course import steps
 from checker.course.languages import NotWritten
 from checker.course.steps import Step
 from checker.events import Mark, Stage
-from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, mode
+from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 from checker.outcomes import RaisedError
 
 STEP = Step("step_98")
@@ -147,7 +147,7 @@ def test_what_a_fixture_of_the_check_raises_is_no_outcome_of_the_file():
 
 
 def abandon():
-    raise AbandonedGraphError(mode())
+    raise AbandonedGraphError(current_mode())
 
 
 def test_what_is_traced_ends_where_max_would_compile_and_what_is_not_goes_on():
@@ -158,7 +158,7 @@ def test_what_is_traced_ends_where_max_would_compile_and_what_is_not_goes_on():
     (outcome,) = answers(Stage.TRACING, claims=None, it=subject(compiled="return"))["it"].values()
     assert outcome.mark == Mark.PASS  # its graph was kept
     assert collect_graphs(STEP, {"it": module}) == [GraphMode.COLLECT]
-    assert mode() == GraphMode.COMPILE
+    assert current_mode() == GraphMode.COMPILE
 
 
 @pytest.mark.parametrize(
@@ -175,14 +175,14 @@ def test_an_error_from_no_line_of_the_file_is_looked_for_again_but_known_as_it_c
     def computed(*arguments):
         raise error
 
-    def from_its_line(item, failure, path):
+    def failure_at_its_line(item, failure, path):
         again.append(item.originalname)
         return pytest.CallInfo.from_call(lambda: module.broken(), "call").excinfo
 
     again, module = [], subject(broken="raise TypeError('here')")
     module.double = module.compiled = computed
     monkeypatch.setattr(recording, "uses_max", lambda step: True)
-    monkeypatch.setattr(recording, "from_its_line", from_its_line)
+    monkeypatch.setattr(recording, "failure_at_its_line", failure_at_its_line)
     claim = "test_double" if stage == Stage.NUMBERS else "test_compiled"
     outcome = answers(stage, claims=[claim], it=module)["it"][claim]
     assert again == [claim] * is_run_again

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checker.child.rerun import NO_GRAPH, from_its_line
+from checker.child.rerun import NO_GRAPH, failure_at_its_line
 from checker.numeric.references import Draw
 
 PATH = "steps/step_90.py"
@@ -43,7 +43,7 @@ class Late:
 
 def test_the_error_is_that_of_the_line_once_every_operation_is_computed_where_it_stands(monkeypatch):
     claim = Late(monkeypatch, "raise TypeError('here')")
-    found = from_its_line(claim, claim.failure(), PATH)
+    found = failure_at_its_line(claim, claim.failure(), PATH)
     assert (found.type, found.traceback[-1].lineno) == (TypeError, 1)
     assert not claim.is_eager
 
@@ -52,18 +52,18 @@ def test_the_error_is_that_of_the_line_once_every_operation_is_computed_where_it
 def test_the_error_stays_as_it_came_if_no_line_raises_it(monkeypatch, at_once):
     claim = Late(monkeypatch, at_once)
     failure = claim.failure()
-    assert from_its_line(claim, failure, PATH) is failure
+    assert failure_at_its_line(claim, failure, PATH) is failure
 
 
 def test_an_error_of_another_file_is_none_of_this_one(monkeypatch):
     claim = Late(monkeypatch, "raise TypeError('here')")
     failure = claim.failure()
-    assert from_its_line(claim, failure, "steps/step_91.py") is failure
+    assert failure_at_its_line(claim, failure, "steps/step_91.py") is failure
 
 
 def test_the_second_run_draws_the_same_and_keeps_nothing_of_the_first(monkeypatch):
     claim = Late(monkeypatch)
-    from_its_line(claim, claim.failure(), PATH)
+    failure_at_its_line(claim, claim.failure(), PATH)
     first, second = claim.runs[:2], claim.runs[2:]
     assert first == second
     assert first[0] == "computed"

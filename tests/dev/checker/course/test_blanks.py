@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.blanks import find_blanks, skeleton, unwritten
+from checker.course.blanks import find_blanks, skeleton, unwritten_blanks
 from checker.course.languages import PYTHON
 from checker.course.source import Source
 from checker.course.steps import find_step
@@ -14,7 +14,7 @@ def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
     solution = find_step("s07").read_solution().text
 
     def to_write(source):
-        return [(each.blank.label, each.started) for each in unwritten(Source(source), Source(solution))]
+        return [(each.blank.label, each.started) for each in unwritten_blanks(Source(source), Source(solution))]
 
     assert to_write(solution) == []
     half = skeleton(Source(solution), written=["__init__", "_qkv", "_attention_weights", "_attn", "forward"])
@@ -34,8 +34,8 @@ def test_a_return_that_is_not_counted_is_given():
     solution = "def half(x):\n    # Halve it. (1 line)\n    y = x / 2\n    return named(y)\n"
     given = skeleton(Source(solution))
     assert given == "def half(x):\n    # TODO: Halve it. (1 line)\n    raise NotImplementedError\n    return named(y)\n"
-    assert [each.line for each in unwritten(Source(given), Source(solution))] == [3]
-    assert unwritten(Source(given.replace("raise NotImplementedError", "y = x / 2")), Source(solution)) == []
+    assert [each.line for each in unwritten_blanks(Source(given), Source(solution))] == [3]
+    assert unwritten_blanks(Source(given.replace("raise NotImplementedError", "y = x / 2")), Source(solution)) == []
     with pytest.raises(ValueError, match="says 1 lines, its body has 3"):
         find_blanks(Source(solution.replace("    return", "    y += 1\n    return")))
 
@@ -49,4 +49,4 @@ def test_a_function_under_a_condition_is_read_like_another(under):
     moved = source.replace(body, "\n    ".join([under, *body.splitlines()]) + rest)
     assert "attention_scores" in PYTHON.functions(Source(moved))
     stopped = moved.replace("return query @ np.swapaxes(key, -2, -1)", "raise NotImplementedError")
-    assert [each.blank.label for each in unwritten(Source(stopped), Source(source))] == ["attention_scores"]
+    assert [each.blank.label for each in unwritten_blanks(Source(stopped), Source(source))] == ["attention_scores"]

@@ -5,7 +5,7 @@ import pytest
 from checker.course.compatibility import incompatible_parts
 from checker.course.source import Source
 from checker.course.steps import all_steps, find_step
-from checker.diagnosis.mistakes import edited, load_attempts
+from checker.diagnosis.mistakes import apply_edits, load_attempts
 
 MASK = {"causal_mask": "(sequence_length, *, dtype, device)"}
 
@@ -45,7 +45,7 @@ def test_only_the_source_tutorials_functions_and_earlier_ones_are_incompatible()
         (step.task, name)
         for step in all_steps()
         for name, edits in load_attempts(step).alternatives.items()
-        if incompatible_parts(step, Source(edited(step.read_solution().text, edits)))
+        if incompatible_parts(step, Source(apply_edits(step.read_solution().text, edits)))
     }
     tutorial = {each for each in named if each[1].startswith("the source tutorial's")}
     earlier = {

@@ -7,7 +7,7 @@ import pytest
 
 from checker.course import progress
 from checker.course.progress import LastPass, Progress, SavedHunts, changing_progress, note_hints, read_progress
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
 from tests.dev.helpers.commands import run
@@ -94,8 +94,8 @@ MEANWHILE = {
     "nothing": (RIGHT, RIGHT, True),
     "a note is added": (f"{RIGHT}# a note\n", RIGHT, True),
     "it is edited while it is compiled": (RIGHT, f"{RIGHT}NOTE = 1\n", True),
-    "it is reset": (expected(W01), expected(W01), None),
-    "it is reset while it is compiled": (RIGHT, expected(W01), None),
+    "it is reset": (skeleton_of(W01), skeleton_of(W01), None),
+    "it is reset while it is compiled": (RIGHT, skeleton_of(W01), None),
     "it is reset and begun": (RIGHT, "attention = None\n", None),
     "it is reset, which is undone": (RIGHT, RIGHT, True),
 }

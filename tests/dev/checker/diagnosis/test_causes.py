@@ -4,7 +4,7 @@ import pytest
 
 from checker.course.source import Source
 from checker.course.steps import Step
-from checker.diagnosis.causes import what_outlives_a_call
+from checker.diagnosis.causes import state_that_outlives_a_call
 from checker.events import Mark
 from tools.survey import survey
 
@@ -134,4 +134,4 @@ def test_the_cause_is_told_in_max_too(step, edits, said):
     ],
 )
 def test_what_outlives_a_call_is_found(source, line):
-    assert next(what_outlives_a_call(Source(source), "f"), (0, ""))[0] == line
+    assert next(state_that_outlives_a_call(Source(source), "f"), (0, ""))[0] == line

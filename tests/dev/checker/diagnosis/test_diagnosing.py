@@ -11,7 +11,7 @@ from checker.course.blanks import blanks_of
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.diagnosing import Diagnostician
-from checker.diagnosis.mistakes import KnownMistakes, edited, functions_changed_by, load_attempts
+from checker.diagnosis.mistakes import KnownMistakes, apply_edits, functions_changed_by, load_attempts
 from checker.events import Mark
 from checker.outcomes import Outcome
 from tests.dev.journeys.test_checks import with_several_blanks
@@ -44,7 +44,7 @@ def pairs_of(step: Step, seed: int):
         edits = {**mistakes[first], **mistakes[second]}
         if lies_in[first] != lies_in[second]:
             with contextlib.suppress(ValueError):  # they touch the same text
-                edited(solution.text, edits)
+                apply_edits(solution.text, edits)
                 yield (first, second), edits
 
 

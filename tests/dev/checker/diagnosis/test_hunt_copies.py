@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps
 from checker.diagnosis import mistakes
@@ -16,7 +16,7 @@ from checker.diagnosis.hunt_copies import (
     is_longer,
     sentences_with,
     without_comment,
-    without_unused,
+    without_unused_imports,
 )
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.events import Mark
@@ -30,9 +30,9 @@ EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.t
 def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
     copies, solution = copies_of(step), step.read_solution().text
     assert len(copies) >= 2 * SENTENCES
-    given = {*expected(step).splitlines()}
+    given = {*skeleton_of(step).splitlines()}
     for source in [*copies.values(), copy_with(step, {})]:
-        assert step.language.stop not in source
+        assert step.language.stop_statement not in source
         assert [line for line in source.splitlines() if "# " in line and line not in given] == []
     assert copy_with(step, {}) not in copies.values()
     assert step.language.meaning(Source(copy_with(step, {}))) == step.language.meaning(Source(solution))
@@ -108,6 +108,6 @@ def test_an_import_that_is_not_used_is_taken_away():
     source = (
         "from __future__ import a\n\nimport math\n\nimport a.b\nimport g\nfrom c import (\n    d,\n    e as f,\n)\n"
     )
-    assert without_unused(f"{source}\nprint(f, a.b)\n") == (
+    assert without_unused_imports(f"{source}\nprint(f, a.b)\n") == (
         "from __future__ import a\n\nimport a.b\nfrom c import e as f\n\nprint(f, a.b)\n"
     )

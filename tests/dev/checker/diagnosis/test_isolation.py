@@ -6,7 +6,7 @@ from checker.course.source import Source
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.isolation import Isolation
 from checker.events import Mark
-from checker.outcomes import Outcome, RefusalWords, failed, raised_error
+from checker.outcomes import Outcome, RefusalWords, failed_outcomes, raised_error
 
 SOLUTION = """\
 def a(x):
@@ -62,7 +62,7 @@ def judgments_of(edits):
         text = text.replace(old, new)
     source, solution = Source(text), Source(SOLUTION)
     questions = {}
-    for claim, outcome in failed(outcomes_of(source.compiled("step.py"), CLAIMS)).items():
+    for claim, outcome in failed_outcomes(outcomes_of(source.compiled("step.py"), CLAIMS)).items():
         questions.setdefault(outcome.about, {})[claim] = outcome
     file = LearnersFile(source, "step.py", solution, "solution.py", "step.py", FUNCTIONS, [])
     return Isolation(file, [], DirectTrials()).judge(questions, questions.keys())

@@ -9,7 +9,7 @@ from max.experimental import functional as F
 from max.experimental.tensor import Tensor
 
 from checker.diagnosis import numpy_errors
-from checker.diagnosis.rewriting import Rewrite, finished, rewritten, rule
+from checker.diagnosis.rewriting import Rewrite, parse_rule, rewrite_by_first_rule, rewrite_what_is_left
 from checker.max_adapter import max_errors
 
 HEAD = "from max.experimental import functional as F\nimport numpy as np\n\n"
@@ -47,7 +47,7 @@ def test_the_part_that_failed_is_rewritten_if_a_rule_fits_it(statement, failed, 
     column = statement.rindex(failed)
     line = HEAD.count("\n") + 1
     span = (line, line, column, column + len(failed))
-    assert rewritten(HEAD + statement, span, [text]) == (Rewrite(line, wanted) if wanted else None)
+    assert rewrite_by_first_rule(HEAD + statement, span, [text]) == (Rewrite(line, wanted) if wanted else None)
 
 
 @pytest.mark.parametrize(
@@ -64,14 +64,14 @@ def test_the_part_that_failed_is_rewritten_if_a_rule_fits_it(statement, failed, 
     ],
 )
 def test_what_else_would_fail_in_a_line_is_rewritten_too(statement, rules, wanted):
-    assert finished(statement, rules) == wanted
+    assert rewrite_what_is_left(statement, rules) == wanted
 
 
 def test_a_rule_may_fit_elsewhere_if_it_says_so():
     source = HEAD + "rows = mask[-length:]\nscores = scores + rows\n"
     rewrite = Rewrite(4, "rows = mask[mask.shape[0] - length:]")
-    assert rewritten(source, None, ["~x[-n:] => x[x.shape[0] - n:]"]) == rewrite
-    assert rewritten(source, None, ["x[-n:] => x[x.shape[0] - n:]"]) is None
+    assert rewrite_by_first_rule(source, None, ["~x[-n:] => x[x.shape[0] - n:]"]) == rewrite
+    assert rewrite_by_first_rule(source, None, ["x[-n:] => x[x.shape[0] - n:]"]) is None
 
 
 @pytest.mark.parametrize("table", [max_errors, numpy_errors], ids=["MAX", "NumPy"])
@@ -81,6 +81,6 @@ def test_a_rule_brings_only_what_there_is(table):
         for text in (
             each.replace("{0}", name) for each in rules for name in (names[1] if names else "sqrt").split("|")
         ):
-            for node in ast.walk(rule(text)[1]):
+            for node in ast.walk(parse_rule(text)[1]):
                 if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in LIBRARIES:
                     assert hasattr(LIBRARIES[node.value.id], node.attr), ast.unparse(node)

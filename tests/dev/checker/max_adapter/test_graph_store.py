@@ -120,6 +120,6 @@ def staged(evaluate):
     ],
 )
 def test_what_the_compiler_would_refuse_is_refused_before(evaluate, words):
-    refused = graph_store.refused_by_the_compiler(staged(evaluate))
+    refused = graph_store.why_the_compiler_refuses(staged(evaluate))
     assert words in refused
     assert bool(words) == bool(refused)

@@ -25,7 +25,7 @@ def test_what_was_compiled_long_ago_and_is_unused_is_removed_when_something_else
         init_all=lambda compiled, weights_registry: {},
     )
     monkeypatch.setattr(gc_compile, "session_for", lambda device: session)
-    monkeypatch.setattr(kernel_store, "_module", lambda names: None)
+    monkeypatch.setattr(kernel_store, "_module_of", lambda names: None)
     monkeypatch.setattr(kernel_store, "cache_path", lambda *made_for, suffix: kept)
     kernel_store.load_kernels({"add"})
     assert [*tmp_path.iterdir()] == [kept]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.mojo.mojo_errors import explain_error, of_the_machine
+from checker.mojo.mojo_errors import explain_error, fault_of_the_machine
 
 SOURCE = """\
 def f(x: Numbers, d: Int) -> Float32:
@@ -113,5 +113,5 @@ def test_a_task_is_mended_where_it_is_defined():
     ],
 )
 def test_what_is_no_error_in_a_text_is_the_machines(printed, words):
-    assert words in of_the_machine(printed)
-    assert bool(of_the_machine(printed)) is bool(words)
+    assert words in fault_of_the_machine(printed)
+    assert bool(fault_of_the_machine(printed)) is bool(words)

@@ -131,8 +131,8 @@ def test_on_a_gpu_a_claim_has_more_room():
 
 def test_an_output_that_is_an_input_is_found():
     other = RIGHT + 1
-    assert comparison(RIGHT, other, {"n": 3, "x": RIGHT}).copied() == "x"
-    assert comparison(other, RIGHT, {"x": RIGHT}).copied() == ""
+    assert comparison(RIGHT, other, {"n": 3, "x": RIGHT}).copied_input() == "x"
+    assert comparison(other, RIGHT, {"x": RIGHT}).copied_input() == ""
 
 
 THREE, MASK = np.array(3, np.float32), np.ones((2, 2), bool)

@@ -8,14 +8,14 @@ import pytest
 from checker.course.steps import STEPS
 from checker.files import ROOT
 from checker.numeric.comparison import HUGGING_FACE, Comparison, noted_inputs
-from checker.numeric.showing import COLUMNS, ROWS, noting_inputs, shown
+from checker.numeric.showing import COLUMNS, ROWS, lines_of, noting_inputs
 from checker.numeric.tolerance import TOLERANCE
 
 
 def compare(actual, expected, **inputs):
     axes = [f"axis {number}" for number in range(np.ndim(expected))]
     arrays = (np.asarray(array, np.float32) for array in (actual, expected))
-    return shown(Comparison("it", *arrays, axes, HUGGING_FACE, inputs, TOLERANCE))
+    return lines_of(Comparison("it", *arrays, axes, HUGGING_FACE, inputs, TOLERANCE))
 
 
 def test_a_key_head_is_shown_for_a_query_head_of_its_group():

@@ -13,8 +13,8 @@ from checker.parent.limits import (
     FOR_A_SOLUTION,
     Limits,
     Silence,
+    limit_reached,
     limits_of,
-    reached,
 )
 
 LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)
@@ -39,11 +39,11 @@ CASES = {
 
 @pytest.mark.parametrize(("activity", "silence", "limit"), CASES.values(), ids=CASES)
 def test_a_limit_is_reached_by_what_was_spent(activity, silence, limit):
-    assert reached(LIMITS, activity, silence) == limit
+    assert limit_reached(LIMITS, activity, silence) == limit
 
 
 def test_without_a_limit_max_may_compile_for_hours():
-    assert reached(NO_COMPILER_LIMIT, Activity.COMPILING, Silence(36_000, 36_000, 1)) is None
+    assert limit_reached(NO_COMPILER_LIMIT, Activity.COMPILING, Silence(36_000, 36_000, 1)) is None
 
 
 def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):

@@ -41,7 +41,7 @@ def test_a_kernel_that_stops_says_where():
 
 
 IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
-BUSY = Late(Limit.COMPUTING, 10, crowd="load 18 on 2 cores")
+BUSY = Late(Limit.COMPUTING, 10, load_if_busy="load 18 on 2 cores")
 
 #: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
 LIMITS = {

@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from checker.course import progress
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark, Unloadable
 from cli.page.app import Book
@@ -54,7 +54,7 @@ REJECTED = [
 @pytest.fixture
 def file(site):
     """The learner's file of warm-up 05, untouched."""
-    site.course.write("w05", expected(find_step("w05")))
+    site.course.write("w05", skeleton_of(find_step("w05")))
     return site.course.path("w05")
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import find_step
 
 pytest.importorskip("playwright")
@@ -49,7 +49,7 @@ def window(desk, site):
 
 def open_step(page, site, task, text=None):
     """Open the chapter of a step, whose file has a text: the skeleton if no other is given."""
-    site.course.write(task, expected(find_step(task)) if text is None else text)
+    site.course.write(task, skeleton_of(find_step(task)) if text is None else text)
     page.goto(f"{site.address}/page/panel.css")  # else another key behind the # is no new page
     page.goto(site.url(task))
     field_of(page).wait_for()
@@ -217,7 +217,7 @@ def test_nothing_is_lost(window, site):
     press(panel, "Reset")
     assert "kept as steps/warmup_05.kept-" in shown(panel, "Your file is kept")
     assert "This puts the skeleton in place of steps/warmup_05.py." in window.questions[-1]
-    assert site.course.path("w05").read_text() == expected(find_step("w05"))
+    assert site.course.path("w05").read_text() == skeleton_of(find_step("w05"))
     press(panel, "Undo reset")
     shown(panel, "Saved.")
     assert site.course.path("w05").read_text() == "same = 1\n"

@@ -197,7 +197,7 @@ def test_the_path_of_a_python_may_have_a_blank(clone):
 
 
 def test_a_full_disk_is_named_where_packages_cannot_be_installed(monkeypatch):
-    monkeypatch.setattr(setup, "installer", lambda lock: [])
+    monkeypatch.setattr(setup, "install_command", lambda lock: [])
     monkeypatch.setattr(setup, "succeeds", lambda command, lock: False)
     for free, is_named in ((1.9e9, True), (2.1e9, False)):
         monkeypatch.setattr(setup.shutil, "disk_usage", lambda path, free=free: SimpleNamespace(free=free))

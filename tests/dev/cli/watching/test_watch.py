@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.parent.state import Verdict, VerdictKind
 from cli.shared.background import ReadyChild, Report
@@ -73,7 +73,7 @@ def test_it_checks_at_every_save_and_goes_on_where_the_learner_is(course, watchi
         save()
         terminal.expect(words)
         terminal.expect(READY)
-    course.path("w04").write_text(expected(find_step("w04")))  # what reset does is no reason to go there
+    course.path("w04").write_text(skeleton_of(find_step("w04")))  # what reset does is no reason to go there
     course.write("w03", beginning_with("import time\nprint('asleep')\ntime.sleep(600)\n", "w03"))
     terminal.expect("| asleep")
     course.write("w03")  # during a check, which begins anew

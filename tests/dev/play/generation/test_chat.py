@@ -166,7 +166,7 @@ def test_without_an_input_a_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     nothing = dict.fromkeys(("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context", "device"))
     with pytest.raises(ValueError, match="standard input is closed"):
-        chat.chat(None, print, **nothing)
+        chat.answer_questions(None, print, **nothing)
 
 
 @pytest.mark.nightly

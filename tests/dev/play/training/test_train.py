@@ -22,7 +22,7 @@ from play.training import places
 from play.training.folder import Folder
 from play.training.places import STATE
 from play.training.plan import History
-from play.training.train import train
+from play.training.train import run_training
 from tests.dev.helpers.terminal import started
 from tests.dev.play.training.conftest import PLAN, spoil
 from tools.course_copy import python
@@ -86,7 +86,7 @@ def test_what_makes_no_sense_is_said_before_anything_is_compiled_or_written(tmp_
         Path(name).write_bytes(data)
     before, sentences = sorted(tmp_path.rglob("*")), []
     with pytest.raises(ValueError, match=re.escape(message)):
-        train(sentences.append, **options)
+        run_training(sentences.append, **options)
     assert sorted(tmp_path.rglob("*")) == before
     assert sentences == []
 
@@ -95,13 +95,13 @@ def test_what_cannot_be_resumed_is_said(begin):
     done = begin("done")
     done.run()
     with pytest.raises(ValueError, match="is done: it has had all 6 steps"):
-        train(lambda sentence: None, resume=done.folder.path)
+        run_training(lambda sentence: None, resume=done.folder.path)
     changed = begin("changed", replace(PLAN, texts=[str(ROOT / "README.md")]), text="the digest of another").folder.path
     with pytest.raises(ValueError, match=f"the text has changed since {changed} was begun; restore it"):
-        train(lambda sentence: None, resume=changed)
+        run_training(lambda sentence: None, resume=changed)
     mine = begin("mine", code="steps").folder.path
     with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
-        train(lambda sentence: None, resume=mine)
+        run_training(lambda sentence: None, resume=mine)
 
 
 #: When a signal comes -> the step that the folder then holds, if there is one.
@@ -150,7 +150,7 @@ def test_a_signal_at_any_moment_ends_it_and_the_folder_is_whole(
         monkeypatch.setattr(sys, name, getattr(sys, name))  # which the end leaves aside
     monkeypatch.setattr(os, "_exit", sys.exit)
     with pytest.raises(SystemExit, match=str(128 + number)):
-        train(said.append, out=path)
+        run_training(said.append, out=path)
     assert came == [moment]
     if saved is None:
         assert (said, [*tmp_path.iterdir()]) == ([f"stopped by {ENDINGS[number]}"], there)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from checker.course.skeletons import expected
+from checker.course.skeletons import skeleton_of
 from checker.course.steps import find_step
 from checker.terminal import STYLES, Terminal
 from play.book.chapters import Fault, fences
@@ -24,7 +24,7 @@ def expanded(text, chapter="chapter.md"):
 @pytest.mark.parametrize(
     ("text", "contains"),
     [
-        ("{{skeleton 07}}", f"```python\n{expected(find_step('07')).rstrip()}\n```"),
+        ("{{skeleton 07}}", f"```python\n{skeleton_of(find_step('07')).rstrip()}\n```"),
         ("{{code solutions/solution_07.py GPT2MultiHeadAttention._merge_heads}}", "```python\ndef _merge_heads(self"),
         ("{{code solutions/solution_01.py GPT2Config.head_dim}}", "@property\ndef head_dim"),
         ("{{code solutions/solution_21.mojo dot}}", "```python\ndef dot(a: Numbers"),

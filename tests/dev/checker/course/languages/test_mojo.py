@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.course.blanks import skeleton, unwritten
+from checker.course.blanks import skeleton, unwritten_blanks
 from checker.course.languages import MOJO
 from checker.course.source import Source
 
@@ -56,12 +56,12 @@ def test_the_functions_of_a_file_and_their_lines():
 
 
 def states(source):
-    to_write = unwritten(Source(source), SOLUTION, MOJO)
+    to_write = unwritten_blanks(Source(source), SOLUTION, MOJO)
     return {each.blank.label: (each.line is not None, each.started) for each in to_write}
 
 
 def test_what_is_written_is_seen_line_by_line():
-    made, stop = skeleton(SOLUTION, MOJO), f"    {MOJO.stop}\n"
+    made, stop = skeleton(SOLUTION, MOJO), f"    {MOJO.stop_statement}\n"
     started = made.replace("    # TODO: Double it. (1 line)\n", "    var y = x + x\n")
     assert states(started)["double"] == (True, True)
     for written in (f"    return y\n{stop}", f"    if y < 0:\n    {stop}    return y\n", f"    # {stop}    return y\n"):
@@ -86,13 +86,13 @@ def test_comments_and_spaces_mean_nothing(change, same):
 @pytest.mark.parametrize("source", ["", "def", "def f(", "def f():", '"""', "    )\n"])
 def test_half_a_file_is_read_as_far_as_it_goes(source):
     MOJO.meaning(Source(source))
-    assert len(unwritten(Source(source), SOLUTION, MOJO)) == 3
+    assert len(unwritten_blanks(Source(source), SOLUTION, MOJO)) == 3
 
 
 def test_a_function_in_mojo_may_stand_on_one_line():
     written = "def one(x: Int) -> Int: return x\n\n\ndef two() -> Int:\n    return 2\n"
     one, two = MOJO.functions(Source(written)).values()
-    assert (one.first, one.last, one.size, one.stop) == (1, 1, 1, None)
+    assert (one.first, one.last, one.size, one.stop_line) == (1, 1, 1, None)
     assert (two.first, two.last, two.size) == (4, 5, 1)
     unwritten = MOJO.functions(Source('def one(x: Int) -> Int: std.os.abort("to write")\n'))
-    assert unwritten["one"].stop == 1
+    assert unwritten["one"].stop_line == 1
