@@ -48,15 +48,15 @@ class RequestRecord:
     error: int = 0  # the status that this has; a stream has begun with another one
 
     @property
-    def outcome(self) -> int:
+    def counted_status(self) -> int:
         """The status by which the request is counted, whatever its answer began with."""
         return self.error or (self.status if self.complete else CLIENT_LEFT)
 
     def end(self) -> None:
         """Count and log the request, which has ended. Nothing of its text, and no key, is in the log."""
         self.seconds = round(time.monotonic() - self.began, 4)
-        REQUESTS.labels(self.path if self.path in PATHS else "other", str(self.outcome)).inc()
-        fields = vars(self) | {"status": self.outcome}
+        REQUESTS.labels(self.path if self.path in PATHS else "other", str(self.counted_status)).inc()
+        fields = vars(self) | {"status": self.counted_status}
         LOGGER.info("request", extra={name: value for name, value in fields.items() if name != "began"})
 
 
