@@ -66,12 +66,12 @@ def ready_to_run(
     """Choose whose steps run, and hook into MAX; while this is open, say what MAX compiles, and then any notice of it.
 
     Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
-    :func:`play.mine.choice.mine`.
+    :func:`play.mine.choice.choose_own_steps`.
 
     Raises:
         UserError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    own = choice.mine(needed, fill_in=fill_in, anyway=anyway) if mine else choice.Chosen()
+    own = choice.choose_own_steps(needed, fill_in=fill_in, anyway=anyway) if mine else choice.Chosen()
     own.install()
     for sentence in own.sentences:
         tell(sentence)

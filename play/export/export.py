@@ -14,7 +14,7 @@ from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, St
 from checker.files import require_writable, write
 from checker.packages import needed_version
 from play.export.merging import Module, merge
-from play.mine.choice import IMPORTED, Chosen, mine
+from play.mine.choice import IMPORTED, Chosen, choose_own_steps
 from play.startup import Tell
 
 #: What the file has behind the steps, by the names under which they are imported.
@@ -57,7 +57,7 @@ def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyw
     """
     require_writable(file)
     steps = steps_up_to(CACHED_MODEL)
-    own = Chosen() if solution else mine([step.name for step in steps], fill_in=fill_in, anyway=anyway)
+    own = Chosen() if solution else choose_own_steps([step.name for step in steps], fill_in=fill_in, anyway=anyway)
     for sentence in own.sentences:
         tell(sentence)
     text = with_version(merge(modules_of(steps, own.steps), are_same))

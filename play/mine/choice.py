@@ -63,7 +63,7 @@ def file_if_complete(step: Step) -> Chosen:
     return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
 
 
-def mine(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
+def choose_own_steps(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
     """Return the choice of the learner's steps among those that a command needs.
 
     Args:

@@ -85,4 +85,6 @@ def choose_steps(options: ServerOptions) -> Chosen:
         needed = [MODEL, QUANTIZATION]
     else:
         needed = [MODEL]
-    return choice.mine([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway) if options.mine else Chosen()
+    if not options.mine:
+        return Chosen()
+    return choice.choose_own_steps([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway)
