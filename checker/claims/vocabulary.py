@@ -114,11 +114,11 @@ def is_value(what: str, actual: object, expected: object) -> None:
     """Refuse a plain value unless it is the expected one, and of the same type."""
     if not is_same(actual, expected):
         whole = repr(actual), repr(expected)
-        shown, right = from_first_difference(*whole)
+        shown, right = differing(*whole)
         raise Refusal(f"{what} is {shown}, and must be {right}.", f"{what} is {whole[0]}, and must be {whole[1]}.")
 
 
-def from_first_difference(text: str, other_text: str) -> tuple[str, str]:
+def differing(text: str, other_text: str) -> tuple[str, str]:
     """Return two texts as a verdict shows them: if both are long, from shortly before the first difference."""
     first = 0
     if min(len(text), len(other_text)) > LONGEST:

@@ -1,11 +1,14 @@
 """The words of claims: a second call of a function, and cases on which two mistakes may agree."""
 
+import importlib
+import re
 from contextlib import nullcontext
 
 import numpy as np
 import pytest
 
 from checker.claims import Refusal, equal, for_each, is_value, keeps_nothing
+from checker.files import ROOT
 
 RIGHT = np.random.RandomState(0).standard_normal((2, 3, 5)).astype(np.float32)
 
@@ -34,6 +37,15 @@ class Doubling:
 
     def in_two_parts(self, x):
         return x + 1, self.kept.setdefault("part", x - 1)
+
+
+def test_every_word_that_a_check_file_names_by_its_module_is_there():
+    """Some are needed only to refuse, which a claim on the solution never does."""
+    text = "\n".join(file.read_text() for file in sorted((ROOT / "tests").glob("test_*.py")))
+    names = set(re.findall(r"\bclaims\.(\w+)\.(\w+)", text))
+    assert ("vocabulary", "differing") in names
+    for module, name in names:
+        assert hasattr(importlib.import_module(f"checker.claims.{module}"), name), f"{module}.{name}"
 
 
 @pytest.mark.parametrize(
