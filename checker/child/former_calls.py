@@ -29,7 +29,6 @@ def accept_former_calls(module: ModuleType) -> None:
 
 def _is_imported(module: ModuleType, name: str, solution: str) -> bool:
     """Return whether a name in a module is what the solution has under it."""
-    """Return whether a name in a module is what the solution has under it."""
     return getattr(vars(module).get(name), "__module__", "") == solution
 
 

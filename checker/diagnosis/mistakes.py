@@ -38,9 +38,7 @@ from checker.files import digest
 from checker.numeric.sketches import Sketch
 from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
 
-ANY_INDEX = re.compile(
-    r"(?<=gather index )-?\d+"
-)  # of several wrong indices, MAX names the one that a thread meets first
+ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several wrong ones, MAX names that which a thread meets first
 
 Edits = Mapping[str, str]  # a piece of code that occurs once in the solution -> the code to put there
 

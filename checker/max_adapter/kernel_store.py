@@ -132,7 +132,6 @@ class _NotingTable(dict[str, Any]):
 
     def get(self, key: str, default: Any = None) -> Any:
         """Note the name, and return the kernel, or the default."""
-        """Note the name, and return the kernel, or the default."""
         self.used.add(key)
         return super().get(key, default)
 

@@ -109,7 +109,6 @@ class Library:
 
 def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | int | float) -> None:
     """Call a C function."""
-    """Call a C function."""
     function(*[_argument(value) for value in arguments])
 
 
@@ -126,7 +125,6 @@ def open_library(path: Path) -> Library:
 
 
 def _argument(value: np.ndarray | np.integer | int | float) -> Any:
-    """Return an argument as C takes it: an array by its address."""
     """Return an argument as C takes it: an array by its address."""
     if isinstance(value, np.ndarray):
         assert value.flags.c_contiguous

@@ -88,7 +88,6 @@ def _range_around(index: int, size: int, count: int) -> range:
 
 def _table(array: np.ndarray, lead: tuple[int, ...]) -> list[str]:
     """Return lines with the first rows and columns of an array, at a leading index."""
-    """Return lines with the first rows and columns of an array, at a leading index."""
     part = np.atleast_2d(array)[lead]
     dots = "  …" if part.shape[1] > INPUT_COLUMNS else ""
     lines = [f"{row:4} " + "".join(map(_cell, part[row, :INPUT_COLUMNS])) + dots for row in range(len(part[:ROWS]))]
@@ -152,6 +151,5 @@ class _LastCall:
                 self.inputs[name] = frame.f_locals[name]
 
     def _is_noted(self, code: CodeType) -> bool:
-        """Return whether code is the function's, in a folder of steps."""
         """Return whether code is the function's, in a folder of steps."""
         return code.co_name == self.function and code.co_filename.startswith(NOTED)

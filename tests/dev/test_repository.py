@@ -110,3 +110,9 @@ def test_a_row_of_architecture_names_one_place_that_is_there_and_one_test():
     tests = [[ROOT / "tests/dev" / file.with_name(f"test_{file.name}") for file in files] for files in modules if files]
     assert len(tests) > 20
     assert [files for files in tests if not any(file.exists() for file in files)] == []
+    assert [files for files in tests if not any(file.exists() for file in files)] == []
+
+
+def test_no_docstring_stands_twice():
+    files = [path for name in ("checker", "cli", "play", "tools", "tests/dev") for path in (ROOT / name).rglob("*.py")]
+    assert [file for file in files if re.search(r'^( *""".+""")\n\1$', file.read_text(), re.MULTILINE)] == []
