@@ -45,6 +45,10 @@ def run_server(tell: Tell, **chosen: Any) -> int:
 
         request_log.log_as_json()
         tell = request_log.LOGGER.info
+    from play.serving.keys import keys_of
+
+    if keys := keys_of(options):  # before anything is fetched or compiled
+        tell(f"a request needs one of {len(keys.read())} keys")
     pass_on(options, kernels=False)
     own = choose_steps(options)
     own.hand_on()
@@ -55,10 +59,6 @@ def run_server(tell: Tell, **chosen: Any) -> int:
 
     checkpoint = checkpoint_of(options, tell)  # before the kernels are compiled, and the model
     pass_on(options, kernels=kernels_of(options, tell))
-    from play.serving.keys import keys_of
-
-    if keys := keys_of(options):
-        tell(f"a request needs one of {len(keys.read())} keys")
     try:
         if options.replicas > 1:
             os.environ.update(RAY)

@@ -134,6 +134,17 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
     assert compiled == []
 
 
+def test_a_server_without_its_keys_is_refused_before_anything_is_fetched(monkeypatch):
+    from play.serving import served_checkpoint
+
+    monkeypatch.setattr(serve, "check_version", lambda: None)
+    monkeypatch.setattr(served_checkpoint, "checkpoint_of", None)
+    monkeypatch.setenv("GPT2_SERVED", "{}")
+    for options in ({"host": "0.0.0.0"}, {"api_key": ROOT / "README.md", "no_key": True}, {"api_key": ROOT / "none"}):
+        with pytest.raises(ValueError, match="--api-key"):
+            serve.run_server(print, model=SMALL_MODEL, **options)
+
+
 def test_a_checkpoint_that_fits_is_found_without_reading_its_weights(monkeypatch):
     from play.checkpoints import usable_checkpoint
     from solutions import checkpoint
