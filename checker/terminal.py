@@ -21,6 +21,11 @@ BELOW = 4  # columns in front of such a sentence
 UNBROKEN = 10_000  # columns of a log or a pipe, where no line is wrapped
 
 
+def in_lines(text: str, width: int) -> list[str]:
+    """Return a text in lines of some columns; no option of a command is cut at its hyphens."""
+    return textwrap.wrap(text, width, break_on_hyphens=False)
+
+
 class Terminal:
     """Writes lines, rows of labels and sentences, and a moving line while MAX compiles."""
 
@@ -67,7 +72,7 @@ class Terminal:
             self.styled((head, STYLES.get(mark, "")), rest.rstrip())
             self.below(sentence, BELOW)
             return
-        first, *others = textwrap.wrap(sentence, self.console.width - column) or [""]
+        first, *others = in_lines(sentence, self.console.width - column) or [""]
         self.console.print(Text.assemble((head, STYLES.get(mark, "")), rest, first))
         for line in others:
             self.console.print(Text(" " * column + line))
@@ -75,7 +80,7 @@ class Terminal:
     def below(self, text: str, indent: int, style: str = "") -> None:
         """Print text that belongs to the line above: wrapped, and indented by ``indent`` columns if there is room."""
         indent = min(indent, self.console.width // 8)
-        for line in textwrap.wrap(text, max(self.console.width - indent, 1)):
+        for line in in_lines(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
     def show_compiling(self, name: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
