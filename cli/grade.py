@@ -134,12 +134,13 @@ def read_helpers(checkout: Path) -> dict[str, str]:
     A kernel in Mojo is compiled alone, and imports none.
     """
     folder, texts = checkout / STEPS, dict[str, str]()
-    names = {step.learner_file.name for step in all_steps()}
+    copies_to_hunt_in = [Step(step.name, hunted=True) for step in all_steps()]
+    no_helpers = {step.learner_file.name for step in (*all_steps(), *copies_to_hunt_in)}
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder)
         is_module = all(part.isidentifier() for part in name.with_suffix("").parts)
         with contextlib.suppress(Unreadable):
-            if is_module and str(name) not in names and not name.name.startswith("hunt_"):
+            if is_module and str(name) not in no_helpers:
                 texts[str(name)] = read_text(path)
     return texts
 

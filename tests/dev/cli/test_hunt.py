@@ -129,8 +129,8 @@ def test_nothing_else_looks_at_the_copy(course):
     passed(course, W01)
     run(course, "hunt", "w01", status=1)
     copy, mistaken = course.root / "steps" / "hunt_w01.py", (course.root / "steps" / "hunt_w01.py").read_text()
-    for path in ("steps/hunt_w01.py", "steps/hunt_21.mojo"):
-        assert subprocess.run(["git", "check-ignore", "-q", path], cwd=ROOT).returncode == 0
+    for name, status in (("hunt_w01.py", 0), ("hunt_21.mojo", 0), ("hunt_tools.py", 1)):
+        assert subprocess.run(["git", "check-ignore", "-q", f"steps/{name}"], cwd=ROOT).returncode == status
     copy.write_text("raise SystemExit('this file must not run')\n")
     assert "1 of 1 pass" in run(course, "grade", "--steps", "w01", "--no-compile")
     run(course, "skeletons", "--check", status=1)  # warm-up 01 is written
