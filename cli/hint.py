@@ -89,8 +89,14 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
         with terminal.console.use_theme(PLAIN):  # backticks stay, since they tell code from prose without color
             terminal.draw(Markdown(CODE.sub(r"`` `\1` ``", hint.body), code_theme="ansi_dark"))
         terminal.line()
-        try:
-            progress.note_hints(step, hint.number)
-        except OSError as error:
-            file = relative_path(progress.FILE)
-            terminal.line(f"(The next call shows this one again: {file} cannot be written, {error.strerror}.)")
+        if why := note_hint(step, hint):
+            terminal.line(f"(The next call shows this one again: {why}.)")
+
+
+def note_hint(step: Step, hint: Hint) -> str:
+    """Note that a hint was seen; return why that is not saved, or nothing."""
+    try:
+        progress.note_hints(step, hint.number)
+    except OSError as error:
+        return f"{relative_path(progress.FILE)} cannot be written, {error.strerror}"
+    return ""

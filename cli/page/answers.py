@@ -9,7 +9,6 @@ from dataclasses import asdict
 
 from checker.course.blanks import blanks_of
 from checker.course.hunts import Hunt
-from checker.course.progress import note_hints
 from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
@@ -44,14 +43,14 @@ def save(step: Step, body: Json) -> Json:
 
 
 def next_hint(step: Step, body: Json) -> Json:
-    """Return the number of the next hint; before the last one, return a warning unless the body is ``sure``."""
+    """Return the next hint's number and words to say; before the last one, a warning unless the body is ``sure``."""
     following = hint.next_hint(step)
     if not following:
-        return {"number": len(hint.hints_of(step)), "is_all": True}
+        return {"number": len(hint.hints_of(step)), "words": "These are all the hints."}
     if following.warning and not body.get("sure"):
         return {"ask": following.warning}
-    note_hints(step, following.number)
-    return {"number": following.number, "is_all": False}
+    why = hint.note_hint(step, following)
+    return {"number": following.number, "words": f"The button shows this one again: {why}." if why else ""}
 
 
 def differences(step: Step, body: Json) -> Json:

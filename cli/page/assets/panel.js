@@ -279,12 +279,12 @@ export class Panel {
     // ------------------------------------------------------------ help
 
     async hint(sure = false) {
-        const { ask: question, number, is_all: isAll } = await post(`${this.path}/hint`, { sure });
+        const { ask: question, number, words } = await post(`${this.path}/hint`, { sure });
         if (question) return confirm(`${question} Show it?`) && this.hint(true);
         const tier = document.querySelectorAll('main > details.hint')[number - 1];
         tier.open = true;
         tier.querySelector('summary').focus(); // which brings it into view
-        if (isAll) this.say('These are all the hints.');
+        if (words) this.say(words);
     }
 
     async compare(sure = false) {

@@ -21,9 +21,11 @@ from checker.course import progress
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.events import Ended, Mark, Unloadable
+from cli.page.answers import next_hint
 from cli.page.app import Book
 from cli.page.offers import ON_PAGE
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
+from tests.dev.checker.parent.test_check import read_only
 from tests.dev.checker.parent.test_records import SCHEMA
 from tests.dev.checker.parent.test_verdict import LIMITS
 from tests.dev.cli.page.serving import serve
@@ -229,6 +231,13 @@ def test_a_slow_disk_holds_up_no_other_request(monkeypatch, tmp_path):
             assert done == []
 
     asyncio.run(ask())
+
+
+def test_a_hint_is_shown_also_where_it_cannot_be_noted(monkeypatch):
+    monkeypatch.setattr(progress, "note_hints", read_only)
+    monkeypatch.setattr(progress, "FILE", progress.ROOT / "nowhere" / "progress.json")
+    words = "The button shows this one again: nowhere/progress.json cannot be written, Read-only file system."
+    assert next_hint(find_step("w05"), {}) == {"number": 1, "words": words}
 
 
 def test_the_book_has_every_panel_and_lets_no_script_run_but_its_own(site):
