@@ -135,7 +135,8 @@ class Child:
         path = job.path.encode("ascii", "backslashreplace")
         self.process.send_signal(signal.SIGVTALRM)
         stack, descriptor = b"", self.process.lines.descriptor
-        while select.select([descriptor], [], [], ANSWER_SECONDS)[0]:
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while (left := deadline - time.monotonic()) > 0 and select.select([descriptor], [], [], left)[0]:
             data = os.read(descriptor, 1 << 16)
             if not data:
                 return None

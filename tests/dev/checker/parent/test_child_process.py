@@ -76,6 +76,26 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     assert follows[1] == {Printed("one"): Printed("two"), ClaimBegan("G."): StageEnded(Stage.TRACING)}[after]
 
 
+SAYS_NO_LINE = """
+import signal, time
+signal.signal(signal.SIGVTALRM, signal.SIG_IGN)
+while True:
+    print("{}", flush=True)
+    time.sleep(0.01)
+"""
+
+
+def test_a_child_that_says_everything_but_its_line_is_not_listened_to_for_long(monkeypatch):
+    monkeypatch.setattr("checker.parent.child_process.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(
+        "checker.parent.child_process.StartedProcess",
+        lambda command, printed: StartedProcess([sys.executable, "-c", SAYS_NO_LINE], printed),
+    )
+    with Child() as child:
+        child.process.receive()  # from now on, it takes no notice of the signal
+        assert child._running(Job(step="step_07", source=Source(""), path="steps/step_07.py")) is None
+
+
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
     with Child() as child:
         child.process.send_signal(signal.SIGSTOP)
