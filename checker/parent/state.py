@@ -248,11 +248,14 @@ class State:
         return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
 
     @property
+    def failed_kinds(self) -> set[Kind | None]:
+        """The kinds of the claims that have failed."""
+        return {self.context.kinds.get(claim.test) for claim in self.claims.values() if claim.mark is Mark.FAIL}
+
+    @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
-        kinds = self.context.kinds
-        failed_kinds = {kinds.get(claim.test) for claim in self.claims.values() if claim.mark is Mark.FAIL}
-        return self.context.seed if Kind.DRAWN in failed_kinds else None
+        return self.context.seed if Kind.DRAWN in self.failed_kinds else None
 
     def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""

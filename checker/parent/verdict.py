@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from checker import events
 from checker.course.languages import Language
 from checker.course.reading import Location
+from checker.course.steps import Kind
 from checker.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.state import Phase, State, Verdict, VerdictKind
@@ -145,7 +146,7 @@ def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
-    if state.pass_stands:
+    if state.pass_stands and not state.has_failed:
         return Verdict(VerdictKind.PASS, words=(f"Interrupted{during}. {state.saved_in_words}",))
     what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
     words = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
@@ -156,6 +157,8 @@ def _known_so_far(state: State) -> str:
     """Return what is known of a file without a verdict, as the middle of a sentence."""
     if state.phase is Phase.TAKEN_BACK:
         return "once compiled, a claim does not hold, and the pass is taken back"
+    if Kind.COMPILED in state.failed_kinds:
+        return "once compiled, a claim does not hold"
     if state.has_failed:
         return "the failure is not explained yet"
     if state.numbers_are_right:

@@ -501,6 +501,13 @@ WITH_MAX = {
         [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), OTHER_COMPILED_TOO, StageEnded(Stage.COMPILED)],
         [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
     ),
+    "Ctrl-C after that": (
+        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), Interrupted()],
+        [
+            *[*ROWS, MATCHES, SAVED, "fail g: G."],
+            "Interrupted while MAX was compiling your module: once compiled, a claim does not hold. Run it again.",
+        ],
+    ),
     "a number is wrong": (
         [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
@@ -624,6 +631,8 @@ def test_no_pass_of_a_solution_is_saved():
     context = replace(S07, options=Options(solution=True))
     assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
     assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
+    end = folded([*TO_COMPILE, DONE, FAILS_COMPILED, Interrupted()], context)[1][-1]
+    assert end.startswith("Interrupted: once compiled, a claim does not hold. Run it again;")
 
 
 def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
