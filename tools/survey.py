@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from checker.child.grader import ClaimTrials
 from checker.child.loading import load_source, load_step
-from checker.child.observation import run_claims
 from checker.child.preparing import import_max
 from checker.child.selection import ClaimsToRun
+from checker.child.session import run_claims
 from checker.compiling import Compiler, Listener, listeners
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable

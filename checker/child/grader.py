@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from checker import events
 from checker.child.loading import load_code
-from checker.child.observation import run_claims, send_to_nobody
 from checker.child.selection import ClaimsToRun
+from checker.child.session import run_claims, send_to_nobody
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.events import FromChild, Mark, Send, Stage

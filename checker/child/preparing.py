@@ -9,8 +9,8 @@ import gc
 import importlib
 import sys
 
-from checker.child.observation import run_claims
 from checker.child.selection import ClaimsToRun
+from checker.child.session import run_claims
 from checker.course.steps import Step, uses_max
 
 

@@ -14,7 +14,7 @@ import sys
 from max.graph import Graph
 
 from checker.child.loading import load_source
-from checker.child.observation import collect_graphs
+from checker.child.session import collect_graphs
 from checker.course.steps import all_steps, uses_max
 from checker.max_adapter import graph_store, hooks, kernel_store
 

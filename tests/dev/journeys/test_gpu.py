@@ -10,8 +10,8 @@ from max.driver import CPU, Buffer
 from max.experimental.nn import Module
 
 from checker.child.loading import load_source
-from checker.child.observation import run_claims
 from checker.child.selection import ClaimsToRun
+from checker.child.session import run_claims
 from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.device import DeviceKind

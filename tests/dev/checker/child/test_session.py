@@ -7,8 +7,8 @@ import pytest
 
 from checker import events
 from checker.child import recording
-from checker.child.observation import collect_graphs, run_claims
 from checker.child.selection import ClaimsToRun
+from checker.child.session import collect_graphs, run_claims
 from checker.course import steps
 from checker.course.languages import NotWritten
 from checker.course.steps import Step
