@@ -16,8 +16,8 @@ UNREAD                  FileRefused                                    OVER     
 TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
 TRYING                  StageEnded: there is nothing left to compile   AFTER_VERDICT      what the verdict says
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
-… and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure
-                        and no other MAX is to blame
+… and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure, which no verdict
+                        and no other MAX is to blame                                      saves again
 … and TAKEN_BACK        StageEnded: all is compiled                    AFTER_VERDICT      what the verdict says
 AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
 every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER               what the verdict says, unless
@@ -234,9 +234,11 @@ def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
 
 def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAndEffects:
     """Decide; save progress, then show the held claims and the last lines; the phase is ``phase_after`` then."""
-    held = [state.claims[claim] for claim in state.held_claims]
-    state, rows = rows_of_claims(replace(state, held_claims=(), end_event=event), held)
+    state = replace(state, end_event=event)
     verdict = decide(state, event)
-    saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress else []
+    is_saved = state.phase is Phase.TAKEN_BACK  # as a failure, as soon as a claim did not hold
+    saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress and not is_saved else []
+    held = [state.claims[claim] for claim in state.held_claims]
+    state, rows = rows_of_claims(replace(state, held_claims=()), held)
     lines = last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]
