@@ -1,4 +1,7 @@
-"""Grade the module of a learner's file: run the claims stage by stage, and explain those that fail."""
+"""Grade the module of a learner's file: run the claims stage by stage, and explain those that fail.
+
+A trick, ``silence``: from a diagnosis on, which is the last that it does, the process prints nothing.
+"""
 
 from __future__ import annotations
 
