@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
 
 from checker.compiling import Compiler
 from checker.course.reading import Location
@@ -19,7 +18,6 @@ class Row:
     reason are a ``group``.
     """
 
-    kind: ClassVar = "row"
     mark: Mark
     about: str
     sentence: str
@@ -87,7 +85,6 @@ class Explanation:
     ``line`` is the line to look at. If the explanation ``has_numbers``, they are wrong, and ``--show`` shows them.
     """
 
-    kind: ClassVar = "explanation"
     sentence: str
     about: str = ""
     location: Location | None = None

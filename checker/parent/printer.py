@@ -42,7 +42,7 @@ class Printer(View):
             case Words(kind=WordsKind.PRINTED):
                 terminal.styled((f"  | {item.text}", "dim"))
             case Words(kind=WordsKind.SHOWN):
-                goes_on = self.last is not None and self.last.kind is WordsKind.SHOWN
+                goes_on = isinstance(self.last, Words) and self.last.kind is WordsKind.SHOWN
                 terminal.styled(item.text if goes_on else f"\n{item.text}")
             case Words():
                 goes_on = item.aside or self.last is None

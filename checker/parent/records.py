@@ -35,7 +35,7 @@ class RecordView(View):
 
     def show(self, item: Item) -> None:
         """Send a part."""
-        self.send({"event": item.kind, **as_record(item)})
+        self.send({"event": event_of(item), **as_record(item)})
 
     def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
         """Send a record of the compilation, once a second."""
@@ -51,6 +51,17 @@ class RecordView(View):
             self.page_shows = ""
             self.sent_at = 0.0
             self.send({"event": "compiling", "text": ""})
+
+
+def event_of(item: Item) -> str:
+    """Return the name under which the page gets a part of a check."""
+    match item:
+        case Row():
+            return "row"
+        case Explanation():
+            return "explanation"
+        case Words():
+            return item.kind
 
 
 def as_record(item: Item) -> Record:
