@@ -104,7 +104,7 @@ class ClaimEnded:
 
 @dataclass(frozen=True)
 class StageEnded:
-    """Every claim of a stage has been tried."""
+    """Every claim of a stage has been tried, unless one has ended pytest's session."""
 
     stage: Stage
 

@@ -157,7 +157,7 @@ def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
 def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Hold a claim, since a finding may say that it waits for another function; a failure takes back a pass."""
     state = replace(state, held_claims=(*state.held_claims, claim.name))
-    takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.is_of_another_max(claim)
+    takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.another_max_is_to_blame(claim)
     if takes_back:
         return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
     return state, []

@@ -146,7 +146,7 @@ class State:
         to_write: the labels of the functions that are still to write.
         claims: the last outcome of each claim.
         findings: why claims fail, by the child's diagnosis.
-        ended_stages: the stages in which every claim was tried.
+        ended_stages: the stages that have ended.
         not_saved: why a pass could not be saved; nothing if it was.
         current_claim: the claim that is being tried, in words; nothing between two claims.
         compilations: what MAX or Mojo compiles now, each compilation within the one before.
@@ -257,7 +257,7 @@ class State:
         """The seed of drawn numbers that are wrong; None if none are."""
         return self.context.seed if Kind.DRAWN in self.failed_kinds else None
 
-    def is_of_another_max(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
+    def another_max_is_to_blame(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""
         return bool(self.context.why_another_max) and failure.of_max
 

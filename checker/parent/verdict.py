@@ -60,7 +60,7 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), to_save=FAILURE, may_be_of_max=False)
+        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), to_save=FAILURE, blames_another_max=False)
         return _incomplete(state, cut)
     return Verdict(VerdictKind.PASS, to_save=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
 
@@ -100,20 +100,20 @@ class CutShort:
         explanation: the reason, as the end of a sentence, and maybe more sentences.
         after_failure: the words for it once a claim has failed.
         to_save: what is saved if no claim has failed and no pass stands; None if the file is not to blame.
-        may_be_of_max: whether another MAX, if one is installed, is to blame.
+        blames_another_max: whether another MAX, if one is installed, is to blame.
     """
 
     explanation: Explanation
     after_failure: str
     to_save: SaveProgress | None = None
-    may_be_of_max: bool = True
+    blames_another_max: bool = True
 
 
 def _incomplete(state: State, cut: CutShort) -> Verdict:
     """Return the verdict on a file that is not judged to the end; an earlier failure or pass stands."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
-    if state.context.why_another_max and cut.may_be_of_max:
+    if state.context.why_another_max and cut.blames_another_max:
         cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), to_save=None)
     if state.pass_stands:
         return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
@@ -128,7 +128,7 @@ def no_verdict(reason: str) -> str:
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
-    if state.is_of_another_max(event):
+    if state.another_max_is_to_blame(event):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
     sentence = event.sentence
     if event.changed_since:
@@ -286,7 +286,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     """
     words = [cut_short] if cut_short else []
     failures = _failures(state)
-    of_file = [failure for failure in failures if not state.is_of_another_max(failure)]
+    of_file = [failure for failure in failures if not state.another_max_is_to_blame(failure)]
     if failures and not of_file:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
