@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from checker.course.languages import NotWritten
-from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, index_in_words, noted_inputs
+from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, noted_inputs
 from checker.numeric.tolerance import TOLERANCE, tolerance_in_force
 
 Case = TypeVar("Case")
@@ -187,7 +187,7 @@ def equal(
     array = _array_of_form(actual, expected, axes, what)
     comparison = Comparison(what, array, expected, axes, whose, noted_inputs(), tolerance_in_force(tolerance))
     if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
-        raise Refusal(_what_is_not_finite(comparison), array, compared=comparison)
+        raise Refusal(comparison.not_finite(), array, compared=comparison)
     if not close(array, expected, tolerance):
         raise Refusal(f"{comparison.pattern} {comparison.difference()}".strip(), array, compared=comparison)
 
@@ -208,20 +208,6 @@ def _array_of_form(actual: Any, expected: np.ndarray, axes: Sequence[str], what:
     if array is None or dtype != expected.dtype.name:
         raise Refusal(f"{what} is {dtype}, and must be {expected.dtype.name}.")
     return array
-
-
-def _what_is_not_finite(comparison: Comparison) -> str:
-    """Return as a sentence where one of two arrays has NaN or infinity, and the other a number."""
-    what, array, expected = comparison.what, comparison.actual, comparison.expected
-    if not expected.ndim:
-        return f"{what} is {array}, and must be {expected:.5g}."
-    wrong = ~np.isfinite(array) & np.isfinite(expected)
-    are = "are NaN or infinite"
-    if not wrong.any():  # then only the expected ones are, which the learner's code may have returned before
-        wrong = np.isfinite(array) & ~np.isfinite(expected)
-        are = f"are neither NaN nor infinite, unlike {comparison.whose}"
-    first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), comparison.axes)
-    return f"In {what}, {int(wrong.sum())} of {array.size} values {are}, the first at {first}."
 
 
 def keeps_nothing(call: Callable[..., Any], *arrays: np.ndarray, right: Callable[..., Any] | None = None) -> Any:

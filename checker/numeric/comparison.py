@@ -195,6 +195,19 @@ class Comparison:
         likeness = float(np.corrcoef(actual.ravel(), expected.ravel())[0, 1])
         return f"No {where} is right throughout; yours and the right numbers have a correlation of {likeness:.2f}."
 
+    def not_finite(self) -> str:
+        """Return as a sentence where one of the arrays has NaN or infinity, and the other a number."""
+        actual, expected = self.actual, self.expected
+        if not expected.ndim:
+            return f"{self.what} is {actual}, and must be {expected:.5g}."
+        wrong = ~np.isfinite(actual) & np.isfinite(expected)
+        are = "are NaN or infinite"
+        if not wrong.any():  # then only the expected ones are, which the learner's code may have returned before
+            wrong = np.isfinite(actual) & ~np.isfinite(expected)
+            are = f"are neither NaN nor infinite, unlike {self.whose}"
+        first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), self.axes)
+        return f"In {self.what}, {int(wrong.sum())} of {actual.size} values {are}, the first at {first}."
+
     def difference(self) -> str:
         """Return as a sentence where the arrays differ most, or first if they hold ids, positions or booleans."""
         actual, expected = np.nan_to_num(self.actual), np.nan_to_num(self.expected)

@@ -67,24 +67,6 @@ def test_what_is_kept_between_calls_is_refused(call, right, refused):
         keeps_nothing(call, RIGHT, right=right)
 
 
-NAN = np.where(RIGHT > 0, RIGHT, np.nan)
-
-
-@pytest.mark.parametrize(
-    ("actual", "expected", "said"),
-    [
-        (NAN, RIGHT, "In it, 9 of 30 values are NaN or infinite, the first at "),
-        (RIGHT, NAN, "In it, 9 of 30 values are neither NaN nor infinite, unlike what it was before, the first at "),
-        (NAN, NAN, ""),
-    ],
-    ids=["here", "before", "both"],
-)
-def test_numbers_that_are_not_finite_are_counted_where_they_are(actual, expected, said):
-    """What is expected may be what the learner's own function has returned before."""
-    with pytest.raises(Refusal, match=f"^{said}batch 0, token ") if said else nullcontext():
-        equal(actual, expected, what="it", whose="what it was before")
-
-
 KEPT = "something is kept between calls"
 
 

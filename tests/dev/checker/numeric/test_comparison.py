@@ -1,5 +1,6 @@
 """What is said of wrong numbers when no mistake explains them."""
 
+from contextlib import nullcontext
 from types import MappingProxyType
 
 import numpy as np
@@ -56,6 +57,24 @@ SAID = {
 @pytest.mark.parametrize(("words", "wrong"), SAID.items(), ids=SAID)
 def test_what_is_said(words, wrong):
     assert words in sentence(wrong)
+
+
+NAN = np.where(RIGHT > 0, RIGHT, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "said"),
+    [
+        (NAN, RIGHT, "In it, 9 of 30 values are NaN or infinite, the first at "),
+        (RIGHT, NAN, "In it, 9 of 30 values are neither NaN nor infinite, unlike what it was before, the first at "),
+        (NAN, NAN, ""),
+    ],
+    ids=["here", "before", "both"],
+)
+def test_numbers_that_are_not_finite_are_counted_where_they_are(actual, expected, said):
+    """What is expected may be what the learner's own function has returned before."""
+    with pytest.raises(Refusal, match=f"^{said}batch 0, token ") if said else nullcontext():
+        equal(actual, expected, what="it", whose="what it was before")
 
 
 SHARES = np.exp(RIGHT) / np.exp(RIGHT).sum(axis=-1, keepdims=True)
