@@ -34,16 +34,10 @@ BEGUN = "This copy of the solution has one mistake in it. Find it and repair it.
 
 def offers_in_hunt(task: str) -> Offers:
     """Return what a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
-    return Offers(
-        again=IN_TERMINAL.again,
-        going_on=IN_TERMINAL.going_on,
+    return replace(
+        IN_TERMINAL,
         anew=f"`./run {task} --new`",
         of_old_file="",  # what is said below a copy that cannot be tried puts another in its place
-        not_begun=IN_TERMINAL.not_begun,
-        not_compiled=IN_TERMINAL.not_compiled,
-        draws_again=IN_TERMINAL.draws_again,
-        draws_again_unshown=IN_TERMINAL.draws_again_unshown,
-        shows_numbers=IN_TERMINAL.shows_numbers,
         passed="Pass ({seconds:.1f} s).",
         passed_uncompiled="Pass ({seconds:.1f} s).",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Offers:
-    """What a learner can do next, in the words of one place where checks are shown; each place has all of them.
+    """What a learner can do next, in the words of one place where checks are shown.
 
     Words that are known only later stand in braces, and are filled in by ``str.format``.
 
