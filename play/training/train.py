@@ -178,8 +178,10 @@ def go_on(folder: Folder, tell: Tell, *, mine: bool) -> Training:
 
     saved, tokenizer = folder.load()
     plan, history = saved.plan, saved.history
-    if history.facts.get("code") == "steps" and not mine:
-        raise UserError(f"{folder.path} was begun with your own steps; continue with `{resuming(folder, history)}`")
+    begun_with_mine = history.facts.get("code") == "steps"
+    if begun_with_mine != mine:
+        whose = "your own steps" if begun_with_mine else "the solutions"
+        raise UserError(f"{folder.path} was begun with {whose}; continue with `{resuming(folder, history)}`")
     if saved.is_over:
         raise UserError(f"{folder.path} is done: it has had all {plan.steps} steps. {advice(folder, plan)}")
     material = read_material(plan, tokenizer)

@@ -22,7 +22,7 @@ from play.training import places
 from play.training.folder import Folder
 from play.training.places import STATE
 from play.training.plan import History
-from play.training.train import run_training
+from play.training.train import go_on, run_training
 from tests.dev.helpers.terminal import started
 from tests.dev.play.training.conftest import PLAN, spoil
 from tools.course_copy import python
@@ -102,6 +102,8 @@ def test_what_cannot_be_resumed_is_said(begin):
     mine = begin("mine", code="steps").folder.path
     with pytest.raises(ValueError, match=re.escape(f"own steps; continue with `./run train --resume {mine} --mine`")):
         run_training(lambda sentence: None, resume=mine)
+    with pytest.raises(ValueError, match=re.escape(f"the solutions; continue with `./run train --resume {changed}`")):
+        go_on(Folder(changed), lambda sentence: None, mine=True)
 
 
 #: When a signal comes -> the step that the folder then holds, if there is one.
