@@ -18,6 +18,7 @@ from mojo.run import subprocess_run_mojo
 
 from checker.compiling import Compiler, compiling
 from checker.course.languages import NotWritten
+from checker.course.languages.mojo import without_comments_and_strings
 from checker.course.reading import Unreadable
 from checker.course.source import Source
 from checker.course.steps import Step
@@ -196,10 +197,11 @@ def _stop(blank: str, *arguments: Any) -> NoReturn:
 def _calls_of_written(step: Step, source: Source, labels: Collection[str]) -> dict[str, list[str]]:
     """Return the functions of a kernel that are written, and for each which others it calls."""
     functions = step.language.functions(source)
+    lines = without_comments_and_strings(source.text).split("\n")
     calls = {}
     for label in labels:
         if label in functions and not functions[label].stop_line:
-            text = "\n".join(source.lines[functions[label].def_line : functions[label].last])
+            text = "\n".join(lines[functions[label].def_line : functions[label].last])
             calls[label] = [other for other in labels if other != label and re.search(rf"\b{other}\b", text)]
     return calls
 

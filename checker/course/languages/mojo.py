@@ -40,7 +40,7 @@ class Mojo(Language):
 
     def functions(self, source: Source) -> dict[str, Function]:
         """Return every function by qualified name, in the order of the file."""
-        code = _without_comments_and_strings(source.text).split("\n")
+        code = without_comments_and_strings(source.text).split("\n")
         functions: dict[str, Function] = {}
         around: list[tuple[int, int, str]] = []  # functions and structs: indentation, last line, qualified name
         for number, line in enumerate(code, start=1):
@@ -115,7 +115,7 @@ def _size_and_stop_line(body: list[str], first: int) -> tuple[int, int | None]:
     return len(code), next((number for number in stops if number < returns), None)
 
 
-def _without_comments_and_strings(source: str) -> str:
+def without_comments_and_strings(source: str) -> str:
     """Return a source with spaces in place of comments and string literals; all lines stay."""
     return TEXT.sub(lambda text: re.sub(r"[^\n\"]", " ", text[0]), source)
 

@@ -8,6 +8,7 @@ import pytest
 
 from checker.compiling import Compiler, Listener
 from checker.course.reading import Unreadable
+from checker.course.source import Source
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.mojo import library
@@ -56,6 +57,14 @@ def test_a_whole_number_of_numpys_is_one_for_a_c_function_too():
         assert isinstance(library._argument(value), ctypes.c_int64)
     for value in (3.0, np.float32(3)):
         assert isinstance(library._argument(value), ctypes.c_float)
+
+
+def test_a_function_that_only_a_comment_names_is_not_called():
+    half = SOLUTION.replace("  # S\n", "  # attend_tile calls this\n")
+    assert half != SOLUTION
+    labels = ["online_softmax", "attend_block", "attend_tile"]
+    calls = library._calls_of_written(STEP, Source(half), labels)
+    assert calls == {"online_softmax": [], "attend_block": ["online_softmax"], "attend_tile": ["attend_block"]}
 
 
 def test_what_does_not_compile_is_told_and_not_kept(kept):
