@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,19 @@ def replacing(path: Path) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
+
+
+def overwrite(path: Path, data: bytes) -> None:
+    """Put other contents in a learner's file, whole or not at all: a link stays one, and the file keeps its mode.
+
+    Raises:
+        OSError: the file cannot be written; it is as it was.
+    """
+    path = path.resolve()
+    with replacing(path) as new:
+        new.write_bytes(data)
+        if path.is_file():
+            shutil.copymode(path, new)
 
 
 def write(file: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from checker.course import progress
 from checker.course.skeletons import back_up, is_untouched, skeleton_of
 from checker.course.steps import Step, relative_path
-from checker.files import replacing
+from checker.files import overwrite
 from checker.terminal import Terminal
 from cli.shared.command_line import confirm, writing
 
@@ -66,7 +66,6 @@ def write_skeleton(step: Step) -> Path | None:
     if not is_untouched(step):
         copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
-        with replacing(path) as unfinished:
-            unfinished.write_text(skeleton_of(step), encoding="utf-8")
+        overwrite(path, skeleton_of(step).encode())
     progress.forget(step)
     return copy

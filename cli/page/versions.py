@@ -5,13 +5,12 @@ The file on disk is the truth.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 
 from checker.course.reading import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.files import digest, replacing
+from checker.files import digest, overwrite
 from cli.page.offers import ANEW
 
 NONE = ""  # the version of a file that does not exist
@@ -57,12 +56,8 @@ def save(step: Step, text: str, replaces: str) -> str:
         UserError: the file is no text.
         OSError, UnicodeEncodeError: the text cannot be written.
     """
-    path, data = step.learner_file.resolve(), text.encode()
-    now = read(step)
+    data, now = text.encode(), read(step)
     if now.version != replaces:
         raise Conflict(now, text)
-    with replacing(path) as new:
-        new.write_bytes(data)
-        if now.version != NONE:
-            shutil.copymode(path, new)
+    overwrite(step.learner_file, data)
     return digest(data)

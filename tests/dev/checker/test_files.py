@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from checker.files import UNUSED_SECONDS, remove_unused, replacing, use_if_kept
+from checker.files import UNUSED_SECONDS, overwrite, remove_unused, replacing, use_if_kept
 
 
 def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
@@ -18,6 +18,18 @@ def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
     assert not use_if_kept(tmp_path / "missing.so")
     remove_unused(tmp_path, "*.so")
     assert sorted(tmp_path.iterdir()) == [other, used]
+
+
+def test_a_learners_file_that_is_written_anew_keeps_its_link_and_its_mode(tmp_path):
+    file, link = tmp_path / "elsewhere.py", tmp_path / "step.py"
+    file.write_text("old")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    overwrite(link, b"new")
+    assert link.is_symlink()
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o640)
+    overwrite(tmp_path / "another.py", b"new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["another.py", "elsewhere.py", "step.py"]
 
 
 def write_half(file):
