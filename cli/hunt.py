@@ -14,7 +14,7 @@ from checker.course.source import Source
 from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
-from checker.errors import UserError
+from checker.errors import UserError, exit_on_termination
 from checker.events import Event, HuntEnded
 from checker.job import Options
 from checker.parent.check import Check
@@ -83,6 +83,7 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
         UserError: as ``begin``; or no hunt is on that can end.
         OSError: a file cannot be written.
     """
+    exit_on_termination()
     labels = [blank.label for blank in blanks_of(step)]
     require_label(options["show"], labels)
     hunt, terminal = Hunt(step.name), Terminal(labels, quiet=as_json)

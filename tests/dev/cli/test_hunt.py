@@ -3,8 +3,10 @@
 import json
 import re
 import subprocess
+import time
 
 import jsonschema
+import psutil
 import pytest
 
 from checker.course import progress
@@ -15,6 +17,7 @@ from checker.diagnosis.mistakes import load_attempts
 from checker.files import ROOT
 from tests.dev.checker.parent.test_records import SCHEMA
 from tests.dev.helpers.commands import run, states
+from tests.dev.helpers.terminal import started
 
 pytestmark = pytest.mark.slow
 
@@ -58,6 +61,24 @@ def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytes
     assert "not compiled" not in found
     assert "Compare with" not in found
     assert found.endswith(f" s: {mistake}\n\n`./run hunt {step.task.removeprefix('s')}` begins another hunt.\n")
+
+
+def test_a_hunt_that_is_terminated_closes_what_was_open_and_leaves_no_child(course):
+    passed(course, W01)
+    run(course, "hunt", "w01", status=1)
+    looping = course.root / "looping"
+    loop = f"open({str(looping)!r}, 'w').close(); sum(iter(int, 1))"
+    right = W01.read_solution().text
+    (course.root / "steps" / "hunt_w01.py").write_text(right.replace("return query @ np.swapaxes(key, -2, -1)", loop))
+    with started(course.root, "-m", "cli", "hunt", "w01") as hunt:
+        while not looping.exists() and hunt.poll() is None:
+            time.sleep(0.05)
+        children = psutil.Process(hunt.pid).children(recursive=True)
+        hunt.terminate()
+        _, errors = hunt.communicate(timeout=30)
+    assert (hunt.returncode, errors) == (143, "")
+    assert children
+    assert psutil.wait_procs(children, timeout=5)[1] == []
 
 
 def test_a_hunt_from_its_beginning_to_its_end(course):
