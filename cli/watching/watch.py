@@ -177,6 +177,8 @@ class Watch:
             self.go_on(is_done=not state.not_saved)
         elif verdict and background is self.running:
             self.running = None
+            if report is Report.BROKEN:  # on a GPU, after the verdict
+                self.terminal.line(f"\n{FAULT}")
             about = next((explanation.about for explanation in verdict.explanations if explanation.has_numbers), "")
             self.to_show = Options(show=about, seed=state.failed_seed)
             self.go_on(is_done=verdict.kind is VerdictKind.PASS and not state.not_saved)
@@ -184,12 +186,14 @@ class Watch:
             self.running = None
             self.terminal.line(f"\n{FAULT}")
             self.go_on(is_done=False)
-        elif report is Report.BROKEN and background is self.going_on.get(step):
-            del self.going_on[step]
-            self.terminal.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
         elif verdict and background is self.going_on.get(step):
             del self.going_on[step]
             self.terminal.line(f"\n{in_one_line(background.check)}")
+            if report is Report.BROKEN:
+                self.terminal.line(FAULT)
+        elif report is Report.BROKEN and background is self.going_on.get(step):
+            del self.going_on[step]
+            self.terminal.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
 
     def go_on(self, *, is_done: bool) -> None:
         """Say what can be done now; a step ``is_done`` if it has passed, and the pass is saved."""

@@ -11,7 +11,7 @@ import pytest
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.parent.state import Verdict, VerdictKind
-from cli.shared.background import ReadyChild, Report
+from cli.shared.background import FAULT, ReadyChild, Report
 from cli.watching.offers import AT_SAVE, BY_KEYS
 from cli.watching.watch import KEYS, Key, Reported, Watch
 from tests.dev.helpers.terminal import Terminal
@@ -179,6 +179,22 @@ def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
     shown = capsys.readouterr().out
     assert ("w01 is done." in shown) == (not not_saved)
     assert "Watching steps/warmup_01.py" in shown
+
+
+@pytest.mark.parametrize("goes_on", [False, True], ids=["watched", "in the background"])
+def test_a_fault_after_the_verdict_is_told_beside_it(capsys, goes_on):
+    watch, step = Watch(find_step("s01"), ReadyChild(), None), find_step("s01")
+    state = SimpleNamespace(verdict=Verdict(VerdictKind.PASS), not_saved="", failed_seed=None, came_to_its_end=True)
+    background = SimpleNamespace(check=SimpleNamespace(step=step, state=state, seconds=lambda: 2.0))
+    if goes_on:
+        watch.going_on[step] = background
+    else:
+        watch.running = background
+    watch.handle(Reported(background, Report.BROKEN))
+    shown = " ".join(capsys.readouterr().out.split())
+    assert FAULT in shown
+    assert ("s01 is compiled too" if goes_on else "s01 is done.") in shown
+    assert (watch.running, watch.going_on) == (None, {})
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
