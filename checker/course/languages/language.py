@@ -23,7 +23,8 @@ class Function:
         first: the line that it begins with.
         def_line: the line of its ``def``.
         last: the line that it ends with.
-        size: how much code it has; larger than in the skeleton if somebody has begun to write.
+        size: how much code it has that may be part of an answer, as print is not; larger than in the skeleton if
+            somebody has begun to write.
         stop_line: the line of the stop statement, if the function has one that can be reached.
         meaning: a text that is equal for two functions that differ in comments and layout alone.
     """

@@ -112,7 +112,8 @@ def _size_and_stop_line(body: list[str], first: int) -> tuple[int, int | None]:
     indent = min((_indent(line) for _, line in code), default=0)
     returns = next((number for number, line in code if re.match(r" *return\b", line)), first + len(body))
     stops = (number for number, line in code if _indent(line) == indent and re.match(r"\s*(std\.os\.)?abort\(", line))
-    return len(code), next((number for number in stops if number < returns), None)
+    size = sum(not re.match(r" *print\(", line) for _, line in code)
+    return size, next((number for number in stops if number < returns), None)
 
 
 def without_comments_and_strings(source: str) -> str:

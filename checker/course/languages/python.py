@@ -58,7 +58,7 @@ class Python(Language):
                 first=min(part.lineno for part in (node, *node.decorator_list)),
                 def_line=node.lineno,
                 last=node.end_lineno or node.lineno,
-                size=len(node.body),
+                size=sum(map(_may_be_of_an_answer, node.body)),
                 stop_line=_stop_line_of(node, stop),
                 meaning=ast.dump(node),
             )
@@ -85,6 +85,15 @@ def _stop_line_of(node: FunctionNode, stop: str) -> int | None:
         if any(isinstance(part, ast.Return) for part in _of_this_function(statement)):
             return None
     return None
+
+
+def _may_be_of_an_answer(statement: ast.stmt) -> bool:
+    """Return whether a statement may be part of what a blank asks for: text, ``pass`` and a look by print are not."""
+    match statement:
+        case ast.Pass() | ast.Expr(value=ast.Constant()) | ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            return False
+        case _:
+            return True
 
 
 def _of_this_function(node: ast.AST) -> Iterator[ast.AST]:

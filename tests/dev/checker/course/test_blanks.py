@@ -20,6 +20,8 @@ def test_what_still_raises_is_to_write_and_a_blank_is_as_long_as_it_says():
     half = skeleton(Source(solution), written=["__init__", "_qkv", "_attention_weights", "_attn", "forward"])
     assert to_write(half) == [("_split_heads", False), ("_merge_heads", False)]
     assert to_write(half.replace(STOP, f"        x = 3\n{STOP}", 1))[0] == ("_split_heads", True)
+    for no_answer in ('"""Split."""', "print(x.shape)", "pass", "..."):
+        assert to_write(half.replace(STOP, f"        {no_answer}\n{STOP}", 1))[0] == ("_split_heads", False)
     assert to_write(half.replace(STOP, f"        return 3\n{STOP}", 1)) == [("_merge_heads", False)]
     outside = "\nif True:\n    # A. (1 line)\n    pass\nclass"
     for old, new, why in (("(2 lines)", "(20 lines)", "says 20 lines"), ("\nclass", outside, "not inside a function")):

@@ -64,6 +64,7 @@ def test_what_is_written_is_seen_line_by_line():
     made, stop = skeleton(SOLUTION, MOJO), f"    {MOJO.stop_statement}\n"
     started = made.replace("    # TODO: Double it. (1 line)\n", "    var y = x + x\n")
     assert states(started)["double"] == (True, True)
+    assert states(started.replace("var y = x + x", 'print("x is", x)'))["double"] == (True, False)
     for written in (f"    return y\n{stop}", f"    if y < 0:\n    {stop}    return y\n", f"    # {stop}    return y\n"):
         assert "double" not in states(started.replace(stop, written, 1))
     assert states(made.replace("def double", "def twice"))["double"] == (False, False)
