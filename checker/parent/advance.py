@@ -168,7 +168,8 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     stage, context = event.stage, state.context
     state = replace(state, ended_stages=state.ended_stages | {stage})
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
-        return state, [Words(f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s).")]
+        words = f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s)."
+        return replace(state, pass_was_said=True), [Words(words)]
     is_all_compiled = Mark.TRACED not in state.marks
     if stage in (Stage.TRACING, Stage.COMPILED) and is_all_compiled:
         return _give_verdict(state, event, Phase.AFTER_VERDICT)

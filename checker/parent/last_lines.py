@@ -15,7 +15,7 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
         case VerdictKind.PASS:
             return [*words, *_pass_in_words(state)]
         case VerdictKind.FAIL:
-            taken_back, numbers = _words_on_taking_back(state), _words_on_numbers(state, verdict)
+            taken_back, numbers = _words_on_taking_back(state, verdict), _words_on_numbers(state, verdict)
             return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
         case VerdictKind.INTERRUPTED:
             return words
@@ -36,12 +36,15 @@ def _pass_in_words(state: State) -> list[Words]:
     return [Words(words)] if words else []
 
 
-def _words_on_taking_back(state: State) -> list[Words]:
-    """Return the words for a pass that the compiler has taken back; ask for a report unless that is foreseen."""
-    if state.phase is not Phase.TAKEN_BACK:
+def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
+    """Return the words for a pass that is taken back; ask for a report if it was saved, unless that is foreseen."""
+    is_taken_back = state.pass_was_said and state.has_failed and verdict.to_save  # else the file is not to blame
+    if not is_taken_back:
         return []
     taken_back = "The pass is taken back."
-    if any(claim.foreseen for claim in state.claims.values()):
+    was_saved = state.phase is Phase.TAKEN_BACK  # so tracing has found nothing
+    is_foreseen = any(claim.foreseen for claim in state.claims.values())
+    if is_foreseen or not was_saved:
         return [Words(taken_back)]
     report = "Only the compiler has found this, and the check should have found it before: please report it, with"
     return [Words(f"{report} {state.context.file}. {taken_back}")]

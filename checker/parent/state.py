@@ -147,6 +147,7 @@ class State:
         claims: the last outcome of each claim.
         findings: why claims fail, by the child's diagnosis.
         ended_stages: the stages that have ended.
+        pass_was_said: whether it was said that the outputs match, which is a pass unless a compiled claim fails.
         not_saved: why a pass could not be saved; nothing if it was.
         current_claim: the claim that is being tried, in words; nothing between two claims.
         compilations: what MAX or Mojo compiles now, each compilation within the one before.
@@ -167,6 +168,7 @@ class State:
     claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     ended_stages: frozenset[Stage] = frozenset()
+    pass_was_said: bool = False
     not_saved: str = ""
     current_claim: str = ""
     compilations: tuple[Compilation, ...] = ()

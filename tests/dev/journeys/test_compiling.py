@@ -84,6 +84,7 @@ def test_what_cannot_be_traced_or_is_known_to_be_refused_is_no_pass(course, step
     assert words in " ".join(run.stdout.split())
     assert MAY_GO_ON not in run.stdout
     assert "please report it" not in run.stdout
+    assert ("Pass: " in run.stdout) == ("The pass is taken back." in run.stdout)
 
 
 def test_a_save_of_the_same_step_ends_its_compilation_and_quitting_all(course, in_ones_own_way, kept):

@@ -183,7 +183,7 @@ CHECKS = {
     ),
     "tracing finds it": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Ended()],
-        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "g: It is off."],
+        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "Ctrl-C after the compiler has found it": (
         [*TO_COMPILE, DONE, FAILS_COMPILED, LONG, Interrupted()],
@@ -202,7 +202,7 @@ CHECKS = {
     ),
     "it dies after a failure was told": (
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Died()],
-        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "g: It is off."],
+        [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "the GPU's part cannot begin": (
         [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), CheckFailed("so."), Ended()],
@@ -508,6 +508,10 @@ WITH_MAX = {
             "Interrupted while MAX was compiling your module: once compiled, a claim does not hold. Run it again.",
         ],
     ),
+    "tracing raises an error, which takes no pass back": (
+        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.TRACING), Ended()],
+        [*ROWS, MATCHES, "fail g: G.", ANOTHER],
+    ),
     "a number is wrong": (
         [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
         [
@@ -630,7 +634,8 @@ def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_aro
 def test_no_pass_of_a_solution_is_saved():
     context = replace(S07, options=Options(solution=True))
     assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
-    assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == [*ROWS, MATCHES, "fail g: G.", "g: It is off."]
+    taken_back = [*ROWS, MATCHES, "fail g: G.", "The pass is taken back.", "g: It is off."]
+    assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == taken_back
     end = folded([*TO_COMPILE, DONE, FAILS_COMPILED, Interrupted()], context)[1][-1]
     assert end.startswith("Interrupted: once compiled, a claim does not hold. Run it again;")
 
