@@ -19,6 +19,7 @@ from checker.files import ROOT
 from checker.spelling import closest_name
 from cli.start import setup
 
+ACTIVATION = {"PYTHONUTF8": "1"}  # the variables of pixi.toml's [activation.env], unless a caller says otherwise
 OURS = ("python -m cli ", "python -m tools ")  # the beginnings of lines whose --help needs no further environment
 
 Task = dict[str, str]
@@ -81,8 +82,7 @@ def run(name: str, arguments: list[str], known_tasks: dict[str, Task]) -> int:
         program = ["sh", "-c", f"trap : INT; {line} {shlex.join(arguments)}"]
     path = os.pathsep.join([str(ROOT / ".venv" / "bin"), os.environ.get("PATH", "")])
     os.chdir(ROOT)
-    utf8 = {"PYTHONUTF8": "1"}  # whatever the locale, unless a caller says otherwise
-    os.execvpe(program[0], program, utf8 | os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)})
+    os.execvpe(program[0], program, ACTIVATION | os.environ | {"PATH": path, "PYTHONPATH": str(ROOT)})
 
 
 def main() -> int:

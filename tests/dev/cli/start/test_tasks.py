@@ -15,6 +15,7 @@ import pytest
 from checker.course.steps import all_steps
 from checker.files import ROOT
 from cli.start.setup import FOR_LEARNERS
+from cli.start.tasks import ACTIVATION
 from tools.course_copy import python
 
 MANIFEST = tomllib.loads((ROOT / "pixi.toml").read_text())
@@ -57,6 +58,10 @@ def test_the_manifest_is_valid():
     if not (schema := os.environ.get("PIXI_SCHEMA")):
         pytest.skip("PIXI_SCHEMA does not name a copy of pixi's schema")
     jsonschema.validate(MANIFEST, json.loads(Path(schema).read_text()))
+
+
+def test_pixi_and_run_set_the_same_variables():
+    assert MANIFEST["activation"] == {"env": ACTIVATION}
 
 
 def test_every_environment_is_locked_at_the_versions_of_pyproject():
