@@ -112,15 +112,15 @@ def unwritten_blanks(learner: Source, solution: Source, language: Language = PYT
     """
     language.refuse(learner, "")
     present, untouched = language.functions(learner), language.functions(Source(skeleton(solution, language)))
-    to_write = []
+    unwritten = []
     for blank in find_blanks(solution, language):
         function = present.get(blank.function)
         if function is None:
             if not language.is_run:
-                to_write.append(Unwritten(blank, None))
+                unwritten.append(Unwritten(blank, None))
         elif function.stop_line:
-            to_write.append(Unwritten(blank, function.stop_line, function.size > untouched[blank.function].size))
-    return to_write
+            unwritten.append(Unwritten(blank, function.stop_line, function.size > untouched[blank.function].size))
+    return unwritten
 
 
 def what_to_do(unwritten: Unwritten, stop: str) -> str:

@@ -15,16 +15,16 @@ from checker.course.steps import SOLUTIONS, Step
 
 @dataclass(frozen=True)
 class OpenedFile:
-    """What is known of a file before it runs: its source, how many blanks the step has, and those still to write."""
+    """What is known of a file before it runs: its source, how many blanks the step has, and the unwritten ones."""
 
     source: Source
     blanks: int
-    to_write: tuple[Unwritten, ...]
+    unwritten: tuple[Unwritten, ...]
 
     @property
     def can_be_tried(self) -> bool:
         """Whether any blank is written, or the step has none: then claims can be tried."""
-        return len(self.to_write) < self.blanks or not self.blanks
+        return len(self.unwritten) < self.blanks or not self.blanks
 
 
 def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFile:
@@ -47,8 +47,8 @@ def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFil
     except Unreadable as error:
         error.source = source
         raise
-    to_write = unwritten_blanks(source, step.read_solution(), step.language)
-    return OpenedFile(source, len(blanks_of(step)), tuple(to_write))
+    unwritten = unwritten_blanks(source, step.read_solution(), step.language)
+    return OpenedFile(source, len(blanks_of(step)), tuple(unwritten))
 
 
 def refuse_imported_solution(step: Step, source: Source) -> None:

@@ -52,7 +52,7 @@ def is_begun(step: Step, path: Path | None = None) -> bool:
         file = open_file(step, path or step.learner_file)
     except Unreadable:
         return True
-    return file.can_be_tried or any(blank.started or blank.line is None for blank in file.to_write)
+    return file.can_be_tried or any(blank.started or blank.line is None for blank in file.unwritten)
 
 
 def back_up(path: Path) -> Path:

@@ -111,12 +111,12 @@ def _words_of_changed_check(step: Step, source: Source) -> str:
 
 
 def _words_of_begun(state: StepState, file: OpenedFile, *, failed: bool) -> str:
-    to_write, details = len(file.to_write), []
-    if to_write or state is StepState.IN_PROGRESS:
-        details.append(f"{file.blanks - to_write} of {file.blanks} blanks")
+    unwritten, details = len(file.unwritten), []
+    if unwritten or state is StepState.IN_PROGRESS:
+        details.append(f"{file.blanks - unwritten} of {file.blanks} blanks")
     if failed:
         details.append(LAST_FAILED)
-    elif state is StepState.CHANGED or not to_write:
+    elif state is StepState.CHANGED or not unwritten:
         details.append("not checked")
     return f"{BEGUN[state]} ({', '.join(details)})"
 

@@ -35,7 +35,7 @@ from checker.compiling import Compiler
 from checker.events import ClaimEnded, EndEvent, Event, Mark, Stage
 from checker.parent.effects import CloseView, Effect, EndCompiling, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.parent.last_lines import last_lines
-from checker.parent.rows import row_of_file, rows_of_blanks, rows_of_claims, rows_of_missing
+from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
 from checker.parent.state import Compilation, Phase, State
 from checker.parent.verdict import decide, no_verdict
 
@@ -95,7 +95,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
 def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
     """Show the blanks that are still to write; if nothing can be tried yet, end the check."""
     file = event.file
-    rows = rows_of_blanks(file.to_write, state.context.language.stop_statement)
+    rows = rows_of_unwritten(file.unwritten, state.context.language.stop_statement)
     labels = tuple(row.about for row in rows)
     state = replace(state, phase=Phase.TRYING, source=file.source, to_write=labels)
     if file.can_be_tried:

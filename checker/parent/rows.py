@@ -13,12 +13,12 @@ from checker.parent.effects import Row
 from checker.parent.state import State
 
 
-def rows_of_blanks(to_write: Iterable[Unwritten], stop: str) -> list[Row]:
+def rows_of_unwritten(unwritten: Iterable[Unwritten], stop: str) -> list[Row]:
     """Return the rows of blanks that are still to write; ``stop`` is the stop statement of the language."""
     rows = []
-    for unwritten in to_write:
-        line, sentence = unwritten.line, what_to_do(unwritten, stop)
-        rows.append(Row(Mark.TODO, unwritten.blank.label, sentence, line, tells_line=line is not None))
+    for each in unwritten:
+        sentence, tells_line = what_to_do(each, stop), each.line is not None
+        rows.append(Row(Mark.TODO, each.blank.label, sentence, each.line, tells_line=tells_line))
     return rows
 
 

@@ -71,7 +71,7 @@ def _all_tried(state: State) -> Verdict:
 def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
     """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
     file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.again
-    if any(unwritten.started for unwritten in file.to_write):
+    if any(blank.started for blank in file.unwritten):
         delete = f"Delete it where you have written code, and {again}."
         words = f"Nothing can be tried while every blank has `{stop}`. {delete}"
     elif file.blanks == 1:

@@ -121,7 +121,7 @@ def require_complete(steps: Sequence[Step], missing: Sequence[Step], unfit: Mapp
 def is_complete(step: Step) -> bool:
     """Return whether the learner's file of a step is there, is Python, and has no blank to write."""
     try:
-        return not open_file(step, step.learner_file).to_write
+        return not open_file(step, step.learner_file).unwritten
     except Unreadable:
         return False
 

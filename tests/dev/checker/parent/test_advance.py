@@ -50,10 +50,10 @@ KINDS = {
 }
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(), 5)
 SOURCE = Source("def one():\n    pass\n\n\ndef other():\n    while True: pass\n")
-TO_WRITE = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
+UNWRITTEN = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
 OPENED = FileOpened(OpenedFile(SOURCE, 2, ()))
-OPENED_WITH_BLANK = FileOpened(OpenedFile(SOURCE, 2, (TO_WRITE,)))
+OPENED_WITH_BLANK = FileOpened(OpenedFile(SOURCE, 2, (UNWRITTEN,)))
 ONE = ClaimEnded("test_one", "one", "One is right.", Mark.PASS)
 OTHER = ClaimEnded("test_other", "other", "So is it.", Mark.PASS)
 DRAWN_TOO, TRACED_TOO = (
@@ -281,14 +281,14 @@ CHECKS = {
         ],
     ),
     "nothing is written": (
-        [FileOpened(OpenedFile(SOURCE, 1, (TO_WRITE,)))],
+        [FileOpened(OpenedFile(SOURCE, 1, (UNWRITTEN,)))],
         [
             "todo other: line 6: Return it. (1 line)",
             "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
         ],
     ),
     "only the line at which a blank stops is left": (
-        [FileOpened(OpenedFile(SOURCE, 2, (TO_WRITE, replace(TO_WRITE, started=True))))],
+        [FileOpened(OpenedFile(SOURCE, 2, (UNWRITTEN, replace(UNWRITTEN, started=True))))],
         [
             "todo other: line 6: Return it. (1 line)",
             "todo other: line 6 still says raise NotImplementedError: delete that line",
