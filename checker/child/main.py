@@ -1,7 +1,7 @@
 """The child process: runs the claims of a step on a learner's file, and sends the parent their outcomes.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. The parent sends a job, and the
-child answers with events (``checker.lines``).
+child answers with events (``checker.processes``).
 
 ``python -m checker.child.main [STEP]`` receives one job. With a step, the child first imports what that step's check
 needs, so that a later job need not wait for it.
@@ -31,7 +31,7 @@ from checker.errors import UserError
 from checker.event_codec import encode
 from checker.events import FromChild, Send
 from checker.job import Job, job_of
-from checker.lines import ParentProcess, end_with_parent
+from checker.processes import ParentProcess, end_with_parent
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:

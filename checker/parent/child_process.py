@@ -39,9 +39,9 @@ from checker.events import (
     Unloadable,
 )
 from checker.job import Job
-from checker.lines import Lines, StartedProcess
 from checker.machine import load_if_busy, load_per_core
 from checker.parent.limits import Limits, Silence, limit_reached, limits_of
+from checker.processes import Lines, StartedProcess
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output are shown

@@ -1,4 +1,4 @@
-"""Messages between a parent process and the child process that it has started, each a line of JSON.
+"""A process and one that it has started: messages between them, each a line of JSON, and how the child is ended.
 
 The child receives messages on standard input and sends its own on standard output. Whatever else the child prints, by a
 library or by a learner's code, goes to standard error, which the parent may read or drop.

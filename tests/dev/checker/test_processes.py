@@ -1,4 +1,4 @@
-"""Messages between two processes of ours, whatever else one of them prints."""
+"""Messages between two processes of ours, whatever else one of them prints, and the end of the one that was started."""
 
 import os
 import signal
@@ -9,10 +9,10 @@ import time
 import psutil
 import pytest
 
-from checker.lines import Lines, StartedProcess
+from checker.processes import Lines, StartedProcess
 
 ECHO = """
-from checker.lines import ParentProcess
+from checker.processes import ParentProcess
 print("no message")
 parent = ParentProcess()
 for message in parent.messages():
@@ -29,7 +29,7 @@ BAD = {
 #: Ends before a program that it has started.
 LEAVES_ANOTHER = """
 import subprocess, sys
-from checker.lines import ParentProcess
+from checker.processes import ParentProcess
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 ParentProcess().send({"other": other.pid})
 """
