@@ -30,7 +30,7 @@ class RecordView(View):
     def __init__(self, send: Callable[[Record], None]) -> None:
         super().__init__()
         self.send = send
-        self.page_shows = ""  # the compilation that the page shows
+        self.shown_name = ""  # of the compilation that a record has shown
         self.sent_at = 0.0  # when its last record was sent, by time.monotonic
 
     def show(self, item: Item) -> None:
@@ -41,14 +41,14 @@ class RecordView(View):
         """Send a record of the compilation, once a second."""
         now = time.monotonic()
         if now - self.sent_at > SECOND:
-            self.page_shows = name
+            self.shown_name = name
             self.sent_at = now
             self.send({"event": "compiling", "text": f"compiling {name}, {now - since:.0f} s"})
 
     def end_compiling(self, name: str, seconds: float) -> None:
-        """Send that the compilation has ended, if the page shows it; one around it is sent at once."""
-        if name == self.page_shows:
-            self.page_shows = ""
+        """Send that the compilation has ended, if a record has shown it; one around it is sent at once."""
+        if name == self.shown_name:
+            self.shown_name = ""
             self.sent_at = 0.0
             self.send({"event": "compiling", "text": ""})
 
