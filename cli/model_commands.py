@@ -20,7 +20,7 @@ from cli.shared.command_line import SEED, DeviceName, Finite, all_of, refusing, 
 from play.generation.options import WriterOptions
 from play.mine import stand_ins
 from play.serving.options import ServerOptions
-from play.signals import ending_soon
+from play.signals import exiting_on_signals
 from play.smollm2 import CONTEXT
 from play.startup import Tell, in_utf8, tell_stopped
 from play.training.plan import Plan
@@ -132,7 +132,11 @@ def running(*refused: type[Exception]) -> Iterator[Tell]:
         What tells the user something.
     """
     tell = teller()
-    with ending_soon(lambda by: tell_stopped(tell, f"stopped by {by}")), refusing(ValueError, *refused), naming_steps():
+    with (
+        exiting_on_signals(lambda by: tell_stopped(tell, f"stopped by {by}")),
+        refusing(ValueError, *refused),
+        naming_steps(),
+    ):
         yield tell
 
 
@@ -261,9 +265,9 @@ def export(file: Path, **own_steps: bool) -> None:
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 def serve(**options: Any) -> int:
     """Serve the model through MAX, with OpenAI's interface; --mine serves your own steps."""
-    from play.signals import end_at_once
+    from play.signals import restore_default_signals
 
-    end_at_once()
+    restore_default_signals()
     from play.serving.serve import run_server
 
     with refusing(ValueError), naming_steps():

@@ -81,7 +81,7 @@ class Ending:
 
 
 @contextmanager
-def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
+def exiting_on_signals(say: Callable[[str], None]) -> Iterator[None]:
     """While this is open, let a signal of :data:`ENDINGS` end the program with its status, whatever the program does.
 
     Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
@@ -117,7 +117,7 @@ def ending_soon(say: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextmanager
-def put_off() -> Iterator[None]:
+def putting_off_signals() -> Iterator[None]:
     """While this is open, let the signals of :data:`ENDINGS` wait, so that nothing is left half done."""
     if threading.current_thread() is not threading.main_thread():  # which alone is interrupted
         yield
@@ -134,10 +134,10 @@ def put_off() -> Iterator[None]:
 
 
 @contextmanager
-def stopping() -> Iterator[threading.Event]:
+def noting_ctrl_c() -> Iterator[threading.Event]:
     """While this is open, let Ctrl-C set the event that is yielded, and do nothing else: what runs looks at it."""
     stopped = threading.Event()
-    wakeup = signal.set_wakeup_fd(-1)  # with which ending_soon would end the program
+    wakeup = signal.set_wakeup_fd(-1)  # with which exiting_on_signals would end the program
     before = signal.signal(signal.SIGINT, lambda number, frame: stopped.set())
     try:
         yield stopped
@@ -149,7 +149,7 @@ def stopping() -> Iterator[threading.Event]:
 # ---------------------------------------------------------------- processes
 
 
-def end_at_once() -> None:
+def restore_default_signals() -> None:
     """Let a signal end this process wherever it is, which is right for a process that has nothing to finish.
 
     Python's own handler waits until a call into C++ returns, and its exception can crash MAX while it is imported.

@@ -15,7 +15,7 @@ import numpy as np
 from checker.errors import UserError
 from checker.max_adapter.runtime import tensor
 from play.generation.engine import Settings, continue_text
-from play.signals import put_off
+from play.signals import putting_off_signals
 from play.tokens import encode
 from play.training.folder import Folder, SavedTraining
 from play.training.graphs import Trainer
@@ -136,7 +136,7 @@ class Training:
                 show(f"{HEADER}  {SPEED}")
                 steps = self.steps(self.plan.steps)
                 while not self.is_over:
-                    with put_off():
+                    with putting_off_signals():
                         started = time.perf_counter()
                         self.history.losses.append(next(steps))
                         self.history.seconds += time.perf_counter() - started

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from checker.course.steps import SAMPLING, TRAINING
 from checker.errors import UserError
 from play.processor import processor_name
-from play.signals import ending_soon, put_off
+from play.signals import exiting_on_signals, putting_off_signals
 from play.startup import Tell, ready_to_run, tell_stopped
 from play.training.places import BEST, new, resumed
 from play.training.plan import CURVE, OUT, History, Plan, duration
@@ -50,7 +50,7 @@ def run_training(
     path = resume or out or OUT
     with resumed(path) if resume else new(path) as (place, is_new):
         stop = Stop(tell, place if is_new else None)
-        with ending_soon(stop.say):
+        with exiting_on_signals(stop.say):
             with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
                 from play.training.folder import Folder
 
@@ -60,7 +60,7 @@ def run_training(
                 else:
                     plan = Plan(**numbers, texts=absolute(text), also=absolute(also))
                     training = begin(folder, plan, tell, minutes=minutes, mine=mine)
-                    with put_off():
+                    with putting_off_signals():
                         folder.begin(training.trainer.config, training.tokenizer, training.saved())
                         stop.training = training
             training.run()

@@ -22,13 +22,13 @@ DOING = {
     "Python": ("while True: time.time()", "closed\n"),
     "waiting": ("sys.stdin.readline()", "closed\n"),
     "an import": ("sys.path.append(sys.argv[1]); import endless", ""),  # of an extension, which an exception crashes
-    "what is put off": ("with signals.put_off(): time.sleep(99)", ""),
+    "what is put off": ("with signals.putting_off_signals(): time.sleep(99)", ""),
     "closing": ("try: time.sleep(99)\n        finally: time.sleep(99)", ""),
 }
 PROGRAM = """
 import hashlib, sys, time
 from play import signals
-with signals.ending_soon(lambda by: print("stopped by", by)):
+with signals.exiting_on_signals(lambda by: print("stopped by", by)):
     try:
         print("begun", flush=True)
         {doing}
@@ -95,7 +95,7 @@ def test_ctrl_c_while_max_compiles_leaves_a_terminal_that_prints_and_no_file(cou
 @pytest.mark.slow
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignored):
-    code = "import time; from play.signals import end_at_once; end_at_once(); print(flush=True); time.sleep(999)"
+    code = "import time; from play import signals; signals.restore_default_signals(); print(flush=True); time.sleep(99)"
     with started(ROOT, "-c", code, by=("nohup",) if ignored else ()) as server:
         server.stdout.readline()
         for number in (signal.SIGHUP, signal.SIGTERM):
@@ -105,8 +105,8 @@ def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignore
 
 COMPILING = """
 import subprocess, sys
-from play.signals import end_at_once, ended_by_exceptions
-end_at_once()
+from play.signals import ended_by_exceptions, restore_default_signals
+restore_default_signals()
 with ended_by_exceptions():
     subprocess.run([sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(999)"])
 """

@@ -116,7 +116,7 @@ def test_a_question_without_room_is_refused_and_the_conversation_goes_on(convers
 
 
 def test_ctrl_c_ends_an_answer_and_not_the_program(conversation, capsys):
-    with signals.ending_soon(print):
+    with signals.exiting_on_signals(print):
         conversation.talker.model.during = lambda: os.kill(os.getpid(), signal.SIGINT)
         conversation.ask("Long?", print, stoppable=True)
         conversation.talker.model.during = lambda: None

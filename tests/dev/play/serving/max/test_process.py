@@ -74,10 +74,10 @@ def test_a_model_that_is_killed_while_it_starts_holds_nobody_up(model):
 
 SERVER = """
 import time
-from play.signals import end_at_once
+from play.signals import restore_default_signals
 from play.serving.max.process import ModelProcess
 if __name__ == "__main__":
-    end_at_once()
+    restore_default_signals()
     model = ModelProcess(target=time.sleep, args=(999,))
     model.start()
     print(model.pid, flush=True)
