@@ -130,7 +130,7 @@ class Check:
             self.state, effects_of_event = advance(self.state, pending.popleft(), self.seconds())
             for effect in effects_of_event:
                 if isinstance(effect, SaveProgress):
-                    if answer := self._save(effect):
+                    if answer := self._try_to_save(effect):
                         pending.append(answer)
                 else:
                     self._show(effect)
@@ -153,7 +153,7 @@ class Check:
             case _:
                 assert_never(effect)
 
-    def _save(self, effect: SaveProgress) -> Event | None:
+    def _try_to_save(self, effect: SaveProgress) -> Event | None:
         """Save a pass or a failure; return an event if it is not saved."""
         try:
             return self.save(effect, self.state.source)
