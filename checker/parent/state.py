@@ -238,9 +238,9 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether no blank is left to write, and every claim about numbers was tried and holds."""
-        are_tried = all(self.context.kinds[claim] is Kind.COMPILED for claim in self.not_tried)
+        numbers_not_tried = [claim for claim in self.not_tried if self.context.kinds[claim] is not Kind.COMPILED]
         hold = self.marks <= {Mark.PASS, Mark.TRACED}
-        return not self.to_write and Stage.DRAWN in self.ended_stages and are_tried and hold
+        return not self.to_write and Stage.DRAWN in self.ended_stages and not numbers_not_tried and hold
 
     @property
     def has_drawn_numbers(self) -> bool:
