@@ -144,10 +144,13 @@ def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
         raise UserError(f"no other mistakes can be listed: {why_none_is_known(hunt.step)}")
     if not 0 <= number <= len(sentences):
         raise UserError(f"--name is {number}; choose from 1 to {len(sentences)}")
-    if not (number or saved.is_named):
+    if saved.is_named:
+        answer = hunt.how_named()
+    elif number:
+        answer = hunt.guess(sentences[number - 1])
+    else:
         question = f"\nWhich one is it? `./run {task} --name 2` answers: the second."
         return PASSED, [*(f"{at}  {sentence}" for at, sentence in enumerate(sentences, start=1)), question]
-    answer = hunt.guess(sentences[number - 1])
     if not hunt.saved().is_named:
         return FAILED, [answer]
     return PASSED, [answer, f"Now repair it: `./run {task}` checks the file, and --new begins another hunt."]

@@ -87,20 +87,22 @@ class Hunt:
         return f"{ending} {saved.after()}: {saved.mistake}"
 
     def guess(self, mistake: str) -> str:
-        """Take a guess at the mistake that is hunted for, unless it is named already; return a sentence on it.
+        """Take a guess at the mistake that is hunted for, and that nobody has named yet; return a sentence on it.
 
         Raises:
             OSError: a file cannot be written.
         """
         saved = self.saved()
-        if not saved.is_named:
-            saved = replace(saved, guesses=saved.guesses + 1)
-            if mistake == saved.mistake:
-                saved = replace(saved, is_named=True, named=saved.named + 1)
-            self.save(saved)
-        if saved.is_named:
-            return f"Named at guess {saved.guesses}, {saved.after()}: {saved.mistake}"
-        return f"It is another one; that was guess {saved.guesses}."
+        saved = replace(saved, guesses=saved.guesses + 1)
+        if mistake == saved.mistake:
+            saved = replace(saved, is_named=True, named=saved.named + 1)
+        self.save(saved)
+        return self.how_named() if saved.is_named else f"It is another one; that was guess {saved.guesses}."
+
+    def how_named(self) -> str:
+        """Return a sentence on the mistake that is named: at which guess, and after how long."""
+        saved = self.saved()
+        return f"Named at guess {saved.guesses}, {saved.after()}: {saved.mistake}"
 
     def save(self, hunts: SavedHunts) -> None:
         """Save what is known of the step's hunts now; it raises OSError if that is impossible."""

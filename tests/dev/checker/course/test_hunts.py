@@ -93,8 +93,8 @@ def test_a_name_is_guessed_and_the_hunt_goes_on(hunt):
     mistake = hunt.saved().mistake
     wrong = [name for name in COPIES if name != mistake]
     assert [hunt.guess(name) for name in wrong] == [f"It is another one; that was guess {at}." for at in (1, 2)]
-    for guess in (mistake, wrong[0]):
-        assert hunt.guess(guess) == f"Named at guess 3, after 0 s: {mistake}", "it is known from then on"
+    named = f"Named at guess 3, after 0 s: {mistake}"
+    assert (hunt.guess(mistake), hunt.how_named()) == (named, named)
     assert hunt.end("repaired = 1\n") == f"Repaired after 0 s: {mistake}"
     assert (hunt.saved().found, hunt.saved().named, hunt.saved().given_up) == (0, 1, 0), "it counts once"
     hunt.begin(COPIES)
