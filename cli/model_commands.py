@@ -48,15 +48,15 @@ own_steps_options = all_of(
 GPT2 = "A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub"
 
 
-def model_options(about: str) -> Callable[..., Any]:
+def model_options(help_text: str) -> Callable[..., Any]:
     """Return the options that say which model runs, and whose steps."""
-    model = click.option("--model", default=str(SMALL_MODEL), show_default="the small one in models/", help=about)
+    model = click.option("--model", default=str(SMALL_MODEL), show_default="the small one in models/", help=help_text)
     return all_of(model, own_steps_options)
 
 
-def plan_option(name: str, kind: click.ParamType | type, about: str) -> Callable[..., Any]:
+def plan_option(name: str, kind: click.ParamType | type, help_text: str) -> Callable[..., Any]:
     """Return an option without a default, for a resumed training must know which are given; help shows the plan's."""
-    return click.option(f"--{name}", type=kind, show_default=str(getattr(Plan, name)), help=about)
+    return click.option(f"--{name}", type=kind, show_default=str(getattr(Plan, name)), help=help_text)
 
 
 plan_options = all_of(
