@@ -35,3 +35,13 @@ def test_reset_keeps_the_file_and_begins_anew(course):
     assert set(states(course).values()) == {"untouched"}
     for arguments in ([], ["07", "--all"]):
         assert "say which step" in run(course, "reset", *arguments, status=2)
+
+
+def test_a_file_that_is_linked_from_elsewhere_begins_anew_there(course):
+    file, elsewhere = course.path("w01"), course.root / "elsewhere.py"
+    elsewhere.write_text("mine = 1\n")
+    file.unlink()
+    file.symlink_to(elsewhere)
+    run(course, "reset", "w01")
+    assert file.is_symlink()
+    assert elsewhere.read_text() == skeleton_of(find_step("w01"))
