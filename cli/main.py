@@ -77,8 +77,8 @@ def main() -> None:
 
 def check_command(step: Step) -> click.Command:
     """Return the command that checks a step."""
-    about = f"Check {relative_path(step.learner_file)}: {step.read_title()}"
-    return click.Command(step.task, callback=partial(check_step, step), params=CHECK_OPTIONS, help=about)
+    help_text = f"Check {relative_path(step.learner_file)}: {step.read_title()}"
+    return click.Command(step.task, callback=partial(check_step, step), params=CHECK_OPTIONS, help=help_text)
 
 
 CHECK_OPTIONS: list[click.Parameter] = [
