@@ -17,7 +17,7 @@ def test_blanks_turn_green_one_by_one(course):
         assert "Right so far. Still to write: " in run.stdout
         assert label in [line.split()[1] for line in run.stdout.splitlines() if line.startswith("  pass")]
     path = course.path("s07")
-    path.write_text(path.read_text().replace(STOP, f"        pass\n{STOP}"))
+    path.write_text(path.read_text().replace(STOP, f"        heads = self.n_head\n{STOP}"))
     line = course.line_of("s07", STOP.strip())
     assert f"line {line} still says raise NotImplementedError: delete that line" in course.check("s07").stdout
 

@@ -58,7 +58,9 @@ def server(tmp_path_factory):
         assert [part.choices[0].finish_reason for part in stream][-1] == "length", "what runs is finished"
         assert server.status() == 0
         lines = server.lines()
-        assert {line["message"] for line in lines if line["level"] != "INFO"} <= {"Invalid HTTP request received."}
+        warnings = {line["message"] for line in lines if line["level"] != "INFO"}
+        slow_end = {message for message in warnings if "would not die" in message}  # MAX gives it a second
+        assert warnings - slow_end <= {"Invalid HTTP request received."}
         assert all(line.keys() >= {"level", "message", "time"} for line in lines)
         last = {"message": "request", "status": 200, "generated_tokens": 250, "complete": True}
         assert lines[-1].items() >= last.items()
