@@ -24,6 +24,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from play.serving.authentication import KeyAuthentication
 from play.serving.keys import Keys
 from play.serving.options import BODY_SECONDS, LARGEST_BODY
 from play.serving.paths import ONE_MODEL, PATHS, PROBES
@@ -72,7 +73,7 @@ class Front:
         ]
         middleware = [Middleware(Recording)]
         if keys is not None:
-            middleware.append(Middleware(AuthenticationMiddleware, keys, _without_key))
+            middleware.append(Middleware(AuthenticationMiddleware, KeyAuthentication(keys), _without_key))
         handlers: Any = {HTTPException: _refused}
         app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
         app.router.redirect_slashes = False

@@ -1,29 +1,22 @@
 """Who may ask: a request needs one of the keys in a file, which is read anew for each.
 
-The file has one key per line; empty lines and lines that begin with ``#`` are no keys. A request's key is compared with
-each of them, in a time that says nothing about its letters. No message repeats a key, not even one that was given as
-the name of the file by mistake.
+The file has one key per line; empty lines and lines that begin with ``#`` are no keys. No message repeats a key, not
+even one that was given as the name of the file by mistake.
 """
 
 from __future__ import annotations
 
 import codecs
-import hmac
 from pathlib import Path
-
-from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, SimpleUser
-from starlette.requests import HTTPConnection
 
 from checker.course.reading import is_utf16
 from checker.errors import UserError
 from play.serving.options import ServerOptions
-from play.serving.paths import PROBES
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")  # where only this machine can ask
-WANTED = "the key is missing or is not one of this server's; send it as the header `Authorization: Bearer KEY`"
 
 
-class Keys(AuthenticationBackend):
+class Keys:
     """The keys of a file, as it is at any moment. Without a file, no key fits."""
 
     def __init__(self, path: Path) -> None:
@@ -47,23 +40,6 @@ class Keys(AuthenticationBackend):
         if not keys:
             raise UserError("the file of --api-key has no key; write one per line")
         return keys
-
-    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, SimpleUser] | None:
-        """Let a request with a key pass.
-
-        Raises:
-            AuthenticationError: the request has no key.
-        """
-        if conn.scope["path"] in PROBES:
-            return None
-        scheme, _, key = ",".join(conn.headers.getlist("authorization")).partition(" ")
-        try:
-            matches = [hmac.compare_digest(key.strip().encode("latin-1"), other) for other in self.read()]
-        except UserError:
-            matches = []
-        if scheme.lower() != "bearer" or not any(matches):  # after all comparisons
-            raise AuthenticationError(WANTED)
-        return None
 
 
 def keys_of(options: ServerOptions) -> Keys | None:

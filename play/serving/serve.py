@@ -12,6 +12,7 @@ from typing import Any
 
 from checker.device import DeviceKind
 from checker.errors import UserError
+from play.serving.keys import keys_of
 from play.serving.options import OF_THE_MODEL, ServerOptions, check_version, choose_steps
 from play.smollm2 import is_llama
 from play.startup import Tell, check_bfloat16, usable_kernels
@@ -45,8 +46,6 @@ def run_server(tell: Tell, **chosen: Any) -> int:
 
         request_log.log_as_json()
         tell = request_log.LOGGER.info
-    from play.serving.keys import keys_of
-
     if keys := keys_of(options):  # before anything is fetched or compiled
         tell(f"a request needs one of {len(keys.read())} keys")
     pass_on(options, kernels=False)

@@ -14,6 +14,7 @@ import datetime
 import functools
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ MARKERS = {
     "sampled": "has many cases; one in six is run each day, and all by ./run nightly",
 }
 SHARE = 6  # of many cases of one kind, one in so many is run each day
+NOT_INSTALLED = ("nbclient", "nbformat", "openai", "playwright", "ray", "starlette", "torch", "transformers", "uvicorn")
 LEFT_OUT = "Left out: browser, server, PyTorch, Ray, what takes long, and most mistakes. `./run test --all` runs them."
 SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
 
@@ -43,11 +45,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known, and take SIGHUP as in a terminal: `nohup` ignores it, here and in what a test starts."""
+    """Make the markers known, and take SIGHUP as in a terminal: `nohup` ignores it, here and in what a test starts.
+
+    Without ``--all``, a test finds no package that ``./run test`` does not install, even where the environment dev is.
+    """
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     for name, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{name}: {meaning}")
     config.option.all |= config.option.nightly or config.option.rest
+    if not config.option.all:
+        sys.modules |= dict.fromkeys(NOT_INSTALLED)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
