@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from checker.course.reading import Location
-from checker.events import Mark
 from checker.numeric.comparison import OTHER_ORDER, Comparison
 from checker.numeric.sketches import Sketch
+from checker.protocol.events import Mark
 
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is also printed behind a colon

@@ -22,11 +22,11 @@ from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
-from checker.events import Mark
 from checker.files import ROOT
 from checker.parent.limits import COMPILE_VARIABLE, GRADE_COMPILE_SHARE
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
+from checker.protocol.events import Mark
 from checker.terminal import STYLES, Terminal
 from cli.doctor import commit
 from cli.shared.problems import Problem, as_lines, problems_of, without_workflow_commands

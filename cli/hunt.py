@@ -15,8 +15,6 @@ from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.errors import UserError, exit_on_termination
-from checker.events import Event, HuntEnded
-from checker.job import Options
 from checker.parent.check import Check
 from checker.parent.child_process import Child
 from checker.parent.effects import SaveProgress
@@ -25,6 +23,8 @@ from checker.parent.printer import Printer
 from checker.parent.records import Record, verdict_record
 from checker.parent.state import FAILED, PASSED, VerdictKind
 from checker.parent.view import View
+from checker.protocol.events import Event, HuntEnded
+from checker.protocol.job import Options
 from checker.terminal import Terminal
 from cli.compare import rows_of_texts
 from cli.shared.command_line import require_label

@@ -18,9 +18,9 @@ from checker.device import DeviceKind
 from cli.shared.command_line import FORM, SEED, Commands, DeviceName, require_label, step_argument
 
 if TYPE_CHECKING:
-    from checker.job import Options
     from checker.parent.check import Check
     from checker.parent.child_process import Child
+    from checker.protocol.job import Options
 
 #: Every task that is no check, and its command, whose module is imported when somebody asks for it.
 ELSEWHERE = {
@@ -103,8 +103,8 @@ def check_step(
 ) -> int:
     """Check a step, and print the verdict; return the exit status, which is 0 only for a pass."""
     from checker.errors import exit_on_termination
-    from checker.job import Options
     from checker.parent.child_process import Child
+    from checker.protocol.job import Options
 
     exit_on_termination()
     if show:

@@ -10,9 +10,9 @@ import numpy as np
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.diagnosis.frames import function_and_line
-from checker.events import Mark
 from checker.numeric.sketches import sketch
 from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message
+from checker.protocol.events import Mark
 
 
 def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:

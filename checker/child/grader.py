@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from checker import events
 from checker.child.loading import load_code
 from checker.child.selection import ClaimsToRun
 from checker.child.session import run_claims, send_to_nobody
 from checker.course.steps import Step
 from checker.device import DeviceKind
-from checker.events import FromChild, Mark, Send, Stage
-from checker.job import Job
 from checker.outcomes import Outcomes, all_pass, failed_outcomes
+from checker.protocol import events
+from checker.protocol.events import FromChild, Mark, Send, Stage
+from checker.protocol.job import Job
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.diagnosing import Diagnosis

@@ -1,7 +1,7 @@
 """The child process: runs the claims of a step on a learner's file, and sends the parent their outcomes.
 
 A learner's file may hang, print, exit or kill its process; all of that happens here. The parent sends a job, and the
-child answers with events (``checker.processes``).
+child answers with events (``checker.protocol.processes``).
 
 ``python -m checker.child.main [STEP]`` receives one job. With a step, the child first imports what that step's check
 needs, so that a later job need not wait for it.
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from checker import compiling, events
+from checker import compiling
 from checker.child.claim_errors import fault_of_check
 from checker.child.grader import Grader
 from checker.child.keyboard import NoKeyboard, refuse_breakpoint
@@ -28,10 +28,11 @@ from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
 from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
-from checker.event_codec import encode
-from checker.events import FromChild, Send
-from checker.job import Job, job_of
-from checker.processes import ParentProcess, end_with_parent
+from checker.protocol import events
+from checker.protocol.event_codec import encode
+from checker.protocol.events import FromChild, Send
+from checker.protocol.job import Job, job_of
+from checker.protocol.processes import ParentProcess, end_with_parent
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from checker import events
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
 from checker.child.rerun import failure_at_its_line
@@ -18,8 +17,9 @@ from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
 from checker.course.steps import uses_max
 from checker.diagnosis.frames import passed_through
-from checker.events import Mark, Send, Stage
 from checker.outcomes import Outcome, raised_error
+from checker.protocol import events
+from checker.protocol.events import Mark, Send, Stage
 
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 

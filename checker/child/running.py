@@ -10,8 +10,8 @@ import pytest
 
 from checker.child.claim_items import about_of
 from checker.child.selection import ClaimsToRun
-from checker.events import Stage
 from checker.max_adapter.tracing import AbandonedGraphError, in_mode
+from checker.protocol.events import Stage
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph

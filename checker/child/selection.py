@@ -11,8 +11,8 @@ import pytest
 from checker.child.claim_items import claim_of, subject_of
 from checker.course.steps import Step, claims_of
 from checker.device import DeviceKind
-from checker.events import Stage
 from checker.max_adapter.tracing import GraphMode
+from checker.protocol.events import Stage
 
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 

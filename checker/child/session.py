@@ -21,9 +21,9 @@ from checker.child.running import Runner
 from checker.child.selection import ClaimsToRun, Selection
 from checker.course.steps import Step
 from checker.device import DeviceKind
-from checker.events import FromChild, Send, Stage
 from checker.max_adapter.tracing import GraphMode
 from checker.outcomes import Outcome
+from checker.protocol.events import FromChild, Send, Stage
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph

@@ -11,8 +11,8 @@ from types import CodeType
 from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials, graft
-from checker.events import Mark
 from checker.outcomes import Outcome, Outcomes, RaisedError, agrees, failed_outcomes
+from checker.protocol.events import Mark
 
 
 @dataclass(frozen=True)

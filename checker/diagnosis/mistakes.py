@@ -33,10 +33,10 @@ from checker.course.blanks import find_blanks
 from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
-from checker.events import Mark
 from checker.files import digest
 from checker.numeric.sketches import Sketch
 from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
+from checker.protocol.events import Mark
 
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several wrong ones, MAX names that which a thread meets first
 

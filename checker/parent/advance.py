@@ -30,14 +30,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from checker import events
 from checker.compiling import Compiler
-from checker.events import ClaimEnded, EndEvent, Event, Mark, Stage
 from checker.parent.effects import CloseView, Effect, EndCompiling, SaveProgress, ShowCompiling, Words, WordsKind
 from checker.parent.last_lines import last_lines
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
 from checker.parent.state import Compilation, Phase, State
 from checker.parent.verdict import decide, no_verdict
+from checker.protocol import events
+from checker.protocol.events import ClaimEnded, EndEvent, Event, Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
 

@@ -18,15 +18,12 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import assert_never
 
-from checker import events
 from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.opening import open_file
 from checker.course.reading import Unreadable
 from checker.course.source import Source
 from checker.course.steps import Step, claims_of, relative_path, uses_max
-from checker.events import Event
-from checker.job import Job, Options
 from checker.packages import why_not_usable
 from checker.parent import effects
 from checker.parent.advance import advance
@@ -35,6 +32,9 @@ from checker.parent.effects import Explanation, ForView, Item, Row, SaveProgress
 from checker.parent.offers import Offers
 from checker.parent.state import Context, Phase, State, Verdict
 from checker.parent.view import View
+from checker.protocol import events
+from checker.protocol.events import Event
+from checker.protocol.job import Job, Options
 
 MOST_SEEDS = 10_000
 

@@ -22,8 +22,10 @@ from dataclasses import asdict, replace
 
 from checker.course.reading import Location
 from checker.course.steps import Step
-from checker.event_codec import decode
-from checker.events import (
+from checker.machine import load_if_busy, load_per_core
+from checker.parent.limits import Limits, Silence, limit_reached, limits_of
+from checker.protocol.event_codec import decode
+from checker.protocol.events import (
     Activity,
     CheckFailed,
     CompilingBegan,
@@ -38,10 +40,8 @@ from checker.events import (
     Tick,
     Unloadable,
 )
-from checker.job import Job
-from checker.machine import load_if_busy, load_per_core
-from checker.parent.limits import Limits, Silence, limit_reached, limits_of
-from checker.processes import Lines, StartedProcess
+from checker.protocol.job import Job
+from checker.protocol.processes import Lines, StartedProcess
 
 TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
 PRINTED_LINES = 200  # of the learner's own output are shown

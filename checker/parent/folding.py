@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from checker.events import Mark
 from checker.parent.effects import Item, Row
+from checker.protocol.events import Mark
 
 MOST_PASSES, MOST_FAILURES = 5, 2  # how many rows that are alike are shown; of more, one counts the rest
 

@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 from checker.errors import UserError
-from checker.events import Activity, Limit
+from checker.protocol.events import Activity, Limit
 
 COMPUTE_SECONDS = 10.0  # without an event, of the thread that runs the file
 WAIT_SECONDS = 60.0  # without an event, while that thread computes less

@@ -8,9 +8,9 @@ from dataclasses import replace
 from checker.course.blanks import Unwritten, what_to_do, what_to_do_about_missing
 from checker.course.reading import Location
 from checker.course.steps import Kind
-from checker.events import ClaimEnded, Mark
 from checker.parent.effects import Row
 from checker.parent.state import State
+from checker.protocol.events import ClaimEnded, Mark
 
 
 def rows_of_unwritten(unwritten: Iterable[Unwritten], stop: str) -> list[Row]:

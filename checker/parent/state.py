@@ -13,10 +13,20 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
-from checker.events import ClaimEnded, Ended, EndEvent, Finding, Mark, NumbersCompared, Stage, StageEnded, Unloadable
-from checker.job import Options
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.offers import IN_TERMINAL, Offers
+from checker.protocol.events import (
+    ClaimEnded,
+    Ended,
+    EndEvent,
+    Finding,
+    Mark,
+    NumbersCompared,
+    Stage,
+    StageEnded,
+    Unloadable,
+)
+from checker.protocol.job import Options
 
 PASSED = 0  # exit statuses
 FAILED = 1

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from checker import events
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.steps import Kind
-from checker.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 from checker.parent.effects import Explanation, SaveProgress
 from checker.parent.state import Phase, State, Verdict, VerdictKind
+from checker.protocol import events
+from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from checker.compiling import Compiler
-from checker.events import Mark
 from checker.parent.effects import Item
 from checker.parent.folding import Folding
 from checker.parent.offers import IN_TERMINAL
+from checker.protocol.events import Mark
 
 
 class View:

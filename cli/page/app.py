@@ -33,10 +33,10 @@ from checker.course.hunts import Hunt
 from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
-from checker.job import Options
 from checker.parent.check import Check
 from checker.parent.limits import PAGE_COMPILE_SECONDS
 from checker.parent.records import Record, verdict_record
+from checker.protocol.job import Options
 from cli import compare, hunt
 from cli.page import answers, versions
 from cli.page.model import PageModel

@@ -18,7 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT, digest, saved_at
-from checker.processes import StartedProcess
+from checker.protocol.processes import StartedProcess
 from play.mine.choice import done_steps
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT

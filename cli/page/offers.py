@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from checker.events import Mark
 from checker.parent.offers import Offers
 from checker.parent.records import RecordView
+from checker.protocol.events import Mark
 
 ANEW = "Reset"  # the button that writes another file in place of one that cannot be read
 

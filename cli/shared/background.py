@@ -9,12 +9,12 @@ from contextlib import closing
 from enum import Enum, auto
 
 from checker.course.steps import Step
-from checker.events import Stage, StageEnded
-from checker.job import Job
 from checker.parent.check import Check
 from checker.parent.child_process import Child
 from checker.parent.limits import limits_of
 from checker.parent.state import Phase
+from checker.protocol.events import Stage, StageEnded
+from checker.protocol.job import Job
 
 
 class ReadyChild:

@@ -7,9 +7,9 @@ import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from checker.events import Mark
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
+from checker.protocol.events import Mark
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from checker.course.blanks import blanks_of
 from checker.course.standings import StepState, all_standings, first_to_do, next_to_do, standing_of
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
-from checker.job import Options
 from checker.parent.check import Check
 from checker.parent.printer import Printer
 from checker.parent.state import VerdictKind
+from checker.protocol.job import Options
 from checker.terminal import Terminal
 from cli import compare, hint
 from cli.reset import start_over

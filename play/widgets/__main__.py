@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from checker.processes import ParentProcess, end_with_parent
+from checker.protocol.processes import ParentProcess, end_with_parent
 from play.mine import choice
 
 

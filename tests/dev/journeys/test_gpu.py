@@ -16,9 +16,9 @@ from checker.course.source import Source
 from checker.course.steps import find_step
 from checker.device import DeviceKind
 from checker.diagnosis.mistakes import apply_edits
-from checker.events import Mark, Stage
 from checker.files import ROOT
 from checker.max_adapter import runtime
+from checker.protocol.events import Mark, Stage
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow

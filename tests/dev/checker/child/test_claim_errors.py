@@ -6,9 +6,9 @@ import pytest
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.course.languages import NotWritten
-from checker.events import Mark
 from checker.numeric.sketches import sketch
 from checker.outcomes import RaisedError, RefusalWords
+from checker.protocol.events import Mark
 
 PATH = "steps/step_90.py"
 NUMBERS = np.arange(3.0)

@@ -5,16 +5,16 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from checker import events
 from checker.child import grader
 from checker.child.grader import SUBJECT, ClaimTrials, Grader
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.diagnosis import diagnosing, mistakes
-from checker.events import Mark, Stage
-from checker.job import Job, Options
 from checker.outcomes import Outcome
+from checker.protocol import events
+from checker.protocol.events import Mark, Stage
+from checker.protocol.job import Job, Options
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage

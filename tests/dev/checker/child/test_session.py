@@ -5,16 +5,16 @@ from types import ModuleType
 
 import pytest
 
-from checker import events
 from checker.child import recording
 from checker.child.selection import ClaimsToRun
 from checker.child.session import collect_graphs, run_claims
 from checker.course import steps
 from checker.course.languages import NotWritten
 from checker.course.steps import Step
-from checker.events import Mark, Stage
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 from checker.outcomes import RaisedError
+from checker.protocol import events
+from checker.protocol.events import Mark, Stage
 
 STEP = Step("step_98")
 CHECK = '''

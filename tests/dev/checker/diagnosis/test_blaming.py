@@ -11,8 +11,8 @@ from checker.diagnosis.blaming import Blame, Blamer, finding_on
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.events import Mark
 from checker.outcomes import Outcome, RaisedError, RefusalWords
+from checker.protocol.events import Mark
 
 MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), measured=True)
 ERROR = Outcome(

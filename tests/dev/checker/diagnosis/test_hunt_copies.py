@@ -19,9 +19,9 @@ from checker.diagnosis.hunt_copies import (
     without_unused_imports,
 )
 from checker.diagnosis.mistakes import KnownMistakes
-from checker.events import Mark
 from checker.files import ROOT
 from checker.outcomes import Outcome
+from checker.protocol.events import Mark
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 

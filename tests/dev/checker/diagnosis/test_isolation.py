@@ -5,8 +5,8 @@ import pytest
 from checker.course.source import Source
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.isolation import Isolation
-from checker.events import Mark
 from checker.outcomes import Outcome, RefusalWords, failed_outcomes, raised_error
+from checker.protocol.events import Mark
 
 SOLUTION = """\
 def a(x):

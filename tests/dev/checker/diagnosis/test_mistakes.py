@@ -5,9 +5,9 @@ import pytest
 
 from checker.course.steps import find_step
 from checker.diagnosis import mistakes
-from checker.events import Mark
 from checker.numeric.sketches import sketch
 from checker.outcomes import Outcome, RaisedError
+from checker.protocol.events import Mark
 
 
 def error(text):

@@ -12,7 +12,10 @@ from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind, find_step
-from checker.events import (
+from checker.parent.advance import advance
+from checker.parent.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
+from checker.parent.state import Context, State, VerdictKind
+from checker.protocol.events import (
     Activity,
     CheckFailed,
     ClaimBegan,
@@ -36,10 +39,7 @@ from checker.events import (
     Tick,
     Unloadable,
 )
-from checker.job import Options
-from checker.parent.advance import advance
-from checker.parent.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
-from checker.parent.state import Context, State, VerdictKind
+from checker.protocol.job import Options
 from cli.watching.watch import in_one_line
 
 KINDS = {

@@ -9,13 +9,13 @@ import pytest
 
 from checker.course import progress
 from checker.course.steps import Kind, find_step
-from checker.events import Died, Ended, Interrupted, Stage, StageEnded
-from checker.job import Options
 from checker.parent import check as edge
 from checker.parent.check import Check, context_of
 from checker.parent.offers import IN_TERMINAL
 from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
+from checker.protocol.events import Died, Ended, Interrupted, Stage, StageEnded
+from checker.protocol.job import Options
 from tests.dev.checker.parent.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 

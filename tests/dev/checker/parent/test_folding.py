@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from checker.course.steps import find_step
-from checker.events import ClaimEnded, Interrupted, Mark
 from checker.parent.check import Check
 from checker.parent.effects import Row, Words, WordsKind
 from checker.parent.folding import Folding
 from checker.parent.state import State
 from checker.parent.view import View
+from checker.protocol.events import ClaimEnded, Interrupted, Mark
 from cli.page.offers import PageView
 from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from checker.errors import UserError
-from checker.events import Activity, Limit
 from checker.parent.limits import (
     FOR_A_SOLUTION,
     Limits,
@@ -16,6 +15,7 @@ from checker.parent.limits import (
     limit_reached,
     limits_of,
 )
+from checker.protocol.events import Activity, Limit
 
 LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)
 NO_COMPILER_LIMIT = replace(LIMITS, compile_seconds=None)

@@ -1,9 +1,9 @@
 """A check in a terminal: which lines there are, and where one is empty."""
 
 from checker.course.reading import Location
-from checker.events import Mark
 from checker.parent.effects import Explanation, Row, Words, WordsKind
 from checker.parent.printer import Printer
+from checker.protocol.events import Mark
 from checker.terminal import Terminal
 
 ROW = Row(Mark.FAIL, "attention_scores", "line 3: It returns the scores.", line=3)

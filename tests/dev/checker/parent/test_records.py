@@ -10,14 +10,14 @@ import pytest
 from checker.compiling import Compiler
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.events import Activity, Died, Ended, Stage, StageEnded
 from checker.files import ROOT
-from checker.job import Options
 from checker.parent import records
 from checker.parent.check import Check
 from checker.parent.records import RecordView, verdict_record
 from checker.parent.state import State
 from checker.parent.view import View
+from checker.protocol.events import Activity, Died, Ended, Stage, StageEnded
+from checker.protocol.job import Options
 from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())

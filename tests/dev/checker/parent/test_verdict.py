@@ -7,10 +7,10 @@ import pytest
 from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
-from checker.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
-from checker.job import Options
 from checker.parent.state import VerdictKind
 from checker.parent.verdict import why_claims_fail
+from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
+from checker.protocol.job import Options
 from tests.dev.checker.parent.test_advance import (
     COMPILED_TOO,
     CRASHED,

@@ -9,10 +9,10 @@ from unittest.mock import MagicMock
 import pytest
 
 from checker.course.steps import find_step
-from checker.events import Busy, Ended, Mark, Stage, StageEnded
 from checker.parent.check import Check
 from checker.parent.state import State
 from checker.parent.view import View
+from checker.protocol.events import Busy, Ended, Mark, Stage, StageEnded
 from cli.shared.background import BackgroundCheck, ReadyChild, Report
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
 

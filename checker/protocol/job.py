@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from checker.course.source import Source
 from checker.device import DeviceKind
-from checker.processes import Message
+from checker.protocol.processes import Message
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import time
 import psutil
 import pytest
 
-from checker.processes import Lines, StartedProcess
+from checker.protocol.processes import Lines, StartedProcess
 
 ECHO = """
-from checker.processes import ParentProcess
+from checker.protocol.processes import ParentProcess
 print("no message")
 parent = ParentProcess()
 for message in parent.messages():
@@ -29,7 +29,7 @@ BAD = {
 #: Ends before a program that it has started.
 LEAVES_ANOTHER = """
 import subprocess, sys
-from checker.processes import ParentProcess
+from checker.protocol.processes import ParentProcess
 other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
 ParentProcess().send({"other": other.pid})
 """

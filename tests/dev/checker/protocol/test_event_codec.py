@@ -5,8 +5,8 @@ import json
 import pytest
 
 from checker.course.reading import Location
-from checker.event_codec import decode, encode
-from checker.events import ClaimEnded, Mark
+from checker.protocol.event_codec import decode, encode
+from checker.protocol.events import ClaimEnded, Mark
 
 CLAIMED = ClaimEnded("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
 NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "ClaimEnded"}']

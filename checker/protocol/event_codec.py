@@ -1,4 +1,4 @@
-"""The events of a child as messages, which ``checker.processes`` carries to the parent: write and read them."""
+"""The events of a child as messages, which ``processes`` carries to the parent: write and read them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from checker.compiling import Compiler
 from checker.course.reading import Location
-from checker.events import Event, FromChild, Mark, Stage
-from checker.processes import Message, message_of
+from checker.protocol.events import Event, FromChild, Mark, Stage
+from checker.protocol.processes import Message, message_of
 
 EVENT_TYPES: dict[str, Any] = {event_type.__name__: event_type for event_type in get_args(FromChild)}
 

@@ -7,7 +7,7 @@ import pytest
 
 from checker.course.source import Source
 from checker.device import DeviceKind
-from checker.job import Job, Options, job_of
+from checker.protocol.job import Job, Options, job_of
 
 
 @pytest.mark.parametrize("kind", [None, *DeviceKind])
