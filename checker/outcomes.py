@@ -88,7 +88,7 @@ class Outcome:
         measured: whether the sentence tells what the code computed, not which error it raised.
         foreseen: whether only the compiler could find the failure, and the sentence says what to do.
         advice: the end of the sentence that says what to do about an error.
-        of_max: whether MAX has raised the error.
+        comes_from_max: whether MAX has raised the error, or lacks something that the file asks for.
     """
 
     mark: Mark
@@ -101,7 +101,7 @@ class Outcome:
     measured: bool = False
     foreseen: bool = False
     advice: str = ""
-    of_max: bool = False
+    comes_from_max: bool = False
 
     @property
     def is_error(self) -> bool:

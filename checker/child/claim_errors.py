@@ -60,7 +60,7 @@ def _observation(observed: object) -> Observation:
 
 def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
     """Return the outcome of a claim that has raised another error than a refusal."""
-    from checker.diagnosis.exceptions import describe, is_of_max
+    from checker.diagnosis.exceptions import comes_from_max, describe
     from checker.diagnosis.locating import location_of  # most claims raise no error
 
     description = describe(error, path)
@@ -71,7 +71,7 @@ def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
         observation=raised_error(error),
         about=about,
         advice=description.advice,
-        of_max=is_of_max(error, path),
+        comes_from_max=comes_from_max(error, path),
     )
 
 

@@ -52,7 +52,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return the event that tells of a file which has raised an error as it was loaded."""
     from checker.course.compatibility import advise_on_former_names, incompatible_parts
-    from checker.diagnosis.exceptions import error_in_words, is_of_max
+    from checker.diagnosis.exceptions import comes_from_max, error_in_words
     from checker.diagnosis.locating import location_of
     from checker.outcomes import with_printable_message
 
@@ -64,7 +64,7 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
             words += f". {advice}"
         else:
             changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
-    return events.Unloadable(words, location_of(error, job.path), is_of_max(error, job.path), changed_since)
+    return events.Unloadable(words, location_of(error, job.path), comes_from_max(error, job.path), changed_since)
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:

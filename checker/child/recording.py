@@ -80,7 +80,7 @@ class Recorder:
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark is Mark.FAIL else "",
             has_numbers=outcome.comparison is not None,
-            of_max=outcome.of_max,
+            comes_from_max=outcome.comes_from_max,
         )
         self.send(event)
 

@@ -75,7 +75,7 @@ def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None
         outcome.location,
         has_numbers=outcome.comparison is not None,
         error_key=outcome.error_key,
-        of_max=outcome.of_max,
+        comes_from_max=outcome.comes_from_max,
     )
 
 

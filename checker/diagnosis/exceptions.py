@@ -85,7 +85,7 @@ def _not_written(caught: CaughtError) -> str:
     return f"{words} Write it first, or import from solutions.{file.stem.replace('step', 'solution')} here."
 
 
-def is_of_max(error: BaseException, path: str) -> bool:
+def comes_from_max(error: BaseException, path: str) -> bool:
     """Return whether MAX has raised an error, or lacks a name that the file ``path`` uses and another MAX may have."""
     return any(str(module).partition(".")[0] == "max" for module in _modules_to_blame(error, path))
 

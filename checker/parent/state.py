@@ -271,7 +271,7 @@ class State:
 
     def another_max_is_to_blame(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""
-        return bool(self.context.why_another_max) and failure.of_max
+        return bool(self.context.why_another_max) and failure.comes_from_max
 
     def with_finding(self, claim: ClaimEnded) -> ClaimEnded:
         """Return a claim with its finding, if it has one: it may fail only because another function is wrong."""

@@ -301,7 +301,14 @@ def _failures(state: State) -> list[Finding]:
         return failures
     claims = [state.with_finding(claim) for claim in state.claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
-        Finding(claim.name, claim.about, claim.reason, claim.location, error_key=claim.error_key, of_max=claim.of_max)
+        Finding(
+            claim.name,
+            claim.about,
+            claim.reason,
+            claim.location,
+            error_key=claim.error_key,
+            comes_from_max=claim.comes_from_max,
+        )
         for claim in claims
         if claim.mark is Mark.FAIL
     ]

@@ -80,8 +80,8 @@ class ClaimEnded:
     """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
 
     A failure is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the
-    same for two errors that differ in sizes alone. ``has_numbers`` says that there are wrong numbers to show;
-    ``of_max``, that MAX has raised the error, or lacks something that the file asks for.
+    same for two errors that differ in sizes alone. ``has_numbers`` says that there are wrong numbers to show. The error
+    ``comes_from_max`` if MAX has raised it, or lacks something that the file asks for.
     """
 
     name: str
@@ -94,7 +94,7 @@ class ClaimEnded:
     foreseen: bool = False
     error_key: str = ""
     has_numbers: bool = False
-    of_max: bool = False
+    comes_from_max: bool = False
 
     @property
     def test(self) -> str:
@@ -116,7 +116,7 @@ class Finding:
     If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
     claim is about is right, and only another function is wrong. ``mistake`` is the name of the known mistake, if there
     is one. ``figures`` are the numbers that this claim measured, if several claims share the sentence. ``error_key``
-    and ``of_max`` are those of the claim.
+    and ``comes_from_max`` are those of the claim.
     """
 
     claim: str
@@ -128,7 +128,7 @@ class Finding:
     mistake: str | None = None
     figures: str = ""
     error_key: str = ""
-    of_max: bool = False
+    comes_from_max: bool = False
 
     @property
     def reason(self) -> str:
@@ -146,14 +146,15 @@ class NumbersCompared:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported, by an error ``of_max`` or not. Nothing is heard of the child after it.
+    """The learner's file cannot be imported. Nothing is heard of the child after it.
 
-    ``changed_since`` are parts of the step that have changed since the file was written, if that is the reason.
+    Its error ``comes_from_max``, or not. ``changed_since`` are parts of the step that have changed since the file was
+    written, if that is the reason.
     """
 
     sentence: str
     location: Location | None = None
-    of_max: bool = False
+    comes_from_max: bool = False
     changed_since: Sequence[str] = ()
 
 

@@ -8,7 +8,7 @@ from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.diagnosis.exceptions import error_in_words, is_of_max
+from checker.diagnosis.exceptions import comes_from_max, error_in_words
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_08 import pre_norm_residual
@@ -75,4 +75,4 @@ OF_MAX = {
 def test_which_errors_may_be_another_maxs(source, is_its):
     with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
         exec(compile(source, "step", "exec"), {"F": F, "Module": Module, "x": Tensor.zeros([2, 2]), "__name__": "step"})
-    assert is_of_max(caught.value, "step") is is_its
+    assert comes_from_max(caught.value, "step") is is_its

@@ -462,15 +462,15 @@ def test_what_follows_from_events(events, lines):
 
 
 ANOTHER = "MAX 1 is installed."
-CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …", of_max=True)
+CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …", comes_from_max=True)
 OTHERS_SHAPE = Finding("test_other", "other", "A shape.")
-ITS_REASON = Finding("test_one", "one", "AttributeError: …", of_max=True)
+ITS_REASON = Finding("test_one", "one", "AttributeError: …", comes_from_max=True)
 NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
 
 #: What happens in a step whose claims run MAX, where another one is installed -> what is shown and saved.
 WITH_MAX = {
     "it cannot be loaded": (
-        [OPENED, Unloadable("ImportError: F", Location(2), of_max=True), Ended()],
+        [OPENED, Unloadable("ImportError: F", Location(2), comes_from_max=True), Ended()],
         ["fail : The file can be imported.", ANOTHER],
     ),
     "it cannot be loaded, by itself": (
@@ -494,22 +494,22 @@ WITH_MAX = {
         ["saved: fail", "fail other: So is it.", "other: A shape."],
     ),
     "only the compiled claim raises an error, which takes no pass back": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED)],
+        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.COMPILED)],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "another compiled claim holds after that": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), OTHER_COMPILED_TOO, StageEnded(Stage.COMPILED)],
+        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), OTHER_COMPILED_TOO, StageEnded(Stage.COMPILED)],
         [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
     ),
     "Ctrl-C after that": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, of_max=True), Interrupted()],
+        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), Interrupted()],
         [
             *[*ROWS, MATCHES, SAVED, "fail g: G."],
             "Interrupted while MAX was compiling your module: once compiled, a claim does not hold. Run it again.",
         ],
     ),
     "tracing raises an error, which takes no pass back": (
-        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.TRACING), Ended()],
+        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), Ended()],
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
@@ -579,7 +579,7 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
 
 @pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
 def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
-    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, of_max=True), StageEnded(Stage.COMPILED), Ended()]
+    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.COMPILED), Ended()]
     state, _ = folded(events, replace(S07, why_another_max=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
