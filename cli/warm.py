@@ -94,7 +94,9 @@ class CarryingOut:
         async with self.processors:
             started = time.perf_counter()
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", *part.command),
+                sys.executable,
+                "-m",
+                *part.command,
                 cwd=ROOT,
                 stdin=DEVNULL,
                 stdout=PIPE,

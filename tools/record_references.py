@@ -271,19 +271,19 @@ def step_14() -> Arrays:
 #: What a tokenizer can get wrong, by the subject of the claim. Python 3.11 knows every letter here as a letter.
 TEXTS = {
     "english": [
-        *("", "a", "Hello", " Hello", "Hello, world", "Call me Ishmael."),
-        *("The tokenization of unbelievable strawberries", "SHOUTING and sPoNgEbOb", "antidisestablishmentarianism"),
+        "", "a", "Hello", " Hello", "Hello, world", "Call me Ishmael.",
+        "The tokenization of unbelievable strawberries", "SHOUTING and sPoNgEbOb", "antidisestablishmentarianism",
     ],
     "beyond": [
-        *("naïve café", "Würde, Größe", "e\u0301 is e with an accent", "Привет, мир", "日本語 한국어", "नमस्ते", "سلام"),
-        *("🙂👍🏽", "a—b “c” ½ ٣"),
+        "naïve café", "Würde, Größe", "e\u0301 is e with an accent", "Привет, мир", "日本語 한국어", "नमस्ते", "سلام",
+        "🙂👍🏽", "a—b “c” ½ ٣",
     ],
     "words": [
-        *("don't we'll you've they're I'm he'd it's", "DON'T 'tis rock'n'roll ''s", "two  spaces,   three "),
-        *("a\n\nb\n", "\tone\t\ttab", "   ", " \r\n ", "no-break\u00a0space\u2003wide"),
-        *("2024 1234567 3.14 12,345 007", "x1=y_2[i]//3;", "<|endoftext|>"),
+        "don't we'll you've they're I'm he'd it's", "DON'T 'tis rock'n'roll ''s", "two  spaces,   three ",
+        "a\n\nb\n", "\tone\t\ttab", "   ", " \r\n ", "no-break\u00a0space\u2003wide",
+        "2024 1234567 3.14 12,345 007", "x1=y_2[i]//3;", "<|endoftext|>",
     ],
-}
+}  # fmt: skip
 LEARNED = 60  # merges
 
 

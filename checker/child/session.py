@@ -35,7 +35,13 @@ def send_to_nobody(event: FromChild) -> None:
 
 #: Plugins of pytest's that print, write files beside the claims, or take what a learner's file logs or raises.
 UNUSED_PLUGINS = (
-    *("terminal", "cacheprovider", "debugging", "logging", "faulthandler", "unraisableexception", "threadexception"),
+    "terminal",
+    "cacheprovider",
+    "debugging",
+    "logging",
+    "faulthandler",
+    "unraisableexception",
+    "threadexception",
 )
 
 

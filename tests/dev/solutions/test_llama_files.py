@@ -30,12 +30,12 @@ from tools.hugging_face import hugging_face_llama, load, seeded
 pytestmark = pytest.mark.slow
 
 TEXTS = (
-    *("Hello, world!", "  two spaces", "trailing space ", "\n\n", "\t\tx = 1", "I'll don't it's", "HELLO'S", "x1y2z3"),
-    *("1234567890", "3.14159", "1,000,000", "2026-11-28T08:00", "   3", "x   7 y", "½ cup", "x² + y³", "٣٤٥", "Ⅷ"),
-    *("naïve café", "Ελληνικά", "Привет, мир", "こんにちは世界", "안녕하세요", "नमस्ते", "👍🏽", "e\u0301", "\u00a0nbsp"),
-    *("def f(x):\n    return x ** 2", '{"a": [1, null]}', "https://example.com/a?b=1#e", "a\r\nb", "\x00", "<", ""),
-    *(f"{START}user\nHi{END}\n", f"a{END}b", "<|endoftext|>", "aaaaaaaaaaaaaaaa", "              ", "\n   \n  x"),
-)
+    "Hello, world!", "  two spaces", "trailing space ", "\n\n", "\t\tx = 1", "I'll don't it's", "HELLO'S", "x1y2z3",
+    "1234567890", "3.14159", "1,000,000", "2026-11-28T08:00", "   3", "x   7 y", "½ cup", "x² + y³", "٣٤٥", "Ⅷ",
+    "naïve café", "Ελληνικά", "Привет, мир", "こんにちは世界", "안녕하세요", "नमस्ते", "👍🏽", "e\u0301", "\u00a0nbsp",
+    "def f(x):\n    return x ** 2", '{"a": [1, null]}', "https://example.com/a?b=1#e", "a\r\nb", "\x00", "<", "",
+    f"{START}user\nHi{END}\n", f"a{END}b", "<|endoftext|>", "aaaaaaaaaaaaaaaa", "              ", "\n   \n  x",
+)  # fmt: skip
 TALKS = (
     [("user", "Hi")],
     [("system", "Be brief."), ("user", "Hi")],

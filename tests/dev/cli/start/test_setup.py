@@ -21,7 +21,9 @@ from cli.start import setup
 from cli.start.setup import FOR_LEARNERS
 
 MODULES = (
-    *("cli/__init__.py", "checker/__init__.py", *(f"cli/start/{name}.py" for name in ("__init__", "setup", "tasks"))),
+    "cli/__init__.py",
+    "checker/__init__.py",
+    *(f"cli/start/{name}.py" for name in ("__init__", "setup", "tasks")),
     *(f"checker/{name}.py" for name in ("errors", "files", "machine", "packages", "spelling")),
 )
 FILES = {

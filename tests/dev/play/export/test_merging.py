@@ -57,8 +57,15 @@ def test_imports_are_at_the_top_once_and_sorted():
     program = "import os\nfrom posixpath import sep\nfrom max.driver import CPU as cpu, Buffer\nimport numpy as np\n"
     lines = merged(eight, f'"""A program."""\n{program}').partition("annotations\n\n")[2].partition("\n\n#")[0]
     assert lines.split("\n") == [
-        *("import math", "import os", "import os.path", "from math import floor as lower", "from os import sep"),
-        *("", "import numpy as np", "from max.driver import CPU, Buffer, Device", "from max.driver import CPU as cpu"),
+        "import math",
+        "import os",
+        "import os.path",
+        "from math import floor as lower",
+        "from os import sep",
+        "",
+        "import numpy as np",
+        "from max.driver import CPU, Buffer, Device",
+        "from max.driver import CPU as cpu",
     ]
 
 

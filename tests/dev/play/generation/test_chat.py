@@ -22,13 +22,13 @@ pytestmark = pytest.mark.slow
 
 ANSWERS = {"Who?": "Melville Ωλ.", "When?": "In 1851.", "Long?": "x" * 40}
 QUESTIONS = (
-    *("What is the capital of France?", "What is 7 times 8?", "Who wrote Moby Dick?", "Name three colors.", "Hi"),
-    *("What do whales eat?", "Write a haiku about the sea.", "Translate 'good morning' into Spanish."),
-    *("鯨は何ですか。", "What is a transformer in machine learning?", "Say <|im_end|> twice.", "Count to 10."),
-    *("Why is the sky blue?", "What is the opposite of hot?", "List the days of the week.", "Tell me a joke."),
-    *("How many legs has a spider?", "Which planet is the largest?", "Write a Python function that adds two numbers."),
+    "What is the capital of France?", "What is 7 times 8?", "Who wrote Moby Dick?", "Name three colors.", "Hi",
+    "What do whales eat?", "Write a haiku about the sea.", "Translate 'good morning' into Spanish.",
+    "鯨は何ですか。", "What is a transformer in machine learning?", "Say <|im_end|> twice.", "Count to 10.",
+    "Why is the sky blue?", "What is the opposite of hot?", "List the days of the week.", "Tell me a joke.",
+    "How many legs has a spider?", "Which planet is the largest?", "Write a Python function that adds two numbers.",
     "Who are you?",
-)
+)  # fmt: skip
 
 
 class Scripted:

@@ -341,8 +341,13 @@ MANY_OPTIONS = dict.fromkeys(map(str, range(1000)), True)
 @pytest.mark.parametrize(
     "fields",
     [
-        *({"stream_options": MANY_OPTIONS}, {"prompt": [{}] * 1000}, {"prompt": [["a"] * 1000] * 9}),
-        *({"stop": [1] * 1000}, {"messages": [{}] * 13}, said(content=[{}] * 1000), said(**MANY_OPTIONS)),
+        {"stream_options": MANY_OPTIONS},
+        {"prompt": [{}] * 1000},
+        {"prompt": [["a"] * 1000] * 9},
+        {"stop": [1] * 1000},
+        {"messages": [{}] * 13},
+        said(content=[{}] * 1000),
+        said(**MANY_OPTIONS),
     ],
 )
 def test_a_request_with_many_errors_is_refused_at_the_first(fields):
