@@ -10,7 +10,7 @@ import pytest
 
 from checker.child.claim_items import about_of
 from checker.child.selection import ClaimsToRun
-from checker.max_adapter.tracing import AbandonedGraphError, in_mode
+from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
 from checker.protocol.events import Stage
 
 if TYPE_CHECKING:  # a step without MAX does not import it
@@ -20,12 +20,16 @@ if TYPE_CHECKING:  # a step without MAX does not import it
 class Runner:
     """Runs each claim: at the stage TRACING up to where MAX would compile, at any other to its end.
 
+    Args:
+        claims_to_run: which claims.
+        mode: what becomes of a graph at the stage TRACING.
+
     Attributes:
         abandoned_graphs: those at which claims have ended, since MAX was not to compile, by the ids of their items.
     """
 
-    def __init__(self, claims_to_run: ClaimsToRun) -> None:
-        self.claims_to_run = claims_to_run
+    def __init__(self, claims_to_run: ClaimsToRun, mode: GraphMode = GraphMode.TRACE) -> None:
+        self.claims_to_run, self.mode = claims_to_run, mode
         self.abandoned_graphs: dict[str, Graph] = {}
 
     @pytest.hookimpl(wrapper=True)
@@ -41,7 +45,7 @@ class Runner:
     def tracing(self) -> AbstractContextManager[None]:
         """Return what is open while a claim runs: at the stage TRACING, a context in which MAX compiles nothing."""
         if self.claims_to_run.stage is Stage.TRACING:
-            return in_mode(self.claims_to_run.mode)
+            return in_mode(self.mode)
         return nullcontext()
 
     def noting(self, item: pytest.Function) -> AbstractContextManager[None]:

@@ -11,7 +11,6 @@ import pytest
 from checker.child.claim_items import claim_of, subject_of
 from checker.course.steps import Step, claims_of
 from checker.device import DeviceKind
-from checker.max_adapter.tracing import GraphMode
 from checker.protocol.events import Stage
 
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
@@ -28,7 +27,6 @@ class ClaimsToRun:
         seeds: the seeds of the configurations at the stage DRAWN; each claim runs once for each seed.
         claims: the only claims to run, by subject; None is all.
         device: compile for this device alone.
-        mode: what becomes of a graph at the stage TRACING.
         show: record the inputs of the learner's code with arrays that are not equal.
         to_write: the labels of the functions that the subjects have yet to write; a claim that needs one waits.
     """
@@ -39,7 +37,6 @@ class ClaimsToRun:
     seeds: Sequence[int] = ()
     claims: Mapping[str, Collection[str]] | None = None
     device: DeviceKind | None = None
-    mode: GraphMode = GraphMode.TRACE
     show: bool = False
     to_write: Collection[str] = ()
 

@@ -60,8 +60,8 @@ def run_claims(claims_to_run: ClaimsToRun, send: Send = send_to_nobody) -> dict[
 
 def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph]:
     """Run the compiled claims up to where MAX would compile for the CPU; return the graphs that it would compile."""
-    claims_to_run = ClaimsToRun(step, subjects, Stage.TRACING, device=DeviceKind.CPU, mode=GraphMode.COLLECT)
-    runner = Runner(claims_to_run)
+    claims_to_run = ClaimsToRun(step, subjects, Stage.TRACING, device=DeviceKind.CPU)
+    runner = Runner(claims_to_run, GraphMode.COLLECT)
     run_pytest(claims_to_run, [runner])
     return [*runner.abandoned_graphs.values()]
 
