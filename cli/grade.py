@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from checker.course.hunts import HuntedStep
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps, relative_path
@@ -134,7 +135,7 @@ def read_helpers(checkout: Path) -> dict[str, str]:
     A kernel in Mojo is compiled alone, and imports none.
     """
     folder, texts = checkout / STEPS, dict[str, str]()
-    copies_to_hunt_in = [Step(step.name, hunted=True) for step in all_steps()]
+    copies_to_hunt_in = [HuntedStep(step.name) for step in all_steps()]
     no_helpers = {step.learner_file.name for step in (*all_steps(), *copies_to_hunt_in)}
     for path in sorted(folder.rglob("*.py")):
         name = path.relative_to(folder)

@@ -17,11 +17,30 @@ from checker.files import digest, replacing
 SENTENCES = 4  # among which the mistake is named
 
 
+class HuntedStep(Step):
+    """A step whose file is a copy of the solution with a mistake. It equals no other step, not even of its name."""
+
+    @property
+    def short_name(self) -> str:
+        """``07`` or ``w01``."""
+        return super().task.removeprefix("s")
+
+    @property
+    def task(self) -> str:
+        """The task that checks the copy: ``hunt 07`` or ``hunt w01``."""
+        return f"hunt {self.short_name}"
+
+    @property
+    def learner_file(self) -> Path:
+        """The copy, such as ``steps/hunt_07.py``."""
+        return super().learner_file.with_stem(f"hunt_{self.short_name}")
+
+
 class Hunt:
     """The hunt for a mistake in a step's solution: ``copy`` is the step with the mistaken copy as its file."""
 
     def __init__(self, name: str) -> None:
-        self.step, self.copy = Step(name), Step(name, hunted=True)
+        self.step, self.copy = Step(name), HuntedStep(name)
 
     def saved(self) -> SavedHunts:
         """Return what is saved of the step's hunts; if the copy is gone, no hunt is on."""

@@ -64,10 +64,9 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """One step of the tutorial, or one warm-up. If it is ``hunted``, its file is a copy with a mistake (``hunts``)."""
+    """One step of the tutorial, or one warm-up."""
 
     name: str  # ``step_07`` or ``warmup_01``; sorted by it, steps are in the order of their numbers, and warm-ups last
-    hunted: bool = False
 
     @property
     def is_warmup(self) -> bool:
@@ -89,9 +88,8 @@ class Step:
 
     @property
     def task(self) -> str:
-        """The task that checks its file: ``s07`` or ``w01``; of a copy ``hunt 07`` or ``hunt w01``."""
-        task = self.name[0] + self.number
-        return f"hunt {task.removeprefix('s')}" if self.hunted else task
+        """The task that checks its file: ``s07`` or ``w01``."""
+        return self.name[0] + self.number
 
     @property
     def language(self) -> Language:
@@ -101,8 +99,7 @@ class Step:
     @property
     def learner_file(self) -> Path:
         """The only file of this step that a learner edits."""
-        name = self.task.replace(" ", "_") if self.hunted else self.name
-        return STEPS / f"{name}{self.language.suffix}"
+        return STEPS / f"{self.name}{self.language.suffix}"
 
     @property
     def solution_file(self) -> Path:

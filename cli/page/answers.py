@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from checker.course.blanks import blanks_of
-from checker.course.hunts import Hunt
+from checker.course.hunts import Hunt, HuntedStep
 from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
@@ -63,7 +63,7 @@ def differences(step: Step, body: Json) -> Json:
 
 def replace_file(step: Step, body: Json) -> Json:
     """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the old file is kept."""
-    copy = hunt.begin(Hunt(step.name)) if step.hunted else reset.write_skeleton(step)
+    copy = hunt.begin(Hunt(step.name)) if isinstance(step, HuntedStep) else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 

@@ -29,7 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from checker.course.hunts import Hunt
+from checker.course.hunts import Hunt, HuntedStep
 from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
@@ -210,7 +210,10 @@ class CheckAnswer:
     def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
         view = PageView(self.send)
-        check = hunt.check_of_copy(Hunt(step.name), view, options) if step.hunted else Check(step, view, options)
+        if isinstance(step, HuntedStep):
+            check = hunt.check_of_copy(Hunt(step.name), view, options)
+        else:
+            check = Check(step, view, options)
         background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=PAGE_COMPILE_SECONDS)
         background.start()
         return background

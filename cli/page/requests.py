@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
+from checker.course.hunts import HuntedStep
 from checker.course.steps import Step, all_steps
 
 Json = dict[str, Any]
@@ -24,7 +25,7 @@ async def step_of(request: Request) -> Step:
 
 def _step_of_file(name: str) -> Step | None:
     """Return the step, or its copy to hunt in, whose file has this name."""
-    steps_and_hunts = (candidate for step in all_steps() for candidate in (step, Step(step.name, hunted=True)))
+    steps_and_hunts = (candidate for step in all_steps() for candidate in (step, HuntedStep(step.name)))
     return next((candidate for candidate in steps_and_hunts if candidate.learner_file.stem == name), None)
 
 

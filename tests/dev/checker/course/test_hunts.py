@@ -24,6 +24,7 @@ def test_where_the_copy_is_and_what_checks_it():
     copies = [Hunt(name).copy for name in ("step_07", "step_21", "warmup_01")]
     assert [copy.learner_file.name for copy in copies] == ["hunt_07.py", "hunt_21.mojo", "hunt_w01.py"]
     assert [copy.task for copy in copies] == ["hunt 07", "hunt 21", "hunt w01"]
+    assert copies[0] != Hunt("step_07").step
 
 
 def test_no_mistake_comes_twice_until_all_have(hunt):
