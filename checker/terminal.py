@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
@@ -83,10 +84,11 @@ class Terminal:
         for line in in_lines(text, max(self.console.width - indent, 1)):
             self.console.print(Text(" " * indent + line, style))
 
-    def show_compiling(self, name: str, since: float, compiler: Compiler = Compiler.MAX) -> None:
-        """Show a moving line; before the first one for MAX, say why MAX compiles."""
+    def show_compiling(self, name: str, seconds: float, compiler: Compiler = Compiler.MAX) -> None:
+        """Show a moving line, which counts on from ``seconds``; before the first one for MAX, say why MAX compiles."""
         if self.moving_line:
             return
+        began = time.monotonic() - seconds
         if not self.told_why and compiler is Compiler.MAX:
             self.told_why = True
             self.line("  MAX compiles what it has not run on this machine before, once, and keeps the result.")
@@ -99,7 +101,7 @@ class Terminal:
         columns = SpinnerColumn("line"), TextColumn(f"compiling {name}{busy},"), TimeElapsedColumn()
         progress = Progress(*columns, console=self.console, transient=True)
         progress.add_task("", total=None)
-        progress.tasks[0].start_time = since
+        progress.tasks[0].start_time = began
         self.moving_line, self.moving_name = progress.live, name
         self.moving_line.start()
 

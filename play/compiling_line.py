@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,7 +20,7 @@ class CompilingLine:
 
     def began(self, name: str, compiler: Compiler) -> None:
         """Show the compilation soon, if it has not ended by then."""
-        timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [name, time.monotonic(), compiler])
+        timer = threading.Timer(COMPILING_IS_LONG, self.terminal.show_compiling, [name, COMPILING_IS_LONG, compiler])
         self.timers.append(timer)
         timer.start()
 

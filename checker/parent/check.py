@@ -142,7 +142,7 @@ class Check:
         match effect:
             case effects.ShowCompiling():
                 self.view.show_rest()
-                self.view.show_compiling(effect.name, time.monotonic() - effect.seconds, effect.compiler)
+                self.view.show_compiling(effect.name, effect.seconds, effect.compiler)
             case effects.EndCompiling():
                 self.view.end_compiling(effect.name, effect.seconds)
             case effects.CloseView():

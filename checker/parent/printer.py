@@ -55,9 +55,9 @@ class Printer(View):
         """End the moving line."""
         self.terminal.close()
 
-    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
+    def show_compiling(self, name: str, seconds: float, compiler: Compiler) -> None:
         """Show a moving line."""
-        self.terminal.show_compiling(name, since, compiler)
+        self.terminal.show_compiling(name, seconds, compiler)
 
     def end_compiling(self, name: str, seconds: float) -> None:
         """Print how long a compilation took, in place of its moving line."""

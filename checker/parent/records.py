@@ -37,13 +37,13 @@ class RecordView(View):
         """Send a part."""
         self.send({"event": event_of(item), **as_record(item)})
 
-    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
+    def show_compiling(self, name: str, seconds: float, compiler: Compiler) -> None:
         """Send a record of the compilation, once a second."""
         now = time.monotonic()
         if now - self.sent_at > SECOND:
             self.shown_name = name
             self.sent_at = now
-            self.send({"event": "compiling", "text": f"compiling {name}, {now - since:.0f} s"})
+            self.send({"event": "compiling", "text": f"compiling {name}, {seconds:.0f} s"})
 
     def end_compiling(self, name: str, seconds: float) -> None:
         """Send that the compilation has ended, if a record has shown it; one around it is sent at once."""

@@ -44,8 +44,8 @@ class View:
     def close(self) -> None:
         """Leave nothing that moves."""
 
-    def show_compiling(self, name: str, since: float, compiler: Compiler) -> None:
-        """Show a compilation that began ``since`` then, by ``time.monotonic``; called several times per second."""
+    def show_compiling(self, name: str, seconds: float, compiler: Compiler) -> None:
+        """Show a compilation that has been going on for so many ``seconds``; called several times per second."""
 
     def end_compiling(self, name: str, seconds: float) -> None:
         """Show that a compilation has ended, if it was shown before."""

@@ -1,6 +1,5 @@
 """What a command prints."""
 
-import time
 from unittest.mock import Mock
 
 import pytest
@@ -10,7 +9,7 @@ from checker.terminal import Terminal
 
 def test_a_short_compilation_inside_a_long_one_ends_no_moving_line(capsys):
     terminal = Terminal()
-    terminal.show_compiling("the outer", since=time.monotonic())
+    terminal.show_compiling("the outer", seconds=2.0)
     terminal.end_compiling("the inner", 0.1)
     assert terminal.moving_line
     terminal.end_compiling("the outer", 3.0)
@@ -29,7 +28,7 @@ def test_ctrl_c_as_the_moving_line_begins_leaves_a_terminal_that_prints(monkeypa
     terminal = Terminal()
     monkeypatch.setattr(terminal.console, "show_cursor", Mock(side_effect=[KeyboardInterrupt, None]))
     with pytest.raises(KeyboardInterrupt):
-        terminal.show_compiling("a thing", since=0)
+        terminal.show_compiling("a thing", seconds=2.0)
     terminal.close()
     terminal.line("kept")
     assert capsys.readouterr().out.endswith("kept\n")

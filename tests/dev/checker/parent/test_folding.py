@@ -58,7 +58,7 @@ WAITING = {
 def test_a_row_that_waits_is_shown_before_a_line_moves_and_once_the_check_is_over(monkeypatch, events, shown):
     view, seen = View(), []
     monkeypatch.setattr(view, "show", lambda item: seen.extend(lines([item])))
-    monkeypatch.setattr(view, "show_compiling", lambda name, since, compiler: seen.append(name))
+    monkeypatch.setattr(view, "show_compiling", lambda name, seconds, compiler: seen.append(name))
     check = Check(find_step("s07"), view)
     check.state = State(S07)
     for event in [OPENED, *events]:

@@ -78,12 +78,12 @@ def test_what_is_being_compiled_is_told_once_a_second_until_it_ends(monkeypatch)
     told, clock = [], SimpleNamespace(now=100.0, monotonic=lambda: clock.now)
     monkeypatch.setattr(records, "time", clock)
     page = RecordView(lambda record: told.append(record["text"]))
-    for clock.now in (100.0, 100.5, 101.5):
-        page.show_compiling("step 20's Update", since=98.0, compiler=Compiler.MAX)
+    for clock.now, seconds in ((100.0, 2.0), (100.5, 2.5), (101.5, 3.5)):
+        page.show_compiling("step 20's Update", seconds, Compiler.MAX)
     assert told == ["compiling step 20's Update, 2 s", "compiling step 20's Update, 4 s"]
     page.end_compiling("an operation inside it", seconds=3.5)
     assert told[2:] == [], "which was not shown"
     page.end_compiling("step 20's Update", seconds=1.8)  # as the child has measured it
     assert told[2:] == [""], "the page shows nothing any more"
-    page.show_compiling("step 20's Train", since=101.0, compiler=Compiler.MAX)
+    page.show_compiling("step 20's Train", 0.0, Compiler.MAX)
     assert told[3:] == ["compiling step 20's Train, 0 s"], "at once"
