@@ -43,9 +43,9 @@ def offers_in_hunt(task: str) -> Offers:
     )
 
 
-def check_of_copy(hunt: Hunt, view: View, options: Options) -> Check:
+def check_of_copy(hunt: Hunt, view: View, options: Options, offers: Offers) -> Check:
     """Return a check of the copy, which ends the hunt at a pass; how far the step itself is stays as it is."""
-    return Check(hunt.copy, view, replace(options, hunt=True), save=partial(end_at_pass, hunt))
+    return Check(hunt.copy, view, replace(options, hunt=True), offers=offers, save=partial(end_at_pass, hunt))
 
 
 def end_at_pass(hunt: Hunt, effect: SaveProgress, source: Source) -> Event | None:
@@ -113,7 +113,7 @@ def begin_and_say_so(hunt: Hunt, terminal: Terminal, seed: int | None) -> None:
 def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, Record]:
     """Check the copy; return the exit status and the record of the check."""
     offers = offers_in_hunt(hunt.copy.task)
-    check = check_of_copy(hunt, Printer(terminal, offers), options)
+    check = check_of_copy(hunt, Printer(terminal), options, offers)
     with Child() as child:
         verdict = check.run(child)
     cannot_all_be_tried = check.state.to_write or not check.state.has_failed

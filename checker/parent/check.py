@@ -29,7 +29,7 @@ from checker.parent import effects
 from checker.parent.advance import advance
 from checker.parent.child_process import Child
 from checker.parent.effects import Explanation, ForView, Item, Row, SaveProgress, Words
-from checker.parent.offers import Offers
+from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.state import Context, Phase, State, Verdict
 from checker.parent.view import View
 from checker.protocol import events
@@ -48,6 +48,7 @@ class Check:
         step: the step to grade.
         view: shows the parts of the check, as they become known.
         options: how the step is checked.
+        offers: what a learner can do next, in the words of the place where the view is.
         started: the time of ``time.perf_counter`` from which the check counts.
         save: saves that a source has passed or failed, and returns an event if something follows from that.
 
@@ -61,6 +62,8 @@ class Check:
         step: Step,
         view: View,
         options: Options | None = None,
+        *,
+        offers: Offers = IN_TERMINAL,
         started: float | None = None,
         save: Save | None = None,
     ) -> None:
@@ -69,7 +72,7 @@ class Check:
         self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options.solution else step.learner_file
-        self.state = State(context_of(step, options, view.offers))
+        self.state = State(context_of(step, options, offers))
         self.items: list[Item] = []
 
     @property

@@ -6,23 +6,16 @@ from typing import assert_never
 
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
-from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.view import View
 from checker.terminal import Terminal
 
 
 class Printer(View):
-    """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles.
+    """Writes the parts of a check to a terminal as they become known, and a moving line while MAX compiles."""
 
-    Args:
-        terminal: the terminal.
-        offers: what a learner can do next there.
-    """
-
-    def __init__(self, terminal: Terminal, offers: Offers = IN_TERMINAL) -> None:
+    def __init__(self, terminal: Terminal) -> None:
         super().__init__()
         self.terminal = terminal
-        self.offers = offers
         self.last: Item | None = None  # the last one that was shown
 
     def begin(self, file: str) -> None:

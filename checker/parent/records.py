@@ -7,13 +7,14 @@ the same parts one by one as they come.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
 from checker.parent.state import VerdictKind
 from checker.parent.view import View
+from checker.protocol.events import Mark
 
 if TYPE_CHECKING:
     from checker.parent.check import Check
@@ -26,6 +27,8 @@ Record = dict[str, Any]
 
 class RecordView(View):
     """A view that hands each part of a check on as a record; ``send`` gets them as they come."""
+
+    folds: Collection[Mark] = (Mark.FAIL,)  # the page folds claims that pass itself
 
     def __init__(self, send: Callable[[Record], None]) -> None:
         super().__init__()

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from checker.compiling import Compiler
 from checker.parent.effects import Item
 from checker.parent.folding import Folding
-from checker.parent.offers import IN_TERMINAL
 from checker.protocol.events import Mark
 
 
@@ -15,11 +14,9 @@ class View:
     """Shows nothing of a check: a subclass does, by ``show``, once rows that are alike are folded.
 
     Attributes:
-        offers: what a learner can do next, in words.
         folds: the marks of rows that are folded: if many are alike, only the first ones and a count are shown.
     """
 
-    offers = IN_TERMINAL
     folds: Collection[Mark] = (Mark.PASS, Mark.FAIL)
 
     def __init__(self) -> None:

@@ -35,12 +35,12 @@ from checker.course.steps import Step
 from checker.errors import UserError
 from checker.parent.check import Check
 from checker.parent.limits import PAGE_COMPILE_SECONDS
-from checker.parent.records import Record, verdict_record
+from checker.parent.records import Record, RecordView, verdict_record
 from checker.protocol.job import Options
 from cli import compare, hunt
 from cli.page import answers, versions
 from cli.page.model import PageModel
-from cli.page.offers import ANEW, PageView
+from cli.page.offers import ANEW, ON_PAGE
 from cli.page.requests import Json, body_of, field_of, step_of
 from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
@@ -209,11 +209,11 @@ class CheckAnswer:
 
     def begin(self, step: Step, options: Options) -> BackgroundCheck:
         """Begin the check."""
-        view = PageView(self.send)
+        view = RecordView(self.send)
         if isinstance(step, HuntedStep):
-            check = hunt.check_of_copy(Hunt(step.name), view, options)
+            check = hunt.check_of_copy(Hunt(step.name), view, options, ON_PAGE)
         else:
-            check = Check(step, view, options)
+            check = Check(step, view, options, offers=ON_PAGE)
         background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=PAGE_COMPILE_SECONDS)
         background.start()
         return background

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from checker.parent.offers import Offers
-from checker.parent.records import RecordView
-from checker.protocol.events import Mark
 
 ANEW = "Reset"  # the button that writes another file in place of one that cannot be read
 
@@ -24,10 +20,3 @@ ON_PAGE = Offers(
     passed="",
     passed_uncompiled="Pass ({seconds:.1f} s), not compiled. Compare with {solution}.",
 )
-
-
-class PageView(RecordView):
-    """Hands on the parts of a check in the page's words."""
-
-    offers = ON_PAGE
-    folds: Collection[Mark] = (Mark.FAIL,)  # the page folds claims that pass itself

@@ -153,12 +153,12 @@ class Watch:
         self.mode, self.to_show = Watching(), Options()
         self.terminal.close()
         self.terminal = Terminal(blank.label for blank in blanks_of(self.step))
-        printer = Printer(self.terminal, BY_KEYS if self.read_keys else AT_SAVE)
         if self.read_keys:
             self.terminal.console.clear()
         for line in words:
             self.terminal.line(line)
-        check = Check(self.step, printer, options, started)
+        offers = BY_KEYS if self.read_keys else AT_SAVE
+        check = Check(self.step, Printer(self.terminal), options, offers=offers, started=started)
         self.running = BackgroundCheck(check, self.ready, self.notify)
         self.running.start()
 

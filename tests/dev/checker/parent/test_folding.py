@@ -8,10 +8,10 @@ from checker.course.steps import find_step
 from checker.parent.check import Check
 from checker.parent.effects import Row, Words, WordsKind
 from checker.parent.folding import Folding
+from checker.parent.records import RecordView
 from checker.parent.state import State
 from checker.parent.view import View
 from checker.protocol.events import ClaimEnded, Interrupted, Mark
-from cli.page.offers import PageView
 from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
 HOLDING = [Row(Mark.PASS, "one", f"Claim {number}.") for number in range(1, 7)]
@@ -36,7 +36,7 @@ def lines(items):
 
 @pytest.mark.parametrize(("items", "shown", "rest"), ALIKE.values(), ids=ALIKE)
 def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(items, shown, rest):
-    folding, on_page = Folding(View.folds), Folding(PageView.folds)
+    folding, on_page = Folding(View.folds), Folding(RecordView.folds)
     assert lines(each for item in items for each in folding.add(item)) == shown
     assert lines(folding.rest()) == rest
     assert folding.rest() == []
