@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import numpy as np
 from max.driver import Device
 from max.experimental.tensor import Tensor
 from numpy.random import default_rng
-from tokenizers import Tokenizer
 
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
@@ -50,30 +48,6 @@ def load_quantized(folder: Path, format: str) -> MaxGPT2LMHeadModel:
 def compile_whole(model: MaxGPT2LMHeadModel, device: Device) -> LogitsFunction:
     """Compile the model without a cache for a device."""
     return compile_model(LastLogits(model), device)
-
-
-@dataclass
-class Settings:
-    """How to choose tokens, as in step 12, which refuses impossible settings."""
-
-    max_new_tokens: int = 100
-    temperature: float = 0.8
-    top_k: int | None = 40
-    seed: int = 0
-
-
-def continue_text(
-    model: LogitsFunction, tokenizer: Tokenizer, input_ids: np.ndarray, settings: Settings, n_positions: int
-) -> Iterator[str]:
-    """Yield the text that follows the tokens [1, seq] of a prompt, in pieces of whole characters, as it comes.
-
-    Raises:
-        ValueError: the settings are impossible.
-    """
-    sampling, rng = Sampling(settings.temperature, settings.top_k), default_rng(settings.seed)
-    most = settings.max_new_tokens
-    tokens = new_tokens(model, tokenizer, input_ids, most, sampling, n_positions=n_positions, rng=rng)
-    return pieces_of_text(tokens, tokenizer)
 
 
 class Writer:
@@ -121,10 +95,19 @@ class Writer:
         """Return the tokens of a text; for an empty one, return the token that separates texts."""
         return encode(self.tokenizer, text, self.config)
 
-    def write(self, prompt: str, settings: Settings) -> Iterator[str]:
-        """Yield the text that follows a prompt, as :func:`continue_text` does.
+    def write(self, prompt: str, sampling: Sampling, seed: int, max_new_tokens: int) -> Iterator[str]:
+        """Yield the text that follows a prompt in pieces of whole characters, each as soon as it is known.
 
         Raises:
-            ValueError: the prompt has a token that the model does not know, or the settings are impossible.
+            ValueError: the prompt has a token that the model does not know.
         """
-        return continue_text(self.model, self.tokenizer, self.encode(prompt), settings, self.config.n_positions)
+        tokens = new_tokens(
+            self.model,
+            self.tokenizer,
+            self.encode(prompt),
+            max_new_tokens,
+            sampling,
+            n_positions=self.config.n_positions,
+            rng=default_rng(seed),
+        )
+        return pieces_of_text(tokens, self.tokenizer)

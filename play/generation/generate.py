@@ -19,9 +19,10 @@ from play.mine.stand_ins import is_refusal
 from play.smollm2 import CONTEXT, is_llama, llama_file
 from play.startup import Tell, in_utf8, ready_to_run, usable_kernels
 
-if TYPE_CHECKING:  # at run time only once it is decided whose modules the engine imports
-    from play.generation.engine import Settings, Writer
+if TYPE_CHECKING:  # at run time only once it is decided whose modules these are and import
+    from play.generation.engine import Writer
     from play.generation.talker import LlamaWriter
+    from solutions.solution_12 import Sampling
 
 
 class Cache(Enum):
@@ -44,16 +45,16 @@ def write_texts(prompt: str | None, tell: Tell, options: WriterOptions) -> None:
         raise UserError("standard input is closed, so there is nothing to read; `./run generate TEXT` takes one text")
     started = time.perf_counter()
     writer = llama_writer(tell, options) if is_llama(options.model) else gpt2_writer(tell, options)
-    from play.generation.engine import Settings
+    from solutions.solution_12 import Sampling
 
+    sampling = Sampling(options.temperature, options.top_k or None)
     seed = secrets.randbelow(2**31) if options.seed is None else options.seed
-    settings = Settings(options.max_new_tokens, options.temperature, options.top_k or None, seed)
     tell(f"ready after {time.perf_counter() - started:.1f} s; this text has --seed {seed}")
     if prompt is None:
         tell("write the beginning of a text; an empty line or Ctrl-D ends this.")
-        converse(writer, settings, tell)
+        converse(writer, sampling, seed, options.max_new_tokens, tell)
     else:
-        write(writer, prompt, settings)
+        write(writer, prompt, sampling, seed, options.max_new_tokens)
 
 
 def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
@@ -122,23 +123,24 @@ def require_llamas_options(options: WriterOptions) -> None:
             raise UserError(f"{options.model} is a Llama, which runs with its cache, in float32; leave {option} away")
 
 
-def write(writer: Writer | LlamaWriter, prompt: str, settings: Settings) -> None:
+def write(writer: Writer | LlamaWriter, prompt: str, sampling: Sampling, seed: int, max_new_tokens: int) -> None:
     """Print a prompt and the text that follows it.
 
     Raises:
         ValueError: the model cannot continue the prompt; if that shows at once, nothing is printed.
     """
-    pieces = writer.write(prompt, settings)
+    pieces = writer.write(prompt, sampling, seed, max_new_tokens)
     print(prompt + next(pieces, ""), end="", flush=True)
     for piece in pieces:
         print(piece, end="", flush=True)
     print(flush=True)
 
 
-def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Tell) -> None:
+def converse(writer: Writer | LlamaWriter, sampling: Sampling, seed: int, max_new_tokens: int, tell: Tell) -> None:
     """Continue one prompt after another until there is no more input; ``tell`` why one cannot be continued.
 
-    Each text has the seed after that of the one before; a prompt that cannot be continued takes none.
+    The first text has this seed, and each other the one after that of the text before; a prompt that cannot be
+    continued takes none.
     """
     while True:
         print("> ", end="", file=sys.stderr, flush=True)
@@ -146,10 +148,10 @@ def converse(writer: Writer | LlamaWriter, settings: Settings, tell: Tell) -> No
         if not prompt:
             return
         try:
-            write(writer, in_utf8(prompt), settings)
+            write(writer, in_utf8(prompt), sampling, seed, max_new_tokens)
         except ValueError as error:
             if not is_refusal(error):
                 raise
             tell(str(error))
         else:
-            settings.seed += 1
+            seed += 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.random import Generator, default_rng
@@ -21,9 +20,6 @@ from solutions.llama import compile_llama
 from solutions.llama_files import load_llama
 from solutions.solution_12 import Sampling
 from solutions.solution_27 import END, START, Message, answer, chat_ids
-
-if TYPE_CHECKING:  # importing the engine takes what a conversation does not need
-    from play.generation.engine import Settings
 
 ROOM = 256  # tokens that are kept free for an answer, if the context is long enough
 
@@ -60,17 +56,16 @@ class LlamaWriter:
         end: int | None = self.tokenizer.token_to_id(END)
         return end_of_text(self.tokenizer) if end is None else end
 
-    def write(self, prompt: str, settings: Settings) -> Iterator[str]:
+    def write(self, prompt: str, sampling: Sampling, seed: int, max_new_tokens: int) -> Iterator[str]:
         """Yield the text that follows a prompt in pieces of whole characters, up to where the context is full.
 
         Raises:
-            ValueError: the prompt fills the context, or the settings are impossible.
+            UserError: the prompt fills the context.
         """
         input_ids = encode(self.tokenizer, prompt, self.config)
         if (length := input_ids.shape[1]) >= self.context:
             raise UserError(f"the prompt makes {length} tokens, and there is room for {self.context - 1}; shorten it")
-        sampling = Sampling(settings.temperature, settings.top_k)
-        return self.continued(input_ids, sampling, default_rng(settings.seed), settings.max_new_tokens)
+        return self.continued(input_ids, sampling, default_rng(seed), max_new_tokens)
 
     def continued(
         self, input_ids: np.ndarray, sampling: Sampling, rng: Generator, max_new_tokens: int

@@ -11,16 +11,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import default_rng
 
 from checker.errors import UserError
 from checker.max_adapter.runtime import tensor
-from play.generation.engine import Settings, continue_text
+from play.generation.options import WriterOptions
+from play.generation.streaming import new_tokens, pieces_of_text
 from play.signals import putting_off_signals
 from play.tokens import encode
 from play.training.folder import Folder, SavedTraining
 from play.training.graphs import Trainer
 from play.training.plan import EVALUATIONS, HEADER, SAMPLES, History, Plan, duration
 from play.training.windows import Material, count_bytes
+from solutions.solution_12 import Sampling
 from solutions.solution_16 import bits_per_byte
 from solutions.solution_20 import learning_rate
 from solutions.training import Batch
@@ -212,8 +215,14 @@ class Training:
         return f"{last}, {kept}; `{resuming(self.folder, self.history)}` continues it"
 
     def sample(self, seed: int) -> str:
-        """Return a text that the model writes now: the prompt and its continuation."""
-        input_ids = encode(self.tokenizer, self.plan.prompt, self.trainer.config)
-        settings, trainer = Settings(SAMPLE_TOKENS, seed=seed), self.trainer
-        text = continue_text(trainer.logits, self.tokenizer, input_ids, settings, self.plan.positions)
-        return self.plan.prompt + "".join(text)
+        """Return a text that the model writes now, as ``generate`` does by default: the prompt and its continuation."""
+        tokens = new_tokens(
+            self.trainer.logits,
+            self.tokenizer,
+            encode(self.tokenizer, self.plan.prompt, self.trainer.config),
+            SAMPLE_TOKENS,
+            Sampling(WriterOptions.temperature, WriterOptions.top_k),
+            n_positions=self.plan.positions,
+            rng=default_rng(seed),
+        )
+        return self.plan.prompt + "".join(pieces_of_text(tokens, self.tokenizer))

@@ -55,12 +55,11 @@ def test_generate_needs_an_input(monkeypatch):
 
 
 CHAT = """
-from types import SimpleNamespace
 from cli.main import main
 from play.generation import generate
 
-generate.write = lambda writer, prompt, settings: print("got", prompt)
-generate.write_texts = lambda prompt, tell, options: generate.converse(None, SimpleNamespace(seed=0), tell)
+generate.write = lambda writer, prompt, *how: print("got", prompt)
+generate.write_texts = lambda prompt, tell, options: generate.converse(None, None, 0, 1, tell)
 main(["generate"])
 """
 

@@ -137,18 +137,18 @@ def test_the_oldest_questions_go_and_the_system_stays():
 
 
 def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_full(talker):
-    from play.generation.engine import Settings
+    from solutions.solution_12 import Sampling
 
     tokens = [*talker.tokenizer.encode("Melville Ωλ.").ids, talker.end_id, 0]
     begun = talker.tokenizer.encode("Who?").ids
     talker.model = lambda input_ids: np.eye(len(TOKENS))[None, [tokens[input_ids.shape[1] - len(begun)]]]
-    greedy = Settings(60, 0, None, 0)
-    assert "".join(talker.write("Who?", greedy)) == "Melville Ωλ."
+    greedy = Sampling(0), 0, 60
+    assert "".join(talker.write("Who?", *greedy)) == "Melville Ωλ."
     talker.context = len(begun) + 3
-    assert "".join(talker.write("Who?", greedy)) == talker.tokenizer.decode(tokens[:3])
+    assert "".join(talker.write("Who?", *greedy)) == talker.tokenizer.decode(tokens[:3])
     talker.context = len(begun)
     with pytest.raises(ValueError, match=f"the prompt makes {len(begun)} tokens, and there is room for"):
-        talker.write("Who?", greedy)
+        talker.write("Who?", *greedy)
 
 
 @pytest.mark.parametrize("option", ["--no-cache", "--quantize Q8_0", "--dtype bfloat16"])

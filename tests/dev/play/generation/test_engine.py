@@ -65,16 +65,16 @@ def test_it_is_said_how_much_compiles_and_what_mojo_has_compiled_is_kept(engine,
     assert others == 2 * ["the model for cpu with the kernels of play/kernels, 2 of 2"]
 
 
-def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_characters(engine):
+def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_characters(engine, monkeypatch):
     torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
     from solutions.solution_12 import Sampling, generate_tokens
 
     writer, *others = engine.Writer(kernels=True), engine.Writer(), engine.Writer(cache=False)
     spelled = np.array([*writer.tokenizer.encode("ü🐳 whale").ids, 0, 5])  # each byte is a token; 0 ends the text
-    settings = engine.Settings(max_new_tokens=len(spelled), temperature=0)
     model = lambda ids: np.eye(4096)[None, spelled[[ids.shape[-1] - 1]]]  # noqa: E731
-    pieces = engine.continue_text(model, writer.tokenizer, writer.encode(""), settings, 512)
-    assert list(pieces) == ["ü", "🐳", " whale"]
+    with monkeypatch.context() as patched:
+        patched.setattr(writer, "model", model)
+        assert list(writer.write("", Sampling(0), 0, len(spelled))) == ["ü", "🐳", " whale"]
     theirs = transformers.GPT2LMHeadModel.from_pretrained(SMALL_MODEL, dtype="float32").eval()
     greedy, n_positions = Sampling(temperature=0), writer.config.n_positions
     options = {"do_sample": False, "eos_token_id": None, "pad_token_id": 0}

@@ -18,19 +18,19 @@ from tests.dev.helpers.commands import run_model
 
 def test_every_prompt_has_a_seed_of_its_own_so_that_the_same_one_goes_on_otherwise(monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("Call\nCall\n\nno more\n"))
-    writer = SimpleNamespace(write=lambda prompt, settings: iter([" me", f" {settings.seed}"]))
-    generate.converse(writer, SimpleNamespace(seed=5), print)
+    writer = SimpleNamespace(write=lambda prompt, sampling, seed, count: iter([" me", f" {seed}"]))
+    generate.converse(writer, None, 5, 1, print)
     assert capsys.readouterr().out == "Call me 5\nCall me 6\n"
 
 
 def test_a_prompt_that_is_refused_takes_no_seed(monkeypatch, capsys):
-    def write(prompt, settings):
+    def write(prompt, sampling, seed, count):
         if prompt == "too long":
             raise UserError("the prompt is too long")
-        return iter([f" {settings.seed}"])
+        return iter([f" {seed}"])
 
     monkeypatch.setattr(sys, "stdin", io.StringIO("Call\ntoo long\nCall\n\n"))
-    generate.converse(SimpleNamespace(write=write), SimpleNamespace(seed=5), print)
+    generate.converse(SimpleNamespace(write=write), None, 5, 1, print)
     assert capsys.readouterr().out == "Call 5\nthe prompt is too long\nCall 6\n"
 
 
