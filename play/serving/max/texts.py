@@ -10,8 +10,8 @@ from max.pipelines.context import GenerationStatus
 from max.pipelines.modeling.types import TextGenerationRequest
 from max.serve.pipelines.llm import TokenGeneratorOutput, TokenGeneratorPipeline
 
+from play.generation.stops import Stops
 from play.serving.request_log import CURRENT
-from play.serving.stops import Stops
 from play.serving.validation import SEED_OF_ZERO
 
 Chunks = AsyncGenerator[TokenGeneratorOutput, None]

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from play.serving.stops import Stops
+from play.generation.stops import Stops
 
 
 def ways_to_cut(text):
