@@ -36,17 +36,17 @@ class Ending:
     """Ends this program by the first of the signals of :data:`ENDINGS` that comes.
 
     Args:
-        say: called before the program ends, with the name of the signal.
+        tell: called before the program ends, with the name of the signal.
 
     Attributes:
         handlers: the former handlers of these signals.
         interrupted_by: the first signal that has raised an exception; None until one has.
         is_closed: set once all open contexts were closed in time.
-        turn: taken by whoever ends the program, and never given back, so that only the first says something.
+        turn: taken by whoever ends the program, and never given back, so that only the first tells something.
     """
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self.say = say
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.tell = tell
         self.handlers = {number: signal.getsignal(number) for number in not_ignored()}
         self.interrupted_by: int | None = None
         self.is_closed = threading.Event()
@@ -73,7 +73,7 @@ class Ending:
         if not self.turn.acquire(blocking=False):
             return
         try:
-            self.say(ENDINGS[signal.Signals(number)])
+            self.tell(ENDINGS[signal.Signals(number)])
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
@@ -81,7 +81,7 @@ class Ending:
 
 
 @contextmanager
-def exiting_on_signals(say: Callable[[str], None]) -> Iterator[None]:
+def exiting_on_signals(tell: Callable[[str], None]) -> Iterator[None]:
     """While this is open, let a signal of :data:`ENDINGS` end the program with its status, whatever the program does.
 
     Python raises KeyboardInterrupt once a call into C++ has returned, which takes minutes while MAX compiles. So a
@@ -90,9 +90,9 @@ def exiting_on_signals(say: Callable[[str], None]) -> Iterator[None]:
     none, since MAX crashes of it. Either way the program ends here, since MAX may take a second to leave Python.
 
     Args:
-        say: called before the program ends, with the name of the signal.
+        tell: called before the program ends, with the name of the signal.
     """
-    ending = Ending(say)
+    ending = Ending(tell)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     wakeup = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
@@ -160,12 +160,12 @@ def restore_default_signals() -> None:
 
 
 @contextmanager
-def ended_by_exceptions() -> Iterator[None]:
+def raising_on_signals() -> Iterator[None]:
     """While this is open, let a signal raise an exception, at which ``subprocess`` ends what it runs."""
     if threading.current_thread() is not threading.main_thread():  # which alone has handlers
         yield
         return
-    before = {number: signal.signal(number, _raise) for number in not_ignored()}
+    before = {number: signal.signal(number, _raise_exception) for number in not_ignored()}
     try:
         yield
     finally:
@@ -173,21 +173,21 @@ def ended_by_exceptions() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _raise(number: int, frame: object) -> None:
+def _raise_exception(number: int, frame: object) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else SystemExit(128 + number)
 
 
 def start_tracker() -> None:
     """Start the process that removes our semaphores, out of reach of a signal to the group.
 
-    Python starts it when it is needed, and then lets through what :func:`signals_blocked` blocks.
+    Python starts it when it is needed, and then lets through what :func:`blocking_signals` blocks.
     """
-    with signals_blocked():
+    with blocking_signals():
         resource_tracker.ensure_running()
 
 
 @contextmanager
-def signals_blocked() -> Iterator[None]:
+def blocking_signals() -> Iterator[None]:
     """While this is open, let signals wait, and start processes that no signal but SIGKILL will ever reach."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDINGS)
     try:

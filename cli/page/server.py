@@ -30,11 +30,11 @@ SOURCES = (*CHAPTERS, "solutions", "tests", "models", "cli", "checker", "play", 
 NO_SOURCE = ROOT / "tests" / "dev"
 
 
-def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted: tuple[str, ...]) -> int:
+def serve(tell: Callable[[str], None], *, port: int | None, open_: bool, trusted: tuple[str, ...]) -> int:
     """Build the book if it is out of date, and serve it until Ctrl-C; return the exit status.
 
     Args:
-        say: prints a message.
+        tell: prints a message on standard error.
         port: the port; None is 3000 or, if that is taken, a free one.
         open_: open the browser.
         trusted: further origins under which a browser reaches this server.
@@ -44,7 +44,7 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
     """
     with contextlib.closing(_open_socket(port)) as bound:
         if not is_built():
-            build(say)
+            build(tell)
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
         link = f"http://127.0.0.1:{port}/#key={key}"
         hosts = ["127.0.0.1", "localhost", *map(_host_of, trusted), *_forwarded_hosts(port)]
@@ -60,10 +60,10 @@ def serve(say: Callable[[str], None], *, port: int | None, open_: bool, trusted:
         )
         exit_on_termination()
         with _redirecting(link) as file:
-            say(f"the book is at {link}")
-            say("the link has a key in it: anyone with this link can edit and run your steps. Ctrl-C ends this.")
+            tell(f"the book is at {link}")
+            tell("the link has a key in it: anyone with this link can edit and run your steps. Ctrl-C ends this.")
             if open_ and not webbrowser.open(file.as_uri()):
-                say("no browser could be opened; open the link yourself")
+                tell("no browser could be opened; open the link yourself")
             with contextlib.suppress(KeyboardInterrupt):
                 uvicorn.Server(config).run(sockets=[bound])
     return INTERRUPTED
@@ -78,13 +78,13 @@ def is_built() -> bool:
     return index.is_file() and max(map(saved_at, sources)) <= saved_at(index)
 
 
-def build(say: Callable[[str], None]) -> None:
+def build(tell: Callable[[str], None]) -> None:
     """Build the book.
 
     Raises:
         UserError: mdBook is missing, or has printed what is wrong.
     """
-    say("building the book, which takes about ten seconds")
+    tell("building the book, which takes about ten seconds")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     command, environment = ["mdbook", "build", str(ROOT / "book")], os.environ | {"PATH": path}
     try:

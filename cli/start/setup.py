@@ -37,7 +37,7 @@ ON_DEBIAN = f"On Debian and Ubuntu: apt install python{sys.version_info[0]}.{sys
 Command = Sequence[str | Path]
 
 
-def say(text: str) -> None:
+def tell(text: str) -> None:
     """Print a line for a person on standard error; the output of a task goes to standard output."""
     print(text, file=sys.stderr, flush=True)
 
@@ -122,7 +122,7 @@ def setting_up_alone() -> Iterator[int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("Another ./run is setting up .venv; this one waits for it.")
+            tell("Another ./run is setting up .venv; this one waits for it.")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
 
@@ -201,7 +201,7 @@ def install(environment: str) -> None:
     with setting_up_alone() as lock:
         if is_installed(environment):  # the process that this one has waited for has installed them
             return
-        say(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
+        tell(f"Installing what the environment {environment!r} adds, once. `./run warm --all` installs all.")
         install_list(environment, lock, "--quiet")
 
 
@@ -220,8 +220,8 @@ def set_up() -> None:
         if is_installed(LEARN) and not why:  # the process that this one has waited for has set it up
             return
         if why:
-            say(f".venv cannot be used: {why}. It is made anew.")
-        say(f"Setting up .venv, once: about a minute and {SIZE_GB} GB.")
+            tell(f".venv cannot be used: {why}. It is made anew.")
+        tell(f"Setting up .venv, once: about a minute and {SIZE_GB} GB.")
         if why or not VENV.exists():
             make_venv(anew=bool(why))
         install_list(LEARN, lock)
@@ -234,13 +234,13 @@ def main() -> int:
     try:
         set_up()
     except UserError as error:
-        say(f"run: {error}")
+        tell(f"run: {error}")
         return 2
     except OSError as error:
-        say(f"run: {error}. Is the folder of the course writable?")
+        tell(f"run: {error}. Is the folder of the course writable?")
         return 2
     except KeyboardInterrupt:
-        say("\nInterrupted. The same command goes on from here.")
+        tell("\nInterrupted. The same command goes on from here.")
         return INTERRUPTED
     return 0
 

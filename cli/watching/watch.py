@@ -199,7 +199,7 @@ class Watch:
         """Say what can be done now; a step ``is_done`` if it has passed, and the pass is saved."""
         if is_done:
             self.terminal.line(f"\n{self.step.task} is done. {self.how_to_go_on()}")
-        self.say_keys()
+        self.print_keys()
 
     def how_to_go_on(self) -> str:
         """Return how to get to the next step that is not done."""
@@ -210,7 +210,7 @@ class Watch:
             return f"Press n for {next_step.task}, {next_step.read_title()}."
         return f"Save {relative_path(next_step.learner_file)} to go on with {next_step.task}, {next_step.read_title()}."
 
-    def say_keys(self) -> None:
+    def print_keys(self) -> None:
         """Say which file is watched, and which keys there are."""
         self.terminal.line(f"\nWatching {relative_path(self.step.learner_file)}: save it to check it again.")
         self.terminal.line(KEYS if self.read_keys else "Ctrl-C ends this.")
@@ -271,7 +271,7 @@ class Watch:
                 self.go_to(self.step_before())
             case "l":
                 list_all(self.terminal, self.step)
-                self.say_keys()
+                self.print_keys()
             case "e":
                 self.edit()
             case "r":
@@ -297,7 +297,7 @@ class Watch:
         """Show the file beside the solution."""
         self.terminal.line()
         compare.show_differences(self.step, anyway=True)
-        self.say_keys()
+        self.print_keys()
 
     def offer_reset(self) -> None:
         """Offer to start the step over."""

@@ -19,7 +19,7 @@ from max.graph import DeviceRef, default_custom_extensions_scope
 from checker.compiling import compiling
 from checker.errors import UserError
 from checker.max_adapter.runtime import cache_path
-from play.signals import ended_by_exceptions
+from play.signals import raising_on_signals
 
 FOLDER = Path(__file__).parent
 CPU = DeviceRef.CPU()
@@ -54,7 +54,7 @@ def package() -> Path:
         with TemporaryDirectory(dir=folder) as scratch:  # another process may look for the file at any time
             unfinished = Path(scratch) / file.name
             try:
-                with compiling("the kernels of play/kernels, 1 of 2"), ended_by_exceptions():
+                with compiling("the kernels of play/kernels, 1 of 2"), raising_on_signals():
                     run = subprocess_run_mojo(["precompile", str(FOLDER), "-o", str(unfinished)], capture_output=True)
             except (OSError, RuntimeError) as error:
                 raise UserError(f"Mojo's compiler cannot be started ({error})") from error

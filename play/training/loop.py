@@ -35,7 +35,7 @@ TRIED_STEPS = 4  # to learn how long a step takes; the first does not count
 SPEED = f"{'tokens/s':>8}  left"
 
 
-def show(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line below the one that a terminal shows for the moment."""
     show_for_now("")
     print(text, flush=True)
@@ -136,7 +136,7 @@ class Training:
             with self.diverging():
                 if not self.history.evaluations:
                     self.begin()
-                show(f"{HEADER}  {SPEED}")
+                print_line(f"{HEADER}  {SPEED}")
                 steps = self.steps(self.plan.steps)
                 while not self.is_over:
                     with putting_off_signals():
@@ -156,7 +156,7 @@ class Training:
         """Evaluate before the first step."""
         loss, vocab = self.evaluate()["loss"], self.trainer.config.vocab_size
         guessing = f"guessing among {vocab:,} tokens costs ln {vocab} = {math.log(vocab):.2f}"
-        show(f"Before the first step the loss is {loss:.2f}; {guessing}.")
+        print_line(f"Before the first step the loss is {loss:.2f}; {guessing}.")
 
     def after_step(self) -> None:
         """Evaluate, write a sample, save, and print, each if it is due."""
@@ -167,11 +167,11 @@ class Training:
             history.samples.append({"step": step, "text": self.sample(step)})
         if self.plan.is_one_of(EVALUATIONS, step):
             self.evaluate()
-            show(f"{history.line(-1)}  {speed:>8}  {left}")
+            print_line(f"{history.line(-1)}  {speed:>8}  {left}")
         elif time.monotonic() - self.saved_at > SAVE_EVERY:
             self.save()
         if has_sample:
-            show(f"\n{history.samples[-1]['text']}\n")
+            print_line(f"\n{history.samples[-1]['text']}\n")
         done = f"step {step:,} of {self.plan.steps:,}, loss {history.losses[-1]:.3f}"
         show_for_now(f"{done}, {speed} tokens/s, {left} left")
 

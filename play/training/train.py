@@ -50,7 +50,7 @@ def run_training(
     path = resume or out or OUT
     with resumed(path) if resume else new(path) as (place, is_new):
         stop = Stop(tell, place if is_new else None)
-        with exiting_on_signals(stop.say):
+        with exiting_on_signals(stop.tell_end):
             with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
                 from play.training.folder import Folder
 
@@ -64,19 +64,19 @@ def run_training(
                         folder.begin(training.trainer.config, training.tokenizer, training.saved())
                         stop.training = training
             training.run()
-    say_done(training, tell)
+    tell_done(training, tell)
 
 
 @dataclass
 class Stop:
-    """What to say when a signal stops a training: that it can be resumed, or that it had not begun."""
+    """What to tell when a signal stops a training: that it can be resumed, or that it had not begun."""
 
     tell: Tell
     new_folder: Path | None  # in which a new training is made
     training: Training | None = None
 
-    def say(self, by: str) -> None:
-        """Say what is left, and leave no empty folder."""
+    def tell_end(self, by: str) -> None:
+        """Tell what is left, and leave no empty folder."""
         if self.new_folder:
             with suppress(OSError):
                 self.new_folder.rmdir()  # which is empty while MAX compiles
@@ -88,8 +88,8 @@ def absolute(files: Iterable[Path]) -> tuple[str, ...]:
     return tuple(str(file.absolute()) for file in files)
 
 
-def say_done(training: Training, tell: Tell) -> None:
-    """Say how a training has ended, and what to do with the model."""
+def tell_done(training: Training, tell: Tell) -> None:
+    """Tell how a training has ended, and what to do with the model."""
     plan, history, folder = training.plan, training.history, training.folder
     best = history.best
     tell(
@@ -147,12 +147,12 @@ def begin(folder: Folder, plan: Plan, tell: Tell, *, minutes: float | None, mine
         "processor": processor_name(),
         "code": "steps" if mine else "solutions",
     }
-    say_sizes(training, tell)
+    tell_sizes(training, tell)
     return training
 
 
-def say_sizes(training: Training, tell: Tell) -> None:
-    """Say how large the model is and its texts are, and how often the steps read these."""
+def tell_sizes(training: Training, tell: Tell) -> None:
+    """Tell how large the model is and its texts are, and how often the steps read these."""
     plan, facts = training.plan, training.history.facts
     sizes, tokens = facts["bytes"], facts["tokens"]
     read = plan.steps * training.tokens_per_step

@@ -16,7 +16,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from play.mine.stand_ins import line_that_failed
-from play.signals import signals_blocked, start_tracker
+from play.signals import blocking_signals, start_tracker
 
 
 class ModelProcess(SpawnProcess):
@@ -32,7 +32,7 @@ class ModelProcess(SpawnProcess):
     def start(self) -> None:
         """Start the process."""
         start_tracker()
-        with signals_blocked():
+        with blocking_signals():
             super().start()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -105,9 +105,9 @@ def test_a_terminal_that_closes_ends_a_server_unless_nohup_has_started_it(ignore
 
 COMPILING = """
 import subprocess, sys
-from play.signals import ended_by_exceptions, restore_default_signals
+from play.signals import raising_on_signals, restore_default_signals
 restore_default_signals()
-with ended_by_exceptions():
+with raising_on_signals():
     subprocess.run([sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(999)"])
 """
 
