@@ -54,23 +54,38 @@ def model_options(help_text: str) -> Callable[..., Any]:
     return all_of(model, own_steps_options)
 
 
-def plan_option(name: str, kind: click.ParamType | type, help_text: str) -> Callable[..., Any]:
-    """Return an option without a default, for a resumed training must know which are given; help shows the plan's."""
-    return click.option(f"--{name}", type=kind, show_default=str(getattr(Plan, name)), help=help_text)
-
-
+# None of these has a default, for a resumed training must know which are given; help shows the plan's.
 plan_options = all_of(
-    plan_option("layers", int, "How many blocks."),
-    plan_option("heads", int, "Heads per block."),
-    plan_option("width", int, "The size of a hidden state, a multiple of the heads."),
-    plan_option("positions", int, "How many tokens the model sees at most."),
-    plan_option("vocab", int, "How many tokens the tokenizer learns from the text."),
-    plan_option("batch", int, "How many windows run at once."),
-    plan_option("accumulate", int, "Batches per step; their gradients are added up."),
-    plan_option("rate", float, "The highest learning rate."),
-    plan_option("seed", int, "The seed of the first weights and of the order of the windows."),
-    plan_option(
-        "share", float, "With --also, the share of --text in all that is learned; it grows, from 0 to twice that."
+    click.option("--layers", type=int, show_default=str(Plan.layers), help="How many blocks."),
+    click.option("--heads", type=int, show_default=str(Plan.heads), help="Heads per block."),
+    click.option(
+        "--width", type=int, show_default=str(Plan.width), help="The size of a hidden state, a multiple of the heads."
+    ),
+    click.option(
+        "--positions", type=int, show_default=str(Plan.positions), help="How many tokens the model sees at most."
+    ),
+    click.option(
+        "--vocab", type=int, show_default=str(Plan.vocab), help="How many tokens the tokenizer learns from the text."
+    ),
+    click.option("--batch", type=int, show_default=str(Plan.batch), help="How many windows run at once."),
+    click.option(
+        "--accumulate",
+        type=int,
+        show_default=str(Plan.accumulate),
+        help="Batches per step; their gradients are added up.",
+    ),
+    click.option("--rate", type=float, show_default=str(Plan.rate), help="The highest learning rate."),
+    click.option(
+        "--seed",
+        type=int,
+        show_default=str(Plan.seed),
+        help="The seed of the first weights and of the order of the windows.",
+    ),
+    click.option(
+        "--share",
+        type=float,
+        show_default=str(Plan.share),
+        help="With --also, the share of --text in all that is learned; it grows, from 0 to twice that.",
     ),
     click.option(
         "--half",
@@ -78,7 +93,7 @@ plan_options = all_of(
         default=None,
         help="Save the model in 16 bits per weight; the training itself keeps 32.",
     ),
-    plan_option("prompt", Text(), "How the samples begin."),
+    click.option("--prompt", type=Text(), show_default=Plan.prompt, help="How the samples begin."),
 )
 quantize_option = click.option(
     "--quantize",
@@ -234,12 +249,12 @@ def chat(question: str | None, **options: Any) -> None:
 @click.option("--solution", is_flag=True, help="Write the solutions instead of your steps.")
 @click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written.")
 @click.option("--anyway", is_flag=True, help="Also take steps whose last check failed.")
-def export(file: Path, **own_steps: bool) -> None:
+def export(file: Path, **options: bool) -> None:
     """Write one Python file of your steps 01 to 14, which runs without this repository: ./run export."""
     from play.export.export import write_program
 
     with refusing(ValueError, OSError, Unreadable):
-        write_program(file, teller(), **own_steps)
+        write_program(file, teller(), **options)
 
 
 @click.command()
@@ -305,7 +320,7 @@ def ablate(**options: Any) -> None:
 @click.command()
 @click.option("--text", type=FILE, multiple=True, show_default="Moby Dick", help="A text to learn; may be repeated.")
 @click.option("--also", type=FILE, multiple=True, help="A text to learn beside it, and earlier; may be repeated.")
-@plan_option("steps", int, "How many steps to take.")
+@click.option("--steps", type=int, show_default=str(Plan.steps), help="How many steps to take.")
 @click.option("--minutes", type=float, help="How long to train; timing a few steps sets their number.")
 @click.option("--out", type=FILE, show_default="my-gpt2", help="The folder to make.")
 @click.option("--resume", type=FILE, metavar="FOLDER", help="Continue the training in a folder.")

@@ -17,16 +17,25 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules it import
 DIGITS = 6  # of the figures in the file
 
 
-def print_ablations(tell: Tell, *, stride: int, out: Path | None, model: str | Path, **own_steps: bool) -> None:
+def print_ablations(
+    tell: Tell,
+    *,
+    stride: int,
+    out: Path | None,
+    model: str | Path,
+    mine: bool = False,
+    fill_in: bool = False,
+    anyway: bool = False,
+) -> None:
     """Print three tables, each row as soon as it is measured; write the figures as JSON if a path is given.
 
     Raises:
         OSError: the file cannot be written.
         ValueError: the checkpoint cannot be read, or the stride is impossible; or the learner's steps cannot run: see
-            :func:`play.startup.ready_to_run`, which ``own_steps`` are for.
+            :func:`play.startup.ready_to_run`.
     """
     require_writable(out)
-    with ready_to_run(tell, [MODEL], **own_steps):
+    with ready_to_run(tell, [MODEL], mine=mine, fill_in=fill_in, anyway=anyway):
         from play.ablation.measuring import Measure
         from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer
 

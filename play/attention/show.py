@@ -26,18 +26,21 @@ def show_attention(
     head: int,
     model: str | Path,
     device: DeviceKind,
-    **own_steps: bool,
+    mine: bool = False,
+    fill_in: bool = False,
+    anyway: bool = False,
 ) -> None:
     """Draw the heads' weights on a text, on standard output or in a file; ``tell`` which file.
 
     Raises:
         OSError: the file cannot be written.
         ValueError: the model cannot be fetched or read, the text is too long, or there is no such head or device; or
-            the learner's steps cannot run: see :func:`play.startup.ready_to_run`, which ``own_steps`` are for.
+            the learner's steps cannot run: see :func:`play.startup.ready_to_run`.
     """
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
-    with ready_to_run(tell, LLAMA if is_llama(model) else [MODEL], **own_steps):
+    needed = LLAMA if is_llama(model) else [MODEL]
+    with ready_to_run(tell, needed, mine=mine, fill_in=fill_in, anyway=anyway):
         from play.attention.pictures import attention_on, in_terminal
         from play.browser.page import as_html
 

@@ -41,21 +41,22 @@ def answer_questions(
     seed: int | None,
     context: int,
     device: DeviceKind,
-    **own_steps: bool,
+    mine: bool = False,
+    fill_in: bool = False,
+    anyway: bool = False,
 ) -> None:
     """Answer a question or, without one, each line that is typed; ``tell`` everything but the answers.
 
     Raises:
         ValueError: the model cannot be fetched or read, does not answer, a setting makes no sense, or there is no input
-            to read questions from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`, which
-            ``own_steps`` are for.
+            to read questions from; or the learner's steps cannot run: see :func:`play.startup.ready_to_run`.
     """
     if question is None and sys.stdin is None:
         raise UserError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
     started = time.perf_counter()
-    with ready_to_run(tell, [*LLAMA, CHAT], **own_steps):
+    with ready_to_run(tell, [*LLAMA, CHAT], mine=mine, fill_in=fill_in, anyway=anyway):
         file = model_file(model, tell)
-        kernels = usable_kernels(None, tell, mine=own_steps["mine"], plain=device is not DeviceKind.CPU)
+        kernels = usable_kernels(None, tell, mine=mine, plain=device is not DeviceKind.CPU)
         from numpy.random import default_rng
 
         from play.generation.talker import Talker
