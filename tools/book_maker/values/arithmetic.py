@@ -53,6 +53,15 @@ def quantized_bytes(config: GPT2Config, block: int) -> int:
     return matrices // 32 * block + (parameters(config)["total"] - matrices) * FLOAT32
 
 
+def bfloat16_bytes(config: GPT2Config) -> int:
+    """Return bytes of the weights under ``--dtype bfloat16``: two per weight of a matrix, four for the rest.
+
+    The head has a copy of ``wte`` in two bytes, while the table itself stays in four.
+    """
+    counted, matrices = parameters(config), matrix_weights(config)
+    return 2 * matrices + (counted["total"] - matrices + counted["wte"]) * FLOAT32
+
+
 def attention_flops(config: GPT2Config, context: int) -> int:
     """Return floating-point operations of one token that looks at ``context`` tokens, including itself, in all layers.
 

@@ -31,6 +31,7 @@ from solutions.llama_config import LlamaConfig
 from solutions.solution_01 import GPT2Config
 from tools.book_maker.values.arithmetic import (
     attention_flops,
+    bfloat16_bytes,
     cache_bytes,
     decode_bytes,
     head_share,

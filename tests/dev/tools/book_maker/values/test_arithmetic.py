@@ -70,6 +70,15 @@ def test_blocks_take_the_bytes_that_the_file_has_of_them():
     assert sum(array.nbytes for array in blocks.values()) == arithmetic.quantized_bytes(config, 18)
 
 
+def test_in_bfloat16_the_matrices_take_two_bytes_and_the_head_is_a_copy():
+    model = hugging_faces(AWKWARD)
+    tables = {model.transformer.wte.weight, model.transformer.wpe.weight}
+    expected = 2 * model.lm_head.weight.numel()
+    for weight in model.parameters():
+        expected += weight.numel() * (2 if weight.ndim == 2 and weight not in tables else 4)
+    assert arithmetic.bfloat16_bytes(AWKWARD) == expected
+
+
 def test_the_weights_of_a_llama_are_hugging_faces():
     sizes = {"hidden_size": 24, "intermediate_size": 31, "num_hidden_layers": 3, "vocab_size": 29}
     heads = {"num_attention_heads": 6, "num_key_value_heads": 2, "head_dim": 5}
