@@ -1,4 +1,4 @@
-"""Warm-up 01: attention without weights, where every word gathers most from the words that fit it."""
+"""Warm-up 01: attention without weights, where every token gathers most from the tokens that fit it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def context_vectors(
 
 
 def simple_self_attention(x: np.ndarray) -> np.ndarray:  # [..., seq, channel] -> [..., seq, channel]
-    """Let every word gather from all words, itself included; the word is query, key and value at once.
+    """Let every token gather from all tokens, itself included; its vector is query, key and value at once.
 
     Nothing here can learn. Source: the first variant in Raschka, "Build a Large Language Model (From Scratch)" (2024),
     section 3.3.

@@ -32,7 +32,7 @@ def multi_head_attention(
 
     The mask is True where a token may attend; None allows everything. GPT-2 adds a bias after each of the two
     multiplications; step 07 has them. Raise ValueError, naming both numbers, if ``n_head`` does not divide the width of
-    ``x``. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
+    a query. Source: Vaswani et al., "Attention Is All You Need" (2017), section 3.2.2.
     """
     # TODO: Let every head attend by itself, then mix what all of them gathered. (4 lines)
     raise NotImplementedError
