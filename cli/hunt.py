@@ -17,7 +17,7 @@ from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentenc
 from checker.errors import UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.child_process import Child
-from checker.parent.effects import SaveProgress
+from checker.parent.effects import SavePass, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.printer import Printer
 from checker.parent.records import Record, verdict_record
@@ -48,9 +48,9 @@ def check_of_copy(hunt: Hunt, view: View, options: Options, offers: Offers) -> C
     return Check(hunt.copy, view, replace(options, hunt=True), offers=offers, save=partial(end_at_pass, hunt))
 
 
-def end_at_pass(hunt: Hunt, effect: SaveProgress, source: Source) -> Event | None:
+def end_at_pass(hunt: Hunt, effect: ToSave, source: Source) -> Event | None:
     """End the hunt if its copy has passed; return that it is over then."""
-    if effect.passed and hunt.saved().mistake:
+    if isinstance(effect, SavePass) and hunt.saved().mistake:
         return HuntEnded(hunt.end(source.text))
     return None
 

@@ -31,7 +31,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker.compiling import Compiler
-from checker.parent.effects import CloseView, Effect, EndCompiling, SaveProgress, ShowCompiling, Words, WordsKind
+from checker.parent.effects import (
+    CloseView,
+    Effect,
+    EndCompiling,
+    SaveFailure,
+    SavePass,
+    ShowCompiling,
+    Words,
+    WordsKind,
+)
 from checker.parent.last_lines import last_lines
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
 from checker.parent.state import Compilation, Phase, State
@@ -159,7 +168,7 @@ def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
     state = replace(state, held_claims=(*state.held_claims, claim.name))
     takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.another_max_is_to_blame(claim)
     if takes_back:
-        return replace(state, phase=Phase.TAKEN_BACK), [SaveProgress(passed=False)]
+        return replace(state, phase=Phase.TAKEN_BACK), [SaveFailure()]
     return state, []
 
 
@@ -174,7 +183,7 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     if stage in (Stage.TRACING, Stage.COMPILED) and is_all_compiled:
         return _give_verdict(state, event, Phase.AFTER_VERDICT)
     if stage is Stage.TRACING and state.numbers_are_right and context.saves_progress:
-        return replace(state, phase=Phase.PASSED_UNCOMPILED), [SaveProgress(passed=True)]
+        return replace(state, phase=Phase.PASSED_UNCOMPILED), [SavePass(compiled=False)]
     return state, []
 
 

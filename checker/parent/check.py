@@ -28,7 +28,7 @@ from checker.packages import why_not_usable
 from checker.parent import effects
 from checker.parent.advance import advance
 from checker.parent.child_process import Child
-from checker.parent.effects import Explanation, ForView, Item, Row, SaveProgress, Words
+from checker.parent.effects import Explanation, ForView, Item, Row, ToSave, Words
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.state import Context, Phase, State, Verdict
 from checker.parent.view import View
@@ -38,7 +38,7 @@ from checker.protocol.job import Job, Options
 
 MOST_SEEDS = 10_000
 
-Save = Callable[[SaveProgress, Source], Event | None]
+Save = Callable[[ToSave, Source], Event | None]
 
 
 class Check:
@@ -132,7 +132,7 @@ class Check:
         while pending:
             self.state, effects_of_event = advance(self.state, pending.popleft(), self.seconds())
             for effect in effects_of_event:
-                if isinstance(effect, SaveProgress):
+                if isinstance(effect, ToSave):
                     if answer := self._try_to_save(effect):
                         pending.append(answer)
                 else:
@@ -156,7 +156,7 @@ class Check:
             case _:
                 assert_never(effect)
 
-    def _try_to_save(self, effect: SaveProgress) -> Event | None:
+    def _try_to_save(self, effect: ToSave) -> Event | None:
         """Save a pass or a failure; return an event if it is not saved."""
         try:
             return self.save(effect, self.state.source)
@@ -165,13 +165,17 @@ class Check:
             return events.NotSaved(reason, error.strerror or str(error))
 
 
-def save_progress(step: Step, effect: SaveProgress, source: Source) -> Event | None:
+def save_progress(step: Step, effect: ToSave, source: Source) -> Event | None:
     """Save for ``status`` that a source has passed or failed; return an event if a pass is not saved."""
-    if not effect.passed:
-        progress.note_failure(step, source, takes_back=effect.takes_back)
-        return None
-    is_saved = progress.note_pass(step, source, compiled=effect.compiled)
-    return None if is_saved else events.NotSaved("the file has been edited since")
+    match effect:
+        case effects.SavePass():
+            is_saved = progress.note_pass(step, source, compiled=effect.compiled)
+            return None if is_saved else events.NotSaved("the file has been edited since")
+        case effects.SaveFailure():
+            progress.note_failure(step, source, takes_back=True)
+        case effects.SaveNoEnd():
+            progress.note_failure(step, source, takes_back=False)
+    return None
 
 
 @contextmanager

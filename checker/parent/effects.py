@@ -45,15 +45,20 @@ class Words:
 
 
 @dataclass(frozen=True)
-class SaveProgress:
-    """Save for ``status`` that a learner's file has ``passed``, and whether it was ``compiled``, or that it has failed.
+class SavePass:
+    """Save for ``status`` that a learner's file has passed, and whether it was ``compiled``."""
 
-    A failure ``takes_back`` an earlier pass of the same code, unless the process only crashed or took too long.
-    """
+    compiled: bool
 
-    passed: bool
-    compiled: bool = False
-    takes_back: bool = True
+
+@dataclass(frozen=True)
+class SaveFailure:
+    """Save for ``status`` that a learner's file has failed: an earlier pass of the same code is taken back."""
+
+
+@dataclass(frozen=True)
+class SaveNoEnd:
+    """Save for ``status`` that the process of a learner's file only ended, or was late: an earlier pass stays."""
 
 
 @dataclass(frozen=True)
@@ -94,4 +99,5 @@ class Explanation:
 
 Item = Row | Explanation | Words  # what is shown
 ForView = Item | ShowCompiling | EndCompiling | CloseView
-Effect = ForView | SaveProgress
+ToSave = SavePass | SaveFailure | SaveNoEnd
+Effect = ForView | ToSave

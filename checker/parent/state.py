@@ -13,7 +13,7 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
-from checker.parent.effects import Explanation, SaveProgress
+from checker.parent.effects import Explanation, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.protocol.events import (
     ClaimEnded,
@@ -65,7 +65,7 @@ class Verdict:
     kind: VerdictKind
     explanations: tuple[Explanation, ...] = ()
     words: tuple[str, ...] = ()
-    to_save: SaveProgress | None = None
+    to_save: ToSave | None = None
 
     @property
     def status(self) -> int:

@@ -8,18 +8,13 @@ from dataclasses import dataclass, replace
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.steps import Kind
-from checker.parent.effects import Explanation, SaveProgress
+from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.protocol import events
 from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process
-
-#: Saved of a file that has failed.
-FAILURE = SaveProgress(passed=False)
-#: Saved of a file whose process has only ended, or was late: an earlier pass of the file stays.
-NO_END = SaveProgress(passed=False, takes_back=False)
 
 
 def decide(state: State, event: EndEvent) -> Verdict:
@@ -60,9 +55,11 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        cut = CutShort(Explanation(reason), after_failure=no_verdict(reason), to_save=FAILURE, blames_another_max=False)
+        cut = CutShort(
+            Explanation(reason), after_failure=no_verdict(reason), to_save=SaveFailure(), blames_another_max=False
+        )
         return _incomplete(state, cut)
-    return Verdict(VerdictKind.PASS, to_save=SaveProgress(passed=True, compiled=state.context.tries_every_claim))
+    return Verdict(VerdictKind.PASS, to_save=SavePass(compiled=state.context.tries_every_claim))
 
 
 # ---------------------------------------------------------------- before a claim is tried
@@ -83,7 +80,7 @@ def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
     """Return the verdict on a file that was refused; one that could not be read counts as no failure."""
-    to_save = FAILURE if refused.source else None
+    to_save = SaveFailure() if refused.source else None
     if refused.claim:
         return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), to_save=to_save)
     return Verdict(VerdictKind.FAIL, words=(refused.sentence,), to_save=to_save)
@@ -105,7 +102,7 @@ class CutShort:
 
     explanation: Explanation
     after_failure: str
-    to_save: SaveProgress | None = None
+    to_save: ToSave | None = None
     blames_another_max: bool = True
 
 
@@ -135,7 +132,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
         changed = f"The step has changed since this file was written: see {', '.join(event.changed_since)}."
         offer = state.context.offers.of_old_file.format(task=state.context.task)
         sentence = _sentences(f"{sentence}.", changed, offer)
-    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.location),), to_save=FAILURE)
+    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.location),), to_save=SaveFailure())
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
@@ -183,7 +180,7 @@ def _on_death(state: State, died: Died) -> Verdict:
         advice = _advice_on_solution(state) or _look_for(state.context.language, died)
         explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
-    to_save = NO_END if is_of_file else None
+    to_save = SaveNoEnd() if is_of_file else None
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
@@ -213,7 +210,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     happened = _which_limit(state, late)
     explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
-    to_save = NO_END if is_of_file else None
+    to_save = SaveNoEnd() if is_of_file else None
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
@@ -291,7 +288,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
         words = [state.context.why_another_max, *words]
-    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), to_save=FAILURE)
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), to_save=SaveFailure())
 
 
 def _failures(state: State) -> list[Finding]:

@@ -13,7 +13,17 @@ from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import Kind, find_step
 from checker.parent.advance import advance
-from checker.parent.effects import CloseView, EndCompiling, Explanation, Row, SaveProgress, ShowCompiling, WordsKind
+from checker.parent.effects import (
+    CloseView,
+    EndCompiling,
+    Explanation,
+    Row,
+    SaveFailure,
+    SaveNoEnd,
+    SavePass,
+    ShowCompiling,
+    WordsKind,
+)
 from checker.parent.state import Context, State, VerdictKind
 from checker.protocol.events import (
     Activity,
@@ -447,9 +457,12 @@ def effect_in_words(effect):
     match effect:
         case Row():
             return f"{effect.mark} {effect.about}: {effect.sentence}"
-        case SaveProgress():
-            unless = ", unless it has passed" * (not effect.takes_back)
-            return f"saved: {'pass' if effect.passed else 'fail'}{', compiled' * effect.compiled}{unless}"
+        case SavePass():
+            return "saved: pass, compiled" if effect.compiled else "saved: pass"
+        case SaveFailure():
+            return "saved: fail"
+        case SaveNoEnd():
+            return "saved: fail, unless it has passed"
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location
             return f"{head}{effect.sentence}{f' (line {place.line})' if place else ''}"
