@@ -62,13 +62,18 @@ class Grader:
         """Report the compiled claims: traced up to where MAX would compile, then run to their end, then on a GPU."""
         device = self.job.options.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
-        if failed_outcomes(outcomes):
-            return  # the failure is known without the compiler
-        if traced_claims := [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]:
+        traced_claims = [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]
+        if traced_claims and not failed_outcomes(outcomes):  # else the failure is known without the compiler
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
+        self.send(events.AllTried())
+        if all_pass(outcomes) and not self.job.options.device:
+            self.run_claims_on_gpu()
+
+    def run_claims_on_gpu(self) -> None:
+        """Report the compiled claims on a GPU, if this machine has one."""
         from checker.max_adapter.runtime import devices
 
-        if not self.job.options.device and all_pass(outcomes) and DeviceKind.GPU in devices():
+        if DeviceKind.GPU in devices():
             self.run_stage(Stage.ON_GPU, device=DeviceKind.GPU)
 
     def run_stage(

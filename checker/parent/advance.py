@@ -14,11 +14,10 @@ UNREAD                  FileOpened: something can be tried             TRYING
 UNREAD                  FileOpened: nothing can                        OVER
 UNREAD                  FileRefused                                    OVER               a failure, if it could be read
 TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
-TRYING                  StageEnded: there is nothing left to compile   AFTER_VERDICT      what the verdict says
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
 … and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure, which no verdict
                         and no other MAX is to blame                                      saves again
-… and TAKEN_BACK        StageEnded: all is compiled                    AFTER_VERDICT      what the verdict says
+TRYING to TAKEN_BACK    AllTried                                       AFTER_VERDICT      what the verdict says
 AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
 every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER               what the verdict says, unless
                         Interrupted                                                       it was given before
@@ -74,6 +73,8 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
             return replace(state, findings=(*state.findings, event)), []
         case events.StageEnded():
             return _stage_ended(state, event)
+        case events.AllTried():
+            return _give_verdict(state, event, Phase.AFTER_VERDICT)
         case events.FunctionsMissing():
             return _functions_missing(state, event)
         case events.Printed():
@@ -179,10 +180,8 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
         words = f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s)."
         return replace(state, pass_was_said=True), [Words(words)]
-    is_all_compiled = Mark.TRACED not in state.marks
-    if stage in (Stage.TRACING, Stage.COMPILED) and is_all_compiled:
-        return _give_verdict(state, event, Phase.AFTER_VERDICT)
-    if stage is Stage.TRACING and state.numbers_are_right and context.saves_progress:
+    is_left_to_compile = Mark.TRACED in state.marks
+    if stage is Stage.TRACING and state.numbers_are_right and is_left_to_compile and context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SavePass(compiled=False)]
     return state, []
 

@@ -16,6 +16,7 @@ from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.protocol.events import (
+    AllTried,
     ClaimEnded,
     Ended,
     EndEvent,
@@ -23,7 +24,6 @@ from checker.protocol.events import (
     Mark,
     NumbersCompared,
     Stage,
-    StageEnded,
     Unloadable,
 )
 from checker.protocol.job import Options
@@ -222,7 +222,7 @@ class State:
     @property
     def came_to_its_end(self) -> bool:
         """Whether everything was tried: no event has cut the check short, nor a file that ends it among the claims."""
-        return isinstance(self.end_event, StageEnded | Ended) and not self.not_tried
+        return isinstance(self.end_event, AllTried | Ended) and not self.not_tried
 
     @property
     def not_tried(self) -> list[str]:

@@ -40,7 +40,7 @@ def _verdict_without_lines(state: State, event: EndEvent) -> Verdict:
             return _on_late(state, event)
         case events.Interrupted():
             return _on_interrupt(state)
-        case events.StageEnded() | events.Ended():
+        case events.AllTried() | events.Ended():
             return _all_tried(state)
 
 

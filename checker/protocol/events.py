@@ -110,6 +110,11 @@ class StageEnded:
 
 
 @dataclass(frozen=True)
+class AllTried:
+    """The compiled claims have been tried, too: nothing that follows, which is claims on a GPU, changes the verdict."""
+
+
+@dataclass(frozen=True)
 class Finding:
     """Why a ``claim`` fails, by the diagnosis: the function to blame, a ``sentence`` or two, and the place.
 
@@ -282,6 +287,7 @@ FromChild = (
     ClaimBegan
     | ClaimEnded
     | StageEnded
+    | AllTried
     | Finding
     | NumbersCompared
     | Unloadable
@@ -295,6 +301,5 @@ FromChild = (
 Send = Callable[[FromChild], None]
 FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-#: Events at which the verdict is given: ``FileOpened`` if nothing in the file can be tried yet, and ``StageEnded`` if
-#: nothing is left to compile.
-EndEvent = FileOpened | FileRefused | StageEnded | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+#: Events at which the verdict is given, unless it was given before: ``FileOpened`` if nothing can be tried yet.
+EndEvent = FileOpened | FileRefused | AllTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

@@ -27,6 +27,7 @@ from checker.parent.effects import (
 from checker.parent.state import Context, State, VerdictKind
 from checker.protocol.events import (
     Activity,
+    AllTried,
     CheckFailed,
     ClaimBegan,
     ClaimEnded,
@@ -74,6 +75,7 @@ NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, Stage
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
+ALL_COMPILED = [StageEnded(Stage.COMPILED), AllTried()]
 OTHER_COMPILED_TOO = ClaimEnded("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
@@ -102,9 +104,9 @@ REPORT = "Only the compiler has found this, and the check should have found it b
 
 #: What happens -> what is shown and saved.
 CHECKS = {
-    "a pass": ([*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()], PASSES),
+    "a pass": ([*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Ended()], PASSES),
     "a pass of what is not compiled long": (
-        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(Stage.TRACING), Ended()],
+        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(Stage.TRACING), AllTried(), Ended()],
         [*PASSES[:3], *PASSES[4:]],
     ),
     "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, SAVED, *GO_ON]),
@@ -124,7 +126,7 @@ CHECKS = {
         ],
     ),
     "it passes, but was edited meanwhile": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), NotSaved("the file has been edited since"), Ended()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, NotSaved("the file has been edited since"), Ended()],
         [*PASSES, "(The pass is not kept: the file has been edited since.)"],
     ),
     "Ctrl-C before": (
@@ -158,18 +160,18 @@ CHECKS = {
         [OPENED, ONE_FAILS, Interrupted()],
         ["fail one: One is right.", NOT_EXPLAINED],
     ),
-    "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Interrupted()], PASSES),
+    "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Interrupted()], PASSES),
     "it dies after the verdict, where no GPU is": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Died()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Died()],
         PASSES,
     ),
     "Ctrl-C on a GPU": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU."), Interrupted()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU."), Interrupted()],
         [*PASSES, NO_END_ON_GPU],
     ),
     "the GPU disagrees, and does not end": (
         [
-            *[*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU.")],
+            *[*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU.")],
             ClaimEnded("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, reason="It is off."),
             Died(),
         ],
@@ -180,7 +182,7 @@ CHECKS = {
         ],
     ),
     "only the compiler finds it": (
-        [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off."), StageEnded(Stage.COMPILED), Ended()],
+        [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off."), *ALL_COMPILED, Ended()],
         [
             *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             f"{REPORT}steps/step_07.py. The pass is taken back.",
@@ -188,11 +190,11 @@ CHECKS = {
         ],
     ),
     "only the compiler could find it": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), StageEnded(Stage.COMPILED), Ended()],
+        [*TO_COMPILE, replace(FAILS_COMPILED, foreseen=True), *ALL_COMPILED, Ended()],
         [*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "tracing finds it": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Ended()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), AllTried(), Ended()],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "Ctrl-C after the compiler has found it": (
@@ -211,11 +213,11 @@ CHECKS = {
         ],
     ),
     "it dies after a failure was told": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), Died()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), AllTried(), Died()],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "the GPU's part cannot begin": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), CheckFailed("so."), Ended()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, CheckFailed("so."), Ended()],
         [*PASSES, "No verdict: so."],
     ),
     "a claim waits for a function that is wrong": (
@@ -268,7 +270,7 @@ CHECKS = {
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
     "a blank is left, and all holds": (  # a name may be given another function afterwards
-        [OPENED_WITH_BLANK, *TO_COMPILE[1:], COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()],
+        [OPENED_WITH_BLANK, *TO_COMPILE[1:], COMPILED_TOO, *ALL_COMPILED, Ended()],
         [
             *["todo other: line 6: Return it. (1 line)", ROWS[0], "pass g: G."],
             "Right so far. Still to write: other.",
@@ -507,11 +509,11 @@ WITH_MAX = {
         ["saved: fail", "fail other: So is it.", "other: A shape."],
     ),
     "only the compiled claim raises an error, which takes no pass back": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.COMPILED)],
+        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), *ALL_COMPILED],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "another compiled claim holds after that": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), OTHER_COMPILED_TOO, StageEnded(Stage.COMPILED)],
+        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), OTHER_COMPILED_TOO, *ALL_COMPILED],
         [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
     ),
     "Ctrl-C after that": (
@@ -522,7 +524,7 @@ WITH_MAX = {
         ],
     ),
     "tracing raises an error, which takes no pass back": (
-        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), Ended()],
+        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), AllTried(), Ended()],
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
@@ -554,7 +556,7 @@ WITH_MAX = {
         [*ROWS, "saved: fail", "No verdict: test_compiled did not run. Does the file stop the check?"],
     ),
     "it dies on a GPU, after the verdict": (
-        [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), ClaimBegan("G, on this GPU."), Died()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU."), Died()],
         [*PASSES, NO_END_ON_GPU],
     ),
 }
@@ -592,7 +594,7 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
 
 @pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
 def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
-    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.COMPILED), Ended()]
+    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, comes_from_max=True), *ALL_COMPILED, Ended()]
     state, _ = folded(events, replace(S07, why_another_max=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 
@@ -602,8 +604,8 @@ ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable", "CheckFailed")
 
 def test_which_event_leads_from_which_phase_to_which():
     """As the table in ``advance.py`` says."""
-    compiled = [*TO_COMPILE, LONG, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()]
-    taken_back = [*TO_COMPILE, LONG, FAILS_COMPILED, LONG, StageEnded(Stage.COMPILED)]
+    compiled = [*TO_COMPILE, LONG, COMPILED_TOO, *ALL_COMPILED, Ended()]
+    taken_back = [*TO_COMPILE, LONG, FAILS_COMPILED, LONG, *ALL_COMPILED]
     leads = set()
     for events in [compiled, taken_back, *(events for events, _ in CHECKS.values())]:
         state = State(S07)
@@ -617,13 +619,13 @@ def test_which_event_leads_from_which_phase_to_which():
         ("UNREAD", "FileOpened", "OVER"),
         ("UNREAD", "FileRefused", "OVER"),
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
-        ("TRYING", "StageEnded", "AFTER_VERDICT"),
+        ("TRYING", "AllTried", "AFTER_VERDICT"),
         ("PASSED_UNCOMPILED", "Tick", "GOING_ON"),
         ("PASSED_UNCOMPILED", "ClaimEnded", "TAKEN_BACK"),
         ("GOING_ON", "ClaimEnded", "TAKEN_BACK"),
-        ("PASSED_UNCOMPILED", "StageEnded", "AFTER_VERDICT"),
-        ("GOING_ON", "StageEnded", "AFTER_VERDICT"),
-        ("TAKEN_BACK", "StageEnded", "AFTER_VERDICT"),
+        ("PASSED_UNCOMPILED", "AllTried", "AFTER_VERDICT"),
+        ("GOING_ON", "AllTried", "AFTER_VERDICT"),
+        ("TAKEN_BACK", "AllTried", "AFTER_VERDICT"),
         ("AFTER_VERDICT", "ClaimBegan", "ON_GPU"),
     }
 

@@ -14,9 +14,9 @@ from checker.parent.check import Check, context_of
 from checker.parent.offers import IN_TERMINAL
 from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
-from checker.protocol.events import Died, Ended, Interrupted, Stage, StageEnded
+from checker.protocol.events import Died, Ended, Interrupted
 from checker.protocol.job import Options
-from tests.dev.checker.parent.test_advance import COMPILED_TOO, OPENED, S07, TO_COMPILE
+from tests.dev.checker.parent.test_advance import ALL_COMPILED, COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 
 def check_with(view):
@@ -61,7 +61,7 @@ def run(monkeypatch, view, while_saving=lambda: None):
     monkeypatch.setattr(check, "open", lambda: "a job")
 
     def say(job, is_interrupted):
-        for event in [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED), Ended()]:
+        for event in [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Ended()]:
             if is_interrupted():
                 yield Interrupted()
                 return

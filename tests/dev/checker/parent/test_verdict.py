@@ -9,9 +9,10 @@ from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.parent.state import VerdictKind
 from checker.parent.verdict import why_claims_fail
-from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Stage, StageEnded
+from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed
 from checker.protocol.job import Options
 from tests.dev.checker.parent.test_advance import (
+    ALL_COMPILED,
     COMPILED_TOO,
     CRASHED,
     NUMBERS_RIGHT,
@@ -24,7 +25,7 @@ from tests.dev.checker.parent.test_advance import (
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
-    passing = [*TO_COMPILE, COMPILED_TOO, StageEnded(Stage.COMPILED)]
+    passing = [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED]
     assert folded(passing)[0].verdict.kind is VerdictKind.PASS
     state, lines = folded([event for event in passing if event != OTHER])
     assert state.verdict.kind is VerdictKind.FAIL
