@@ -40,10 +40,10 @@ from checker.parent.effects import (
     Words,
     WordsKind,
 )
-from checker.parent.last_lines import last_lines
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
 from checker.parent.state import Compilation, Phase, State
 from checker.parent.verdict import decide, no_verdict
+from checker.parent.words import last_lines
 from checker.protocol import events
 from checker.protocol.events import ClaimEnded, EndEvent, Event, Mark, Stage
 
