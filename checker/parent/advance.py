@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker.compiling import Compiler
+from checker.parent import words
 from checker.parent.effects import (
     CloseView,
     Effect,
@@ -42,8 +43,7 @@ from checker.parent.effects import (
 )
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
 from checker.parent.state import Compilation, Phase, State
-from checker.parent.verdict import decide, no_verdict
-from checker.parent.words import last_lines
+from checker.parent.verdict import decide
 from checker.protocol import events
 from checker.protocol.events import ClaimEnded, EndEvent, Event, Mark, Stage
 
@@ -160,8 +160,7 @@ def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
     state, rows = rows_of_claims(state, [claim])
     if claim.mark is not Mark.FAIL:
         return state, rows
-    caveat = f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat."
-    return state, [*rows, Words(caveat)]
+    return state, [*rows, words.only_the_gpu_disagrees(claim)]
 
 
 def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
@@ -175,13 +174,12 @@ def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
 
 def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
     """Say that the outputs match as soon as that is known; save a pass if only compiling is left."""
-    stage, context = event.stage, state.context
+    stage = event.stage
     state = replace(state, ended_stages=state.ended_stages | {stage})
-    if stage is Stage.DRAWN and state.numbers_are_right and context.tries_compiled_claims:
-        words = f"Pass: the outputs match {context.recorded_from}'s ({state.seconds:.1f} s)."
-        return replace(state, pass_was_said=True), [Words(words)]
-    is_left_to_compile = Mark.TRACED in state.marks
-    if stage is Stage.TRACING and state.numbers_are_right and is_left_to_compile and context.saves_progress:
+    if stage is Stage.DRAWN and state.only_compiling_is_left:
+        return replace(state, pass_was_said=True), [words.outputs_match(state)]
+    some_are_traced = Mark.TRACED in state.marks  # else nothing has to be compiled, and a verdict follows
+    if stage is Stage.TRACING and state.only_compiling_is_left and some_are_traced and state.context.saves_progress:
         return replace(state, phase=Phase.PASSED_UNCOMPILED), [SavePass(compiled=False)]
     return state, []
 
@@ -190,9 +188,9 @@ def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
     """Note that a pass is not saved; say so after an error or a verdict, since no later words will."""
     state = replace(state, not_saved=event.reason)
     if event.error:
-        return state, [Words(f"(Progress was not saved: {event.reason}, {event.error}.)", aside=True)]
+        return state, [words.progress_was_not_saved(event)]
     if state.verdict:
-        return state, [Words(f"({state.saved_in_words})", aside=True)]
+        return state, [words.pass_was_not_saved(state)]
     return state, []
 
 
@@ -213,10 +211,7 @@ def _ticked(state: State) -> StateAndEffects:
         return state, []
     if state.phase is not Phase.PASSED_UNCOMPILED:
         return state, [compiling]
-    words = "This step is complete. MAX now compiles your module."
-    if not state.not_saved:
-        words += f" {state.context.offers.going_on}"
-    return replace(state, phase=Phase.GOING_ON), [Words(words, aside=True), compiling]
+    return replace(state, phase=Phase.GOING_ON), [words.step_is_complete(state), compiling]
 
 
 # ---------------------------------------------------------------- the end
@@ -235,9 +230,9 @@ def _end(state: State, event: EndEvent) -> StateAndEffects:
 def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
     """Return words for claims on a GPU, which follow the verdict, if they do not come to their end."""
     if isinstance(event, events.CheckFailed):
-        return [Words(no_verdict(event.reason))]
+        return [Words(words.no_verdict(event.reason))]
     if state.pass_stands and state.phase is Phase.ON_GPU and not isinstance(event, events.Ended):
-        return [Words("The GPU's part did not come to its end. The pass stands.")]
+        return [Words(words.GPU_WAS_CUT_SHORT)]
     return []
 
 
@@ -249,5 +244,5 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
     saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress and not is_saved else []
     held = [state.claims[claim] for claim in state.held_claims]
     state, rows = rows_of_claims(replace(state, held_claims=()), held)
-    lines = last_lines(state, verdict)
+    lines = words.last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]

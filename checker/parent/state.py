@@ -31,7 +31,6 @@ from checker.protocol.job import Options
 PASSED = 0  # exit statuses
 FAILED = 1
 NO_TEXT = Source("")  # until the file is read
-PASS_IS_SAVED = "The pass is kept, as `pass, not compiled`."
 
 
 class Phase(Enum):
@@ -241,16 +240,16 @@ class State:
         return self.compilations[-1].compiler if self.compilations else Compiler.MAX
 
     @property
-    def saved_in_words(self) -> str:
-        """A sentence that says whether a pass which is not compiled was saved."""
-        return f"The pass is not kept: {self.not_saved}." if self.not_saved else PASS_IS_SAVED
-
-    @property
     def numbers_are_right(self) -> bool:
         """Whether no blank is left to write, and every claim about numbers was tried and holds."""
         numbers_not_tried = [claim for claim in self.not_tried if self.context.kinds[claim] is not Kind.COMPILED]
         hold = self.marks <= {Mark.PASS, Mark.TRACED}
         return not self.to_write and Stage.DRAWN in self.ended_stages and not numbers_not_tried and hold
+
+    @property
+    def only_compiling_is_left(self) -> bool:
+        """Whether the numbers are right, and only claims that MAX compiles follow."""
+        return self.numbers_are_right and self.context.tries_compiled_claims
 
     @property
     def has_drawn_numbers(self) -> bool:

@@ -10,6 +10,7 @@ from checker.course.reading import Location
 from checker.course.steps import Kind
 from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
+from checker.parent.words import no_verdict, pass_is_kept_or_not
 from checker.protocol import events
 from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
 
@@ -113,14 +114,10 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     if state.context.why_another_max and cut.blames_another_max:
         cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), to_save=None)
     if state.pass_stands:
-        return Verdict(VerdictKind.PASS, words=(f"Not compiled: {cut.explanation.sentence}", state.saved_in_words))
+        words = f"Not compiled: {cut.explanation.sentence}", pass_is_kept_or_not(state)
+        return Verdict(VerdictKind.PASS, words=words)
     explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
     return Verdict(VerdictKind.FAIL, (explanation,), to_save=cut.to_save)
-
-
-def no_verdict(reason: str) -> str:
-    """Return that there is no verdict, and why."""
-    return f"No verdict: {reason}"
 
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
@@ -144,7 +141,7 @@ def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
     if state.pass_stands and not state.has_failed:
-        return Verdict(VerdictKind.PASS, words=(f"Interrupted{during}. {state.saved_in_words}",))
+        return Verdict(VerdictKind.PASS, words=(f"Interrupted{during}. {pass_is_kept_or_not(state)}",))
     what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
     words = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
     return Verdict(VerdictKind.INTERRUPTED, words=(words,))

@@ -1,4 +1,4 @@
-"""The last lines of a check: the words of its verdict, and what a learner can do next."""
+"""What a check says between its rows, and its last lines: the verdict's words, and what a learner can do next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,51 @@ from collections.abc import Sequence
 
 from checker.parent.effects import Item, Words, WordsKind
 from checker.parent.state import Phase, State, Verdict, VerdictKind
+from checker.protocol.events import ClaimEnded, NotSaved
+
+PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
+GPU_WAS_CUT_SHORT = "The GPU's part did not come to its end. The pass stands."
+
+
+def outputs_match(state: State) -> Words:
+    """Return the words for outputs that match: a pass, unless a compiled claim fails."""
+    return Words(f"Pass: the outputs match {state.context.recorded_from}'s ({state.seconds:.1f} s).")
+
+
+def step_is_complete(state: State) -> Words:
+    """Return the words for a pass that MAX only compiles; if it is saved, the learner may go on."""
+    words = "This step is complete. MAX now compiles your module."
+    if not state.not_saved:
+        words += f" {state.context.offers.going_on}"
+    return Words(words, aside=True)
+
+
+def pass_is_kept_or_not(state: State) -> str:
+    """Return a sentence that says whether a pass which is not compiled was saved."""
+    return f"The pass is not kept: {state.not_saved}." if state.not_saved else PASS_IS_KEPT
+
+
+def pass_was_not_saved(state: State) -> Words:
+    """Return the words for a pass that is not saved, since the file has been edited meanwhile."""
+    return Words(f"({pass_is_kept_or_not(state)})", aside=True)
+
+
+def progress_was_not_saved(event: NotSaved) -> Words:
+    """Return the words for an error of the system, which has kept progress from being saved."""
+    return Words(f"(Progress was not saved: {event.reason}, {event.error}.)", aside=True)
+
+
+def only_the_gpu_disagrees(claim: ClaimEnded) -> Words:
+    """Return the words for a claim that fails on a GPU alone."""
+    return Words(f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat.")
+
+
+def no_verdict(reason: str) -> str:
+    """Return that there is no verdict, and why."""
+    return f"No verdict: {reason}"
+
+
+# ---------------------------------------------------------------- the last lines
 
 
 def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:

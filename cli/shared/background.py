@@ -128,8 +128,7 @@ class BackgroundCheck(threading.Thread):
                 if self.was_canceled.is_set():
                     return
                 self.check.handle(event)
-                only_compiles = event == StageEnded(Stage.DRAWN) and self.check.state.numbers_are_right
-                if only_compiles:
+                if event == StageEnded(Stage.DRAWN) and self.check.state.only_compiling_is_left:
                     self.ready.start_spare(self.check.step)
                 if self.goes_on and not self.has_gone_on:
                     self._go_on(child)

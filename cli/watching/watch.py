@@ -21,6 +21,7 @@ from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.printer import Printer
 from checker.parent.state import VerdictKind
+from checker.parent.words import pass_is_kept_or_not
 from checker.protocol.job import Options
 from checker.terminal import Terminal
 from cli import compare, hint
@@ -193,7 +194,7 @@ class Watch:
                 self.terminal.line(FAULT)
         elif report is Report.BROKEN and background is self.going_on.get(step):
             del self.going_on[step]
-            self.terminal.line(f"\n{step.task} is not compiled. {state.saved_in_words} {FAULT}")
+            self.terminal.line(f"\n{step.task} is not compiled. {pass_is_kept_or_not(state)} {FAULT}")
 
     def go_on(self, *, is_done: bool) -> None:
         """Say what can be done now; a step ``is_done`` if it has passed, and the pass is saved."""
@@ -340,7 +341,7 @@ def in_one_line(check: Check) -> str:
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
     if verdict.to_save:
         return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
-    return f"{task} is not compiled. {state.saved_in_words} {sentences}"
+    return f"{task} is not compiled. {pass_is_kept_or_not(state)} {sentences}"
 
 
 def watch_step(step: Step | None) -> int:
