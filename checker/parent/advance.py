@@ -38,11 +38,12 @@ from checker.parent.effects import (
     SaveFailure,
     SavePass,
     ShowCompiling,
+    ToSave,
     Words,
     WordsKind,
 )
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
-from checker.parent.state import Compilation, Phase, State
+from checker.parent.state import Compilation, Phase, State, Verdict
 from checker.parent.verdict import decide
 from checker.protocol import events
 from checker.protocol.events import ClaimEnded, EndEvent, Event, Mark, Stage
@@ -240,9 +241,21 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
     """Decide; save progress, then show the held claims and the last lines; the phase is ``phase_after`` then."""
     state = replace(state, end_event=event)
     verdict = decide(state, event)
-    is_saved = state.phase is Phase.TAKEN_BACK  # as a failure, as soon as a claim did not hold
-    saving = [verdict.to_save] if verdict.to_save and state.context.saves_progress and not is_saved else []
-    held = [state.claims[claim] for claim in state.held_claims]
-    state, rows = rows_of_claims(replace(state, held_claims=()), held)
+    saving = _what_to_save(state, verdict)
+    state, rows = _show_held_claims(state)
     lines = words.last_lines(state, verdict)
     return replace(state, phase=phase_after, verdict=verdict), [*saving, *rows, *lines]
+
+
+def _what_to_save(state: State, verdict: Verdict) -> list[ToSave]:
+    """Return what is saved at a verdict."""
+    is_saved = state.phase is Phase.TAKEN_BACK  # as a failure, as soon as a claim did not hold
+    if verdict.to_save is None or is_saved or not state.context.saves_progress:
+        return []
+    return [verdict.to_save]
+
+
+def _show_held_claims(state: State) -> StateAndEffects:
+    """Show the claims that were held, since all that is known of them is known now."""
+    held = [state.claims[claim] for claim in state.held_claims]
+    return rows_of_claims(replace(state, held_claims=()), held)
