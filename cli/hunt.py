@@ -14,6 +14,7 @@ from checker.course.source import Source
 from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
+from checker.diagnosis.mistakes import keys_of_mistakes
 from checker.errors import UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.child_process import Child
@@ -30,6 +31,11 @@ from cli.compare import rows_of_texts
 from cli.shared.command_line import require_label
 
 BEGUN = "This copy of the solution has one mistake in it. Find it and repair it."
+
+
+def hunt_in(step: Step) -> Hunt:
+    """Return the hunt for a mistake in the solution of a step, which may be given as its copy."""
+    return Hunt(step.name, keys_of_mistakes(step))
 
 
 def offers_in_hunt(task: str) -> Offers:
@@ -86,7 +92,7 @@ def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as
     exit_on_termination()
     labels = [blank.label for blank in blanks_of(step)]
     require_label(options["show"], labels)
-    hunt, terminal = Hunt(step.name), Terminal(labels, quiet=as_json)
+    hunt, terminal = hunt_in(step), Terminal(labels, quiet=as_json)
     if give_up or number is not None:
         status, record = give_up_or_guess(hunt, terminal, None if give_up else number)
     else:
@@ -159,5 +165,4 @@ def take_guess(hunt: Hunt, number: int) -> tuple[int, list[str]]:
 def reveal(hunt: Hunt) -> tuple[int, list[str]]:
     """Return an exit status, the mistake, and how its lines differ from the solution's."""
     copy, right_copy = copy_of(hunt.step, hunt.saved().mistake), copy_with(hunt.step, {})
-    rows = ["", *rows_of_texts(copy, right_copy)] if copy else []
-    return PASSED, [hunt.end(), *rows]
+    return PASSED, [hunt.end(), "", *rows_of_texts(copy, right_copy)]

@@ -37,23 +37,39 @@ class HuntedStep(Step):
 
 
 class Hunt:
-    """The hunt for a mistake in a step's solution: ``copy`` is the step with the mistaken copy as its file."""
+    """The hunt for a mistake in a step's solution.
 
-    def __init__(self, name: str) -> None:
-        self.step, self.copy = Step(name), HuntedStep(name)
+    Args:
+        name: the step's.
+        keys: the key of each known mistake, by the sentence that names it.
+
+    Attributes:
+        step: the step.
+        copy: the step with the mistaken copy as its file.
+    """
+
+    def __init__(self, name: str, keys: Mapping[str, str]) -> None:
+        self.step, self.copy, self.keys = Step(name), HuntedStep(name), keys
 
     def saved(self) -> SavedHunts:
-        """Return what is saved of the step's hunts; if the copy is gone, no hunt is on."""
+        """Return what is saved of the step's hunts; if the copy is gone, or its mistake is not known, no hunt is on."""
         saved = self._saved_with_copy_or_without()
-        return saved if self.copy.learner_file.exists() else replace(saved, mistake="")
+        is_on = saved.mistake in self.keys and self.copy.learner_file.exists()
+        return saved if is_on else replace(saved, mistake="")
 
     def is_gone(self) -> bool:
         """Return whether the copy in which a mistake was hunted for is gone."""
         return bool(self._saved_with_copy_or_without().mistake) and not self.copy.learner_file.exists()
 
     def _saved_with_copy_or_without(self) -> SavedHunts:
-        """Return what is saved of the step's hunts, also if the copy is gone."""
-        return read_progress().hunts.get(self.step.name, SavedHunts())
+        """Return what is saved of the step's hunts, also if the copy is gone, with mistakes by their sentences.
+
+        An earlier version of the course has saved the sentences themselves.
+        """
+        saved = read_progress().hunts.get(self.step.name, SavedHunts())
+        sentences = {key: sentence for sentence, key in self.keys.items()}
+        seen = tuple(sentences.get(mistake, mistake) for mistake in saved.seen)
+        return replace(saved, mistake=sentences.get(saved.mistake, saved.mistake), seen=seen)
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake, and write it as the file to hunt in.
@@ -124,9 +140,11 @@ class Hunt:
         return f"Named at guess {saved.guesses}, {saved.after()}: {saved.mistake}"
 
     def save(self, hunts: SavedHunts) -> None:
-        """Save what is known of the step's hunts now; it raises OSError if that is impossible."""
+        """Save what is known of the step's hunts now, mistakes by their keys; raise OSError if that is impossible."""
+        seen = [self.keys.get(mistake, mistake) for mistake in hunts.seen]
+        by_keys = replace(hunts, mistake=self.keys.get(hunts.mistake, ""), seen=seen)
         with changing_progress() as progress:
-            progress.hunts[self.step.name] = hunts
+            progress.hunts[self.step.name] = by_keys
 
 
 def is_edited(path: Path, left_as: str) -> bool:

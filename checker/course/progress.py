@@ -32,7 +32,10 @@ class LastPass:
 
 @dataclass(frozen=True)
 class SavedHunts:
-    """What is saved of a step's hunts: of the hunt that is on, and counts of those that have ended."""
+    """What is saved of a step's hunts: of the hunt that is on, and counts of those that have ended.
+
+    A mistake has its key in the file, and its sentence where ``Hunt`` has read it.
+    """
 
     mistake: str = ""  # the one that is hunted for; nothing if no hunt is on
     began: float = 0.0  # when the hunt did, as ``time.time`` has it

@@ -95,10 +95,9 @@ def copy_with(step: Step, edits: Edits) -> str:
     return without_unused_imports(copy) if step.language is PYTHON else copy
 
 
-def copy_of(step: Step, mistake: str) -> str | None:
-    """Return a copy of the solution with a mistake; None if the course does not know the mistake any more."""
-    edits = load_attempts(step).mistakes.get(mistake)
-    return copy_with(step, edits) if edits else None
+def copy_of(step: Step, mistake: str) -> str:
+    """Return a copy of the solution with a mistake."""
+    return copy_with(step, load_attempts(step).mistakes[mistake])
 
 
 def without_comment(line: str) -> str:

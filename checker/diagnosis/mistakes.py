@@ -10,9 +10,8 @@ more, as edits of the kernel's model in NumPy, from which its answers are record
 The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run kernels``
 writes a file for each step, such as ``tests/references/mistakes/step_07.json.gz``.
 
-The sentence of a mistake is its name and its only key: in these tables, in what is recorded, and in what is saved of a
-learner's hunts (``SavedHunts``). Whoever changes a word of one runs ``./run kernels``; a learner who has hunted the
-mistake meets it again.
+The sentence of a mistake is its name: in these tables, and while a program runs. In files, which outlive a sentence,
+stands its key, which is made of its edits: in what is recorded, and in what is saved of a learner's hunts.
 """
 
 from __future__ import annotations
@@ -67,6 +66,16 @@ def load_attempts(step: Step) -> Attempts:
         fixed=tables.get("FIXED", {}),
         models=tables.get("MODELS", {}),
     )
+
+
+def key_of(edits: Edits) -> str:
+    """Return the key of a mistake: the digest of the edits that make it."""
+    return digest(*edits.keys(), *edits.values())
+
+
+def keys_of_mistakes(step: Step) -> dict[str, str]:
+    """Return the key of each mistake of a step, by its sentence."""
+    return {sentence: key_of(edits) for sentence, edits in load_attempts(step).mistakes.items()}
 
 
 def functions_changed_by(solution: Source, edits: Edits, language: Language = PYTHON) -> set[str]:
@@ -200,9 +209,12 @@ def read_answers(step: Step) -> Answers | None:
     record = json.loads(gzip.decompress(step.answers_file.read_bytes()))
     if record["made_of"] != digest_of_inputs(step):
         return None
+    sentences = {key: sentence for sentence, key in keys_of_mistakes(step).items()}
     return {
-        mistake: {claim: Outcome(Mark(mark), observation=_from_json(kept)) for claim, (mark, kept) in outcomes.items()}
-        for mistake, outcomes in record["answers"].items()
+        sentences[key]: {
+            claim: Outcome(Mark(mark), observation=_from_json(kept)) for claim, (mark, kept) in outcomes.items()
+        }
+        for key, outcomes in record["answers"].items()
     }
 
 
@@ -214,8 +226,9 @@ def write_answers(step: Step, answers: Answers) -> None:
     }
     if read_answers(step) == answers:
         return
+    keys = keys_of_mistakes(step)
     table = {
-        mistake: {claim: (outcome.mark, _as_json(outcome.observation)) for claim, outcome in outcomes.items()}
+        keys[mistake]: {claim: (outcome.mark, _as_json(outcome.observation)) for claim, outcome in outcomes.items()}
         for mistake, outcomes in answers.items()
     }
     step.answers_file.parent.mkdir(exist_ok=True)
@@ -249,12 +262,14 @@ def _from_json(kept: dict[str, Any] | None) -> Observation | None:
 
 
 def digest_of_inputs(step: Step) -> str:
-    """Return the digest of the files on which a step's answers depend: solution or model, mistakes, claims, reference.
+    """Return the digest of what a step's answers depend on: solution or model, mistakes, claims, reference.
 
     The answers also depend on files that all steps share: earlier solutions, ``tolerance.py``, ``vocabulary.py``. They
     are left out, since each of their comments would put every table out of date, and to record all tables takes half an
     hour. So whoever changes what they do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is
     not named.
     """
-    files = (step.model_file, step.attempts_file, step.check_file, step.reference_file)
-    return digest(*(path.read_bytes() if path.is_file() else b"" for path in files))
+    attempts = load_attempts(step)
+    keys = [key_of(edits) for edits in (*attempts.mistakes.values(), *attempts.models.values())]
+    files = (step.model_file, step.check_file, step.reference_file)
+    return digest(*keys, *(path.read_bytes() if path.is_file() else b"" for path in files))

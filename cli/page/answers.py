@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from checker.course.blanks import blanks_of
-from checker.course.hunts import Hunt, HuntedStep
+from checker.course.hunts import HuntedStep
 from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
@@ -63,13 +63,13 @@ def differences(step: Step, body: Json) -> Json:
 
 def replace_file(step: Step, body: Json) -> Json:
     """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the old file is kept."""
-    copy = hunt.begin(Hunt(step.name)) if isinstance(step, HuntedStep) else reset.write_skeleton(step)
+    copy = hunt.begin(hunt.hunt_in(step)) if isinstance(step, HuntedStep) else reset.write_skeleton(step)
     return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
 
 
 def begin_hunt(step: Step, body: Json) -> Json:
     """Begin a hunt if none is on; return the name of its copy on the page, the file, and what to do with it."""
-    new_hunt = Hunt(step.name)
+    new_hunt = hunt.hunt_in(step)
     if not new_hunt.saved().mistake:
         hunt.begin(new_hunt)
     file = new_hunt.copy.learner_file

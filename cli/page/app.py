@@ -29,7 +29,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from checker.course.hunts import Hunt, HuntedStep
+from checker.course.hunts import HuntedStep
 from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
@@ -211,7 +211,7 @@ class CheckAnswer:
         """Begin the check."""
         view = RecordView(self.send)
         if isinstance(step, HuntedStep):
-            check = hunt.check_of_copy(Hunt(step.name), view, options, ON_PAGE)
+            check = hunt.check_of_copy(hunt.hunt_in(step), view, options, ON_PAGE)
         else:
             check = Check(step, view, options, offers=ON_PAGE)
         background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=PAGE_COMPILE_SECONDS)

@@ -1,6 +1,7 @@
 """Hunts: which mistake is drawn, what is kept of it, and that nothing is lost that a learner wrote."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,8 @@ from checker.course.progress import SavedHunts, forget
 from checker.files import replacing
 
 COPIES = {f"The {name} is wrong.": f"{name} = 1\n" for name in ("scale", "mask", "norm")}
+ANOTHER = {"A new one.": "new = 1\n"}
+KEYS = {sentence: f"key of {copy}" for sentence, copy in {**COPIES, **ANOTHER}.items()}
 
 
 @pytest.fixture
@@ -17,14 +20,24 @@ def hunt(tmp_path, monkeypatch):
     """Warm-up 01, with files of its own."""
     monkeypatch.setattr(steps, "STEPS", tmp_path)
     monkeypatch.setattr(progress, "FILE", tmp_path / ".course" / "progress.json")
-    return Hunt("warmup_01")
+    return Hunt("warmup_01", KEYS)
+
+
+def in_file(hunt):
+    """What the file has of the step's hunts."""
+    return json.loads(progress.FILE.read_text())["hunts"][hunt.step.name]
+
+
+def write_in_file(hunt, **changed):
+    """Change what the file has of the step's hunts."""
+    progress.FILE.write_text(json.dumps({"hunts": {hunt.step.name: {**in_file(hunt), **changed}}}))
 
 
 def test_where_the_copy_is_and_what_checks_it():
-    copies = [Hunt(name).copy for name in ("step_07", "step_21", "warmup_01")]
+    copies = [Hunt(name, KEYS).copy for name in ("step_07", "step_21", "warmup_01")]
     assert [copy.learner_file.name for copy in copies] == ["hunt_07.py", "hunt_21.mojo", "hunt_w01.py"]
     assert [copy.task for copy in copies] == ["hunt 07", "hunt 21", "hunt w01"]
-    assert copies[0] != Hunt("step_07").step
+    assert copies[0] != Hunt("step_07", KEYS).step
 
 
 def test_no_mistake_comes_twice_until_all_have(hunt):
@@ -35,7 +48,7 @@ def test_no_mistake_comes_twice_until_all_have(hunt):
             drawn.append(hunt.saved().mistake)
             assert hunt.copy.learner_file.read_text() == COPIES[drawn[-1]]
         assert {*drawn} == COPIES.keys()
-    hunt.begin({**COPIES, "A new one.": "new = 1\n"})
+    hunt.begin({**COPIES, **ANOTHER})
     assert hunt.saved().mistake == "A new one."
 
 
@@ -100,6 +113,34 @@ def test_a_name_is_guessed_and_the_hunt_goes_on(hunt):
     assert (hunt.saved().found, hunt.saved().named, hunt.saved().given_up) == (0, 1, 0), "it counts once"
     hunt.begin(COPIES)
     assert (hunt.saved().guesses, hunt.saved().is_named) == (0, False)
+
+
+def test_a_mistake_is_saved_by_its_key_so_that_its_sentence_can_be_mended(hunt):
+    hunt.begin(COPIES)
+    mistake = hunt.saved().mistake
+    assert (in_file(hunt)["mistake"], in_file(hunt)["seen"]) == (KEYS[mistake], [KEYS[mistake]])
+    mended = {sentence: sentence.replace("The", "Its") for sentence in KEYS}
+    hunt_later = Hunt(hunt.step.name, {mended[sentence]: key for sentence, key in KEYS.items()})
+    assert (hunt_later.saved().mistake, hunt_later.saved().seen) == (mended[mistake], (mended[mistake],))
+
+
+def test_sentences_that_an_earlier_version_has_saved_are_understood_and_saved_by_keys(hunt):
+    hunt.begin(COPIES)
+    before, (_, other, *_) = hunt.saved(), COPIES
+    write_in_file(hunt, mistake=before.mistake, seen=[other, "Nobody knows it.", before.mistake])
+    assert hunt.saved() == replace(before, seen=(other, "Nobody knows it.", before.mistake))
+    hunt.guess(before.mistake)
+    assert in_file(hunt)["mistake"] == KEYS[before.mistake]
+    assert in_file(hunt)["seen"] == [KEYS[other], "Nobody knows it.", KEYS[before.mistake]]
+
+
+@pytest.mark.parametrize("mistake", ["Nobody knows it.", "its key"])
+def test_a_mistake_that_the_course_does_not_know_any_more_is_not_hunted_for(hunt, mistake):
+    hunt.begin(COPIES)
+    hunt.copy.learner_file.write_text("mine = 1\n")
+    write_in_file(hunt, mistake=mistake)
+    assert (hunt.saved().mistake, hunt.is_gone()) == ("", False)
+    assert hunt.begin(COPIES).read_text() == "mine = 1\n", "what was written is kept"
 
 
 def test_what_another_version_kept_counts_as_nothing(hunt):

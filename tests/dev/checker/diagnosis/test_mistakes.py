@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from checker.course.steps import find_step
+from checker.course import steps
+from checker.course.steps import all_steps, find_step
 from checker.diagnosis import mistakes
 from checker.numeric.sketches import sketch
 from checker.outcomes import Outcome, RaisedError
@@ -37,3 +38,23 @@ def test_a_claim_that_waits_for_a_blank_rules_no_mistake_out():
     known = mistakes.KnownMistakes(find_step("s07"), {"it": {"one": NUMBERS, "other": Outcome(Mark.PASS)}})
     assert known.agreeing_mistakes({"one": NUMBERS, "other": Outcome(Mark.WAITS)}, ["it"]) == ["it"]
     assert known.agreeing_mistakes({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []
+
+
+@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+def test_no_two_mistakes_have_one_key(step):
+    keys = mistakes.keys_of_mistakes(step)
+    assert len({*keys.values()}) == len(keys)
+
+
+def test_answers_are_recorded_by_keys_so_that_a_sentence_can_be_mended(tmp_path, monkeypatch):
+    monkeypatch.setattr(steps, "REFERENCES", tmp_path)
+    monkeypatch.setattr(steps, "TESTS", tmp_path)
+    step = find_step("s07")
+    step.attempts_file.parent.mkdir()
+    (tmp_path / "mistakes").mkdir()
+    step.attempts_file.write_text("MISTAKES = {'It is off.': {'x': 'y'}, 'It is on.': {'x': 'z'}}")
+    mistakes.write_answers(step, {"It is off.": {"claim": NUMBERS}, "It is on.": {}})
+    step.attempts_file.write_text("MISTAKES = {'It is too far.': {'x': 'y'}, 'It is on.': {'x': 'z'}}")
+    assert mistakes.read_answers(step) == {"It is too far.": {"claim": NUMBERS}, "It is on.": {}}
+    step.attempts_file.write_text("MISTAKES = {'It is too far.': {'x': 'a'}, 'It is on.': {'x': 'z'}}")
+    assert mistakes.read_answers(step) is None, "it is another mistake"
