@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import socket
@@ -21,6 +22,7 @@ from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT, saved_at
 from cli.page.app import Book
 
+LOOPBACK = "127.0.0.1"  # this machine's own address
 PORT = 3000  # where the book is if the port is free: a browser keeps drafts by address
 END_SECONDS = 1  # for answers that are on their way when the server ends
 HTML = ROOT / "book" / "html"
@@ -46,8 +48,8 @@ def serve(tell: Callable[[str], None], *, port: int | None, open_: bool, trusted
         if not is_built():
             build(tell)
         port, key = bound.getsockname()[1], secrets.token_urlsafe(32)
-        link = f"http://127.0.0.1:{port}/#key={key}"
-        hosts = ["127.0.0.1", "localhost", *map(_host_of, trusted), *_forwarded_hosts(port)]
+        link = f"http://{LOOPBACK}:{port}/#key={key}"
+        hosts = [LOOPBACK, "localhost", *map(_host_of, trusted), *_forwarded_hosts(port)]
         config = uvicorn.Config(
             Book(HTML, key, hosts).app(),
             log_level="warning",
@@ -108,14 +110,19 @@ def _open_socket(port: int | None) -> socket.socket:
     """Return a socket that listens on this machine's own address.
 
     Raises:
-        UserError: the port is taken or, if none was named, no port can be opened.
+        UserError: the port is taken, or cannot be opened; or, if none was named, no port can be.
     """
-    for candidate in (PORT, 0) if port is None else (port,):
-        with contextlib.suppress(OSError):
-            return socket.create_server(("127.0.0.1", candidate))
     if port is None:
-        raise UserError("No port of this machine can be opened. May programs listen on 127.0.0.1 here?")
-    raise UserError(f"Port {port} is in use. Try --port {port + 1}")
+        for candidate in (PORT, 0):
+            with contextlib.suppress(OSError):
+                return socket.create_server((LOOPBACK, candidate))
+        raise UserError(f"No port of this machine can be opened. May programs listen on {LOOPBACK} here?")
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise UserError(f"Port {port} is in use. Try --port {port + 1}") from error
+        raise UserError(f"Port {port} cannot be opened: {error.strerror}") from error
 
 
 @contextlib.contextmanager

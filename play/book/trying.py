@@ -38,7 +38,8 @@ def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
         if step.chapter == chapter and not solution:
             own = choice.file_if_complete(step)
             own.install()
-            tell(*own.sentences)
+            for sentence in own.sentences:
+                tell(sentence)
     os.chdir(ROOT)  # the paths in a chapter begin there
     sys.path.insert(0, str(ROOT))
     if not need_max(blocks):

@@ -57,10 +57,10 @@ def read_corpus(files: Sequence[Path], also: Sequence[Path] = ()) -> Corpus:
     Raises:
         UserError: a file is missing, is not text in UTF-8, or is too short to cut; the message names it.
     """
-    others = [read_text(file) for file in also]
+    others = [read_text(file, "--also") for file in also]
     if not files:
         return replace(moby_dick_corpus(), also=others)
-    halves = [cut(read_text(file), file) for file in files]
+    halves = [cut(read_text(file, "--text"), file) for file in files]
     return Corpus([first for first, _ in halves], [second for _, second in halves], [], others)
 
 
@@ -76,8 +76,8 @@ def cut(text: str, file: Path) -> tuple[str, str]:
     )
 
 
-def read_text(file: Path) -> str:
-    """Return the text of a file.
+def read_text(file: Path, option: str) -> str:
+    """Return the text of a file, which an option names.
 
     Raises:
         UserError: it is missing, a folder, or not text in UTF-8.
@@ -85,9 +85,9 @@ def read_text(file: Path) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
-        raise UserError(f"{file} cannot be read ({error.strerror}); give --text a file") from error
+        raise UserError(f"{file} cannot be read ({error.strerror}); give {option} a file") from error
     if b"\0" in data:
-        raise UserError(f"{file} is not text: it has bytes of value 0. Give --text plain text in UTF-8")
+        raise UserError(f"{file} is not text: it has bytes of value 0. Give {option} plain text in UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

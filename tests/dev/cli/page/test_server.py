@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import errno
 import http.client
 import os
 import signal
@@ -41,11 +42,13 @@ def test_it_ends_with_all_that_it_has_started(site, number, status):
 
 def test_where_no_port_can_be_opened_that_is_said(monkeypatch):
     def refuse(address):
-        raise PermissionError("not allowed")
+        raise PermissionError(errno.EACCES, "not allowed")
 
     monkeypatch.setattr("socket.create_server", refuse)
     with pytest.raises(UserError, match="No port of this machine can be opened"):
         server.serve(print, port=None, open_=False, trusted=())
+    with pytest.raises(UserError, match="Port 80 cannot be opened: not allowed"):
+        server.serve(print, port=80, open_=False, trusted=())
 
 
 def test_the_book_is_built_again_when_a_source_has_changed(site):

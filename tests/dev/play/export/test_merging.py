@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from play.export.export import are_same
+from play.export.export import INSTALL, are_same, with_version
 from play.export.merging import Module, merge
 
 SEVEN = '''"""Step 07: how to double."""
@@ -114,3 +114,9 @@ def test_what_is_not_used_stays_behind_with_its_decorators_and_comments():
     text = f"#: The names of all whales,\n#: by their size.\nNAMES = {{\n}}\n\n\n{text}"
     whale = Module("steps/step_07.py", ("solutions.solution_07",), text, unused=("NAMES", "name"))
     assert merge([whale], are_same).endswith("\n\nclass Whale:\n    def swim(self): ...\n")
+
+
+def test_the_version_of_max_is_named_where_the_program_says_what_to_install_and_not_in_a_step():
+    text = f'"""A program: {INSTALL}numpy"""\n\n# {INSTALL}torch was not enough\n'
+    assert re.sub(r"max==[\w.]+", "max", with_version(text)) == text
+    assert with_version(text).count("max==") == 1

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from checker.course.steps import SMALL_MODEL
 from play.training.texts import CHAPTERS, DEV, TEST, moby_dick_corpus, read_corpus
 
@@ -28,3 +30,10 @@ def test_the_last_tenth_of_a_text_is_held_out_and_nothing_of_what_is_learned_bes
     assert corpus.train[0].endswith("\n")
     assert (corpus.test, corpus.also, read_corpus(files).also) == ([], texts[:1], [])
     assert read_corpus([], files[:1]).train == moby_dick_corpus().train
+
+
+def test_a_file_that_is_missing_is_said_of_the_option_that_names_it(tmp_path):
+    missing = tmp_path / "none.txt"
+    for option, files in {"--text": [[missing]], "--also": [[], [missing]]}.items():
+        with pytest.raises(ValueError, match=f"none.txt cannot be read .*; give {option} a file"):
+            read_corpus(*files)
