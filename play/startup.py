@@ -90,7 +90,7 @@ def ready_to_run(
         tell(notice)
 
 
-def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, plain: bool) -> bool:
+def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, has_kernels: bool) -> bool:
     """Return whether the kernels of ``play.kernels`` run: if that was not said, they do unless the steps are one's own.
 
     Where Mojo cannot compile them, ``tell`` why, and run without them.
@@ -99,11 +99,11 @@ def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, plain: bool) 
         wanted: what ``--kernels`` and ``--no-kernels`` say, if either was given.
         tell: told why they cannot run.
         mine: the learner's steps run, for which no kernel is to stand in.
-        plain: there are no kernels for it: on a GPU, without a cache, or with rounded matrices.
+        has_kernels: there are kernels for it: on the CPU, with a cache, and without rounded matrices.
     """
     if wanted is None:
         wanted = not mine
-    if plain or not wanted:
+    if not (wanted and has_kernels):
         return False
     from play.kernels.operations import package
 

@@ -56,7 +56,7 @@ def answer_questions(
     started = time.perf_counter()
     with ready_to_run(tell, [*LLAMA, CHAT], mine=mine, fill_in=fill_in, anyway=anyway):
         file = model_file(model, tell)
-        kernels = usable_kernels(None, tell, mine=mine, plain=device is not DeviceKind.CPU)
+        kernels = usable_kernels(None, tell, mine=mine, has_kernels=device is DeviceKind.CPU)
         from numpy.random import default_rng
 
         from play.generation.talker import Talker

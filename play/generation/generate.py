@@ -72,8 +72,8 @@ def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
         folder = usable_checkpoint(options.model)
         if cache is Cache.NOT_WRITTEN:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
-        plain = not (has_cache and options.has_kernels)
-        kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
+        has_kernels = has_cache and options.has_kernels
+        kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=has_kernels)
         if options.mine and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
         from play.generation.engine import Writer
@@ -103,7 +103,7 @@ def llama_writer(tell: Tell, options: WriterOptions) -> LlamaWriter:
     require_llamas_options(options)
     with ready_to_run(tell, [*LLAMA, CHAT], mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):
         file = llama_file(options.model, tell)
-        kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=not options.has_kernels)
+        kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=options.has_kernels)
         if options.mine and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.generation.talker import LlamaWriter

@@ -95,8 +95,8 @@ def kernels_of(options: ServerOptions, tell: Tell) -> bool:
     Raises:
         UserError: bfloat16 was chosen, and cannot run.
     """
-    plain = options.device is not DeviceKind.CPU or options.quantize is not None
-    kernels = usable_kernels(options.kernels, tell, mine=options.mine, plain=plain)
+    has_kernels = options.device is DeviceKind.CPU and options.quantize is None
+    kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=has_kernels)
     if options.dtype == "bfloat16":
         check_bfloat16(kernels)
     return kernels
