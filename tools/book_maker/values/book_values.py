@@ -167,22 +167,6 @@ def exported(*steps: str) -> str:
     return f"{some} of {all_lines} lines"
 
 
-def times_as_fast(way: str, other: str) -> list[float]:
-    """Return how many times as fast one library writes as another, one sequence, for each processor and prompt."""
-    rows = [row for result in peers.values() for row in result["parts"]["generation"].values() if row["batch"] == 1]
-    rates = [row["tokens/s"] for row in rows]
-    return sorted(rate[way] / rate[other] for rate in rates if way in rate and other in rate)
-
-
-def least_to_most(way: str, other: str) -> str:
-    """Return the same in words: the least and the most."""
-    return _span(times_as_fast(way, other))
-
-
-def _span(ratios: list[float]) -> str:
-    return f"{min(ratios):.2g} to {max(ratios):.2g}"
-
-
 def ladder(processor: str) -> dict[str, float]:
     """Return the milliseconds of each row of the kernels' ladder: attention over 1024 tokens, in one layer."""
     return {name: float(cells[3]) for name, *cells in kernels[processor]["recorded"]["tables"]["ladder"]["rows"]}
