@@ -57,14 +57,13 @@ def bench(only: list[str], quick: bool, rounds: int, out: Path | None) -> None:
 
 
 @main.command()
-@some_of("--only", "check", "watch", "page")
 @click.option("--cold", is_flag=True, help="Also time the very first check, with an empty cache (minutes).")
 @timed(rounds=5)
-def bench_loop(only: list[str], cold: bool, rounds: int, out: Path | None) -> None:
-    """Time the learner's loop: how long a verdict takes in a terminal, under watch and on the page"""
+def bench_loop(cold: bool, rounds: int, out: Path | None) -> None:
+    """Time the learner's loop: how long a verdict takes in a terminal"""
     from tools.benchmarks.learners_loop import run
 
-    run(only, cold, rounds, out)
+    run(cold, rounds, out)
 
 
 @main.command()

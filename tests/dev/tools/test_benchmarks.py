@@ -224,6 +224,5 @@ def test_a_server_is_asked_by_each_number_of_clients(tmp_path):
 @pytest.mark.nightly
 def test_every_verdict_of_the_loop_is_timed(tmp_path):
     printed, result = printed_and_written(tmp_path / "figures.json", "bench-loop")
-    for what in ("the compiled verdict", "watch: from a save to the mistake", "page: from Ctrl-Enter to the mistake"):
-        (seconds,) = (taken for verdict, taken in result["seconds"].items() if verdict.startswith(what))
+    for seconds in result["seconds"].values():
         assert f"{seconds:.2f}" in printed
