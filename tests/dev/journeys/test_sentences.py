@@ -10,12 +10,6 @@ from checker.diagnosis.mistakes import load_attempts
 #: A step, what is written instead of the solution, the functions that fail, and what the check says of them;
 #: {line} is that of the last edit.
 MESSAGES = {
-    "a syntax error": (
-        "s07",
-        {"key, mask) @ value": "key, mask) @ (value"},
-        set(),
-        ["Line {line}: '(' was never closed.", "key, mask) @ (value ^"],
-    ),
     "wrong arguments, after which one failure is enough": (
         "s09",
         {"self.ln_1 = LayerNorm(config.n_embd, eps=": "self.ln_1 = LayerNorm(config.n_embd, "},
@@ -73,22 +67,6 @@ MESSAGES = {
             "steps/warmup_01.py | once pass",
             "simple_self_attention: Each function is right alone, but together they are not.",
         ],
-    ),
-    "a function that is gone, which another calls": (
-        "w01",
-        {"def attention_scores(": "def another("},
-        set(),
-        [
-            "there is no attention_scores in the file",
-            "waits until attention_scores is written",
-            "Right so far. Still to write: attention_scores.",
-        ],
-    ),
-    "a mistake nobody foresaw": (
-        "s07",
-        {"return self.c_proj(attn_output)": "return 1.25 * self.c_proj(attn_output)"},
-        {"forward"},
-        ["Everything is off by one factor: yours is 1.25 times Hugging Face's."],
     ),
     "a row out of bounds, which MAX tells without the line": (
         "s10",

@@ -2,8 +2,6 @@
 
 import ast
 
-import pytest
-
 from checker.course.source import Source
 
 
@@ -16,9 +14,3 @@ def test_a_new_tree_may_be_changed():
     source = Source("a = 1\n")
     ast.increment_lineno(source.new_tree(), 5)
     assert source.tree.body[0].lineno == 1
-
-
-def test_a_file_is_compiled_as_if_python_alone_had():
-    """Annotations are not put off, as ``from __future__ import annotations`` does it here."""
-    with pytest.raises(NameError):
-        exec(Source("def f(x: Unknown): ...\n").compiled("a file"), {})

@@ -103,11 +103,6 @@ def test_the_cause_is_told_and_what_depends_on_it_waits(step):
             "Perhaps: Merging joins the wrong axes",
         ),
         (
-            "step_09",
-            {"(hidden_states, self.ln_1, self.attn)": "(self.ln_1, hidden_states, self.attn)"},
-            "The signature is pre_norm_residual(x, norm, sublayer).",
-        ),
-        (
             "step_14",
             {"_cache, key,": "_cache, key.cast(DType.float16).cast(key.dtype),"},
             "rounded to float16 on their way",

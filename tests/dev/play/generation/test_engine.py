@@ -10,7 +10,6 @@ import pytest
 
 from checker.course.steps import SMALL_MODEL
 from checker.device import DeviceKind
-from play.processor import instruction_sets
 
 pytestmark = pytest.mark.slow
 
@@ -90,13 +89,3 @@ def test_greedy_tokens_are_hugging_faces_in_each_way_and_stream_in_whole_charact
     )
     for text in texts:
         np.testing.assert_array_equal(text, beyond)
-
-
-@pytest.mark.nightly
-def test_in_bfloat16_logits_move_a_little(engine):
-    if "AVX-512" not in instruction_sets():
-        pytest.skip("no kernel in bfloat16 for this processor")
-    plain, moved = (engine.Writer(kernels=True, dtype=dtype) for dtype in ("float32", "bfloat16"))
-    for ids in (plain.encode("Call me"), plain.encode("The whale struck the ship, and it sank.")):
-        logits = plain.model(ids)
-        assert 0.001 < np.abs(moved.model(ids) - logits).max() / logits.std() < 0.04

@@ -162,23 +162,6 @@ def test_requests_without_a_key_are_refused_and_all_are_counted(server):
     assert server.figures()[label] == before + 1
 
 
-@pytest.mark.nightly  # each half is tested each day: answers by one server, and replicas of GPT-2
-@pytest.mark.usefixtures("server")  # which has compiled what the replicas run
-def test_two_replicas_share_conversations_and_answer_as_one_server_does(options, theirs):
-    pytest.importorskip("ray")
-    ready = "2 replicas are ready"
-    with Server(*options, "--replicas", "2", until=lambda server: ready in server.output()) as replicas:
-        with ThreadPoolExecutor(len(QUESTIONS)) as clients:
-            answers = list(clients.map(lambda question: chat(replicas, ("user", question)), QUESTIONS))
-        for question, answer in zip(QUESTIONS, answers, strict=True):
-            assert ended(answer.choices[0]) == theirs.answer(("user", question)), question
-        pieces = [part.choices[0] for part in chat(replicas, ("user", QUESTIONS[0]), stream=True)]
-        text = "".join(piece.delta.content or "" for piece in pieces)
-        assert (pieces[-1].finish_reason, text) == theirs.answer(("user", QUESTIONS[0]))
-        replicas.process.terminate()
-        assert (replicas.status(), replicas.processes()) == (0, [])
-
-
 @pytest.mark.nightly
 def test_smollm2_answers_many_at_once_as_transformers_does_up_to_a_full_context(smollm2_file):
     theirs = Theirs(smollm2_file)
