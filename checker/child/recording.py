@@ -10,7 +10,7 @@ import pytest
 
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
-from checker.child.rerun import failure_at_its_line
+from checker.child.rerun import error_at_its_line
 from checker.child.running import Runner
 from checker.child.selection import ClaimsToRun
 from checker.claims.vocabulary import Refusal
@@ -50,11 +50,15 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
-        """Record the outcome; pytest's own report would format the traceback, which takes longer than the claim."""
-        if call.when == "setup" and call.excinfo and passed_through(call.excinfo.value, FIXTURES):
-            self.send(events.CheckFailed(fault_of_check(call.excinfo.value)))
-        elif call.when == "call" or (call.when == "setup" and call.excinfo is not None):
-            self.record(item, call.excinfo)
+        """Record the outcome; return a report for pytest's ``tmp_path``, which reads whether the claim has passed.
+
+        The report that pytest would make formats the traceback, which takes longer than the claim.
+        """
+        error = call.excinfo.value if call.excinfo else None
+        if call.when == "setup" and error is not None and passed_through(error, FIXTURES):
+            self.send(events.CheckFailed(fault_of_check(error)))
+        elif call.when == "call" or (call.when == "setup" and error is not None):
+            self.record(item, error)
         assert call.when != "collect"
         return pytest.TestReport(
             item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
@@ -63,12 +67,12 @@ class Recorder:
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         """Record the outcome of a claim in which the learner's code raised an exception that ends pytest."""
         if self.current:
-            self.record(self.current, excinfo)
+            self.record(self.current, excinfo.value)
 
-    def record(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> None:
-        """Record the outcome of a claim that has just run, and report it."""
+    def record(self, item: pytest.Function, error: BaseException | None) -> None:
+        """Record the outcome of a claim that has just run, and has maybe raised an error; report it."""
         name, claim = subject_of(item), claim_of(item)
-        outcome = self.outcome(item, failure)
+        outcome = self.outcome(item, error)
         self.outcomes[name][claim] = outcome
         event = events.ClaimEnded(
             claim,
@@ -84,22 +88,22 @@ class Recorder:
         )
         self.send(event)
 
-    def outcome(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException] | None) -> Outcome:
-        """Return the outcome of a claim that ended with this ``failure``, if any."""
-        if failure is not None:
-            return self.outcome_of_failure(item, failure)
+    def outcome(self, item: pytest.Function, error: BaseException | None) -> Outcome:
+        """Return the outcome of a claim that has raised an error, or none."""
+        if error is not None:
+            return self.outcome_with(item, error)
         is_traced = item.nodeid in self.runner.abandoned_graphs
         return Outcome(Mark.TRACED if is_traced else Mark.PASS, about=about_of(item))
 
-    def outcome_of_failure(self, item: pytest.Function, failure: pytest.ExceptionInfo[BaseException]) -> Outcome:
-        """Return the outcome of a claim that ended with this ``failure``: it fails, or waits."""
+    def outcome_with(self, item: pytest.Function, error: BaseException) -> Outcome:
+        """Return the outcome of a claim that has raised an error: it fails, or waits."""
         path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
-        cause = failure
-        if self.may_be_of_lazy_operation(failure.value, path):
-            cause = failure_at_its_line(item, failure, path)
-        outcome = outcome_of(cause.value, path, about_of(item), self.claims_to_run.to_write)
-        if cause is not failure:  # a mistake is found by what either way of running says
-            outcome = replace(outcome, observation=raised_error(failure.value))
+        cause = error
+        if self.may_be_of_lazy_operation(error, path):
+            cause = error_at_its_line(item, error, path)
+        outcome = outcome_of(cause, path, about_of(item), self.claims_to_run.to_write)
+        if cause is not error:  # a mistake is found by what either way of running says
+            outcome = replace(outcome, observation=raised_error(error))
         if outcome.mark is Mark.FAIL and self.claims_to_run.stage is Stage.DRAWN:
             outcome = replace(outcome, sentence=f"{recorded_numbers_are_right(item)} {outcome.sentence}")
         return outcome

@@ -20,10 +20,8 @@ from checker.diagnosis.frames import passed_through
 NO_GRAPH = "No graph found"  # MAX's words for an operation that it can only compute in a graph
 
 
-def failure_at_its_line(
-    item: pytest.Function, failure: pytest.ExceptionInfo[BaseException], path: str
-) -> pytest.ExceptionInfo[BaseException]:
-    """Return the failure of a second run, if that comes from a line of the file ``path``; else the first failure."""
+def error_at_its_line(item: pytest.Function, error: BaseException, path: str) -> BaseException:
+    """Return the error of a second run, if that comes from a line of the file ``path``; else the first ``error``."""
     from checker.max_adapter.runtime import eagerly  # which imports MAX: most claims raise no error
 
     draw: Any = item.funcargs.get("draw")
@@ -35,5 +33,5 @@ def failure_at_its_line(
     with eagerly():
         again = pytest.CallInfo.from_call(item.runtest, "call").excinfo
     if again and passed_through(again.value, path) and NO_GRAPH not in str(again.value):
-        return again
-    return failure
+        return again.value
+    return error

@@ -2,12 +2,13 @@
 
 import functools
 import sys
+import traceback
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
 
-from checker.child.rerun import NO_GRAPH, failure_at_its_line
+from checker.child.rerun import NO_GRAPH, error_at_its_line
 from checker.numeric.references import Draw
 
 PATH = "steps/step_90.py"
@@ -37,33 +38,33 @@ class Late:
         if self.at_once:
             exec(compile(f"\n{self.at_once}", PATH, "exec"))
 
-    def failure(self):
-        return pytest.CallInfo.from_call(self.runtest, "call").excinfo
+    def error(self):
+        return pytest.CallInfo.from_call(self.runtest, "call").excinfo.value
 
 
 def test_the_error_is_that_of_the_line_once_every_operation_is_computed_where_it_stands(monkeypatch):
     claim = Late(monkeypatch, "raise TypeError('here')")
-    found = failure_at_its_line(claim, claim.failure(), PATH)
-    assert (found.type, found.traceback[-1].lineno) == (TypeError, 1)
+    found = error_at_its_line(claim, claim.error(), PATH)
+    assert (type(found), traceback.extract_tb(found.__traceback__)[-1].lineno) == (TypeError, 2)
     assert not claim.is_eager
 
 
 @pytest.mark.parametrize("at_once", [None, f"raise ValueError('{NO_GRAPH}: an operation that only a graph has')"])
 def test_the_error_stays_as_it_came_if_no_line_raises_it(monkeypatch, at_once):
     claim = Late(monkeypatch, at_once)
-    failure = claim.failure()
-    assert failure_at_its_line(claim, failure, PATH) is failure
+    error = claim.error()
+    assert error_at_its_line(claim, error, PATH) is error
 
 
 def test_an_error_of_another_file_is_none_of_this_one(monkeypatch):
     claim = Late(monkeypatch, "raise TypeError('here')")
-    failure = claim.failure()
-    assert failure_at_its_line(claim, failure, "steps/step_91.py") is failure
+    error = claim.error()
+    assert error_at_its_line(claim, error, "steps/step_91.py") is error
 
 
 def test_the_second_run_draws_the_same_and_keeps_nothing_of_the_first(monkeypatch):
     claim = Late(monkeypatch)
-    failure_at_its_line(claim, claim.failure(), PATH)
+    error_at_its_line(claim, claim.error(), PATH)
     first, second = claim.runs[:2], claim.runs[2:]
     assert first == second
     assert first[0] == "computed"

@@ -175,14 +175,14 @@ def test_an_error_from_no_line_of_the_file_is_looked_for_again_but_known_as_it_c
     def computed(*arguments):
         raise error
 
-    def failure_at_its_line(item, failure, path):
+    def error_at_its_line(item, error, path):
         again.append(item.originalname)
-        return pytest.CallInfo.from_call(lambda: module.broken(), "call").excinfo
+        return pytest.CallInfo.from_call(lambda: module.broken(), "call").excinfo.value
 
     again, module = [], subject(broken="raise TypeError('here')")
     module.double = module.compiled = computed
     monkeypatch.setattr(recording, "uses_max", lambda step: True)
-    monkeypatch.setattr(recording, "failure_at_its_line", failure_at_its_line)
+    monkeypatch.setattr(recording, "error_at_its_line", error_at_its_line)
     claim = "test_double" if stage == Stage.NUMBERS else "test_compiled"
     outcome = answers(stage, claims=[claim], it=module)["it"][claim]
     assert again == [claim] * is_run_again
