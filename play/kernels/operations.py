@@ -104,7 +104,7 @@ def pairs_of(weight: np.ndarray) -> np.ndarray:  # [out, in] -> [blocks, (in + 1
     count, size = weight.shape
     halves = np.zeros((-(-count // BLOCK) * BLOCK, size + size % 2), np.uint16)
     bits = weight.view(np.uint32)
-    halves[:count, :size] = bits + (bits >> 16 & 1) + 0x7FFF >> 16
+    halves[:count, :size] = (bits + ((bits >> 16) & 1) + 0x7FFF) >> 16
     pairs = halves.view(np.uint32)
     return np.ascontiguousarray(pairs.reshape(-1, BLOCK, pairs.shape[1]).swapaxes(1, 2))
 

@@ -310,10 +310,10 @@ def _teller(options: ServerOptions) -> Tell:
     if options.log_json:
         request_log.log_as_json()
         return request_log.LOGGER.info
-    return _say
+    return _tell
 
 
-def _say(text: str) -> None:
+def _tell(text: str) -> None:
     click.echo(f"serve: {text}", err=True)
 
 

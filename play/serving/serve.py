@@ -85,8 +85,8 @@ def require_quantizable(options: ServerOptions) -> None:
 
 def pass_on(options: ServerOptions, *, kernels: bool) -> None:
     """Let the processes that this one starts know the options that concern the model."""
-    names = ("quantize", "dtype")
-    os.environ[OF_THE_MODEL] = json.dumps({"kernels": kernels} | {name: getattr(options, name) for name in names})
+    concerning_the_model = {"kernels": kernels, "quantize": options.quantize, "dtype": options.dtype}
+    os.environ[OF_THE_MODEL] = json.dumps(concerning_the_model)
 
 
 def kernels_of(options: ServerOptions, tell: Tell) -> bool:
