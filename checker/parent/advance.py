@@ -239,7 +239,6 @@ def _words_after_verdict(state: State, event: EndEvent) -> list[Words]:
 
 def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAndEffects:
     """Decide; save progress, then show the held claims and the last lines; the phase is ``phase_after`` then."""
-    state = replace(state, end_event=event)
     verdict = decide(state, event)
     saving = _what_to_save(state, verdict)
     state, rows = _show_held_claims(state)

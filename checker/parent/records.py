@@ -107,7 +107,7 @@ def verdict_record(check: Check) -> Record:
         "task": check.step.task,
         "file": context.file,
         "verdict": verdict.kind,
-        "complete": state.is_complete,
+        "complete": verdict.is_complete,
         "seconds": round(check.seconds(), 3),
         "seed": context.seed if state.has_drawn_numbers else None,
         "rows": [as_record(row) for row in rows],

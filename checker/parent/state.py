@@ -13,13 +13,10 @@ from checker.course.source import Source
 from checker.course.steps import Kind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
-from checker.parent.effects import Explanation, ToSave
+from checker.parent.effects import Explanation, SavePass, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.protocol.events import (
-    AllTried,
     ClaimEnded,
-    Ended,
-    EndEvent,
     Finding,
     Mark,
     NumbersCompared,
@@ -58,7 +55,8 @@ class VerdictKind(StrEnum):
 class Verdict:
     """The end of a check: its kind, the explanations of a failure, the last words, and what is ``to_save`` of it.
 
-    A failure is saved only if the file is to blame, and not the machine or the packages on it.
+    A failure is saved only if the file is to blame, and not the machine or the packages on it; a pass only if the check
+    came to its end, since one that is cut short was saved before.
     """
 
     kind: VerdictKind
@@ -76,6 +74,16 @@ class Verdict:
                 return FAILED
             case VerdictKind.INTERRUPTED:
                 return INTERRUPTED
+
+    @property
+    def is_pass_to_the_end(self) -> bool:
+        """Whether it is a pass, and the check came to its end."""
+        return isinstance(self.to_save, SavePass)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it is a pass, and no claim was left out, by an option or since compiling came to no end."""
+        return self.to_save == SavePass(compiled=True)
 
 
 # ---------------------------------------------------------------- what is known
@@ -165,7 +173,6 @@ class State:
         waiting_labels: the labels of the functions whose row says that they wait.
         crash: the line at which the language stopped the process, and the reason that it printed.
         numbers: the numbers that ``--show`` shows.
-        end_event: the event at which the verdict was given.
         verdict: the verdict, once it is decided.
     """
 
@@ -186,7 +193,6 @@ class State:
     waiting_labels: frozenset[str] = frozenset()
     crash: tuple[int, str] | None = None
     numbers: NumbersCompared | None = None
-    end_event: EndEvent | None = None
     verdict: Verdict | None = None
 
     @property
@@ -210,18 +216,6 @@ class State:
     def has_failed(self) -> bool:
         """Whether a claim has failed."""
         return Mark.FAIL in self.marks
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether the verdict is a pass, and no claim was left out, by an option or since compiling came to no end."""
-        if not self.verdict or self.verdict.kind is not VerdictKind.PASS:
-            return False
-        return self.context.tries_every_claim and self.came_to_its_end
-
-    @property
-    def came_to_its_end(self) -> bool:
-        """Whether everything was tried: no event has cut the check short, nor a file that ends it among the claims."""
-        return isinstance(self.end_event, AllTried | Ended) and not self.not_tried
 
     @property
     def not_tried(self) -> list[str]:

@@ -58,7 +58,7 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
     words = [Words(sentence) for sentence in verdict.words]
     match verdict.kind:
         case VerdictKind.PASS:
-            return [*words, *_pass_in_words(state)]
+            return [*words, *_pass_in_words(state, verdict)]
         case VerdictKind.FAIL:
             taken_back, numbers = _words_on_taking_back(state, verdict), _words_on_numbers(state, verdict)
             return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
@@ -66,9 +66,9 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
             return words
 
 
-def _pass_in_words(state: State) -> list[Words]:
+def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
     """Return the words for a pass; none if the check was cut short, whose verdict has words of its own."""
-    if not state.came_to_its_end:
+    if not verdict.is_pass_to_the_end:
         return []
     context = state.context
     if context.tries_every_claim:

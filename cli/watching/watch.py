@@ -334,7 +334,7 @@ def in_one_line(check: Check) -> str:
     """Return the result of compiling, in one line."""
     task, state, verdict = check.step.task, check.state, check.state.verdict
     assert verdict
-    if verdict.kind is VerdictKind.PASS and state.came_to_its_end:
+    if verdict.is_pass_to_the_end:
         return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     if verdict.kind is VerdictKind.PASS:
         return f"{task}: {' '.join(verdict.words)}"

@@ -587,7 +587,7 @@ CUT_SHORT_BY = [
 @pytest.mark.parametrize("event", CUT_SHORT_BY, ids=repr)
 def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
     state, lines = folded([*TO_COMPILE, event, Ended()])
-    assert (state.verdict.kind, state.is_complete) == (VerdictKind.PASS, False)
+    assert (state.verdict.kind, state.verdict.is_complete) == (VerdictKind.PASS, False)
     assert [line for line in lines if line.startswith("saved")] == [SAVED]
     assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 

@@ -10,6 +10,7 @@ import pytest
 
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
+from checker.parent.effects import SavePass
 from checker.parent.state import Verdict, VerdictKind
 from cli.shared.background import FAULT, ReadyChild, Report
 from cli.watching.offers import AT_SAVE, BY_KEYS
@@ -184,7 +185,8 @@ def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
 @pytest.mark.parametrize("goes_on", [False, True], ids=["watched", "in the background"])
 def test_a_fault_after_the_verdict_is_told_beside_it(capsys, goes_on):
     watch, step = Watch(find_step("s01"), ReadyChild(), None), find_step("s01")
-    state = SimpleNamespace(verdict=Verdict(VerdictKind.PASS), not_saved="", failed_seed=None, came_to_its_end=True)
+    verdict = Verdict(VerdictKind.PASS, to_save=SavePass(compiled=True))
+    state = SimpleNamespace(verdict=verdict, not_saved="", failed_seed=None)
     background = SimpleNamespace(check=SimpleNamespace(step=step, state=state, seconds=lambda: 2.0))
     if goes_on:
         watch.going_on[step] = background
