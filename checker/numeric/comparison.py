@@ -33,13 +33,23 @@ def noted_inputs() -> dict[str, Any]:
 
 
 def close(actual: np.ndarray, expected: np.ndarray, tolerance: float = TOLERANCE) -> bool:
-    """Return whether a claim takes two arrays of one shape as equal: within its tolerance, on the device in force."""
+    """Return whether a claim takes two arrays of one shape as equal, on the device in force: see ``equal_within``."""
     return equal_within(tolerance_in_force(tolerance), actual, expected)
 
 
 def equal_within(tolerance: float, actual: np.ndarray, expected: np.ndarray) -> bool:
-    """Return whether two arrays of one shape are equal within ``tolerance``; NaN equals NaN, infinity itself."""
+    """Return whether two arrays of one shape are equal: whole numbers and booleans exactly, others up to ``tolerance``.
+
+    NaN equals NaN, infinity itself.
+    """
+    if must_be_exact(expected.dtype.name):
+        return np.array_equal(actual, expected)
     return bool(np.allclose(actual, expected, rtol=0, atol=room_of(expected, tolerance), equal_nan=True))
+
+
+def must_be_exact(dtype: str) -> bool:
+    """Return whether arrays of a dtype hold ids, counts, bytes or booleans, of which a neighbor is just as wrong."""
+    return dtype.startswith(("int", "uint", "bool"))
 
 
 def room_of(expected: np.ndarray, tolerance: float) -> float:
@@ -62,8 +72,14 @@ class Comparison:
 
     @property
     def room(self) -> float:
-        """How far an actual number may be from the expected one."""
-        return room_of(self.expected, self.tolerance)
+        """How far an actual number may be from the expected one; for whole numbers less than the next one is."""
+        room = room_of(self.expected, self.tolerance)
+        return min(room, 0.5) if self.is_exact else room
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the numbers must be the same, and the distance of two of them means nothing."""
+        return must_be_exact(self.expected.dtype.name)
 
     @property
     def expected_in_words(self) -> str:
@@ -181,7 +197,7 @@ class Comparison:
             return "Minus infinity comes from a mask, or from the logarithm of 0."
         if odd.size:
             return "exp of a large number is infinite; 0/0, 0 * inf, inf/inf and inf - inf are NaN."
-        if not expected.ndim or self.expected.dtype.kind in "biu" or self.pattern:
+        if not expected.ndim or self.is_exact or self.pattern:
             return ""
         sums, hidden = actual.sum(axis=-1), expected == 0
         if np.allclose(expected.sum(axis=-1), 1) and not np.allclose(sums, 1, atol=1e-4):
@@ -214,11 +230,12 @@ class Comparison:
         if not expected.ndim:
             whose = "" if self.whose.startswith("it ") else f" ({self.whose.rstrip(' =:')})"
             times = f": yours is {float(actual / expected):.4g} times as much" if actual and expected else ""
-            return f"{self.what.rstrip(',')} is {float(actual):.5g}, and must be {float(expected):.5g}{whose}{times}."
-        is_exact = expected.dtype.kind in "biu"  # the distance of two ids means nothing
-        gaps = actual != expected if is_exact else np.abs(actual - expected)
+            digits = 15 if self.is_exact else 5
+            wrong, right = f"{float(actual):.{digits}g}", f"{float(expected):.{digits}g}"
+            return f"{self.what.rstrip(',')} is {wrong}, and must be {right}{whose}{times}."
+        gaps = actual != expected if self.is_exact else np.abs(actual - expected)
         index = np.unravel_index(int(gaps.argmax()), gaps.shape)
-        if is_exact:
+        if self.is_exact:
             place = " of ".join(reversed(index_in_words(index, self.axes).split(", ")))
             return f"In {self.what.removesuffix(',')}, {place} is {actual[index]}, and must be {expected[index]}."
         return (

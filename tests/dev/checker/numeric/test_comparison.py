@@ -173,3 +173,30 @@ def test_ids_bools_and_single_numbers_have_no_largest_difference(wrong, right, w
     with pytest.raises(Refusal) as refused:
         equal(wrong, right, what="it")
     assert refused.value.sentence.endswith(words)
+
+
+LARGE_IDS = np.array([[50_256, 7, 50_255], [3, 50_256, 12]])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "place"),
+    [
+        (LARGE_IDS - (LARGE_IDS == 50_255), LARGE_IDS, "column 2 of row 0 is 50254, and must be 50255"),
+        (LARGE_IDS - (LARGE_IDS == 3), LARGE_IDS, "column 0 of row 1 is 2, and must be 3"),
+        (np.array([2**60 + 1, 1]), np.array([2**60, 1]), f"channel 0 is {2**60 + 1}, and must be {2**60}"),
+        (np.array([200, 1], np.uint8), np.array([201, 1], np.uint8), "channel 0 is 200, and must be 201"),
+        (np.array([True, False]), np.array([True, True]), "channel 1 is False, and must be True"),
+    ],
+    ids=["large ids", "a small id beside large ones", "beyond float64", "bytes", "booleans"],
+)
+@pytest.mark.parametrize("tolerance", [TOLERANCE, TF32_TOLERANCE], ids=["CPU", "GPU"])
+def test_whole_numbers_and_booleans_must_be_the_same(wrong, right, place, tolerance):
+    token = tolerance_now.set(tolerance)
+    try:
+        equal(right, right)
+        with pytest.raises(Refusal) as refused:
+            equal(wrong, right, what="it")
+    finally:
+        tolerance_now.reset(token)
+    assert place in refused.value.sentence
+    assert "The numbers are right, but" not in refused.value.sentence

@@ -30,3 +30,10 @@ def test_the_same_numbers_in_another_order_of_operations_are_equal(array):
 )
 def test_other_numbers_are_not(other):
     assert sketch(LARGE) != sketch(other)
+
+
+@pytest.mark.parametrize("size", [3, 300])
+def test_a_neighboring_id_is_another(size):
+    ids = np.full(size, 50_256)
+    assert sketch(ids) == sketch(ids.copy())
+    assert sketch(ids) != sketch(ids - (np.arange(size) == 1))
