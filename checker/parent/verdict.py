@@ -12,7 +12,7 @@ from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.parent.words import no_verdict, pass_is_kept_or_not
 from checker.protocol import events
-from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark
+from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark, Stage
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process
@@ -151,8 +151,10 @@ def _known_so_far(state: State) -> str:
     """Return what is known of a file without a verdict, as the middle of a sentence."""
     if state.phase is Phase.TAKEN_BACK:
         return "once compiled, a claim does not hold, and the pass is taken back"
-    if Kind.COMPILED in state.failed_kinds:
+    if Kind.COMPILED in state.failed_kinds and Stage.TRACING in state.ended_stages:
         return "once compiled, a claim does not hold"
+    if Kind.COMPILED in state.failed_kinds:
+        return "the outputs match, but a claim about the compiled module does not hold"
     if state.has_failed:
         return "the failure is not explained yet"
     if state.numbers_are_right:

@@ -197,6 +197,13 @@ CHECKS = {
         [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), AllTried(), Ended()],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
+    "Ctrl-C after tracing has found it": (
+        [*NUMBERS_RIGHT, FAILS_COMPILED, Interrupted()],
+        [
+            *[*ROWS, MATCHES, "fail g: G."],
+            "Interrupted: the outputs match, but a claim about the compiled module does not hold. Run it again.",
+        ],
+    ),
     "Ctrl-C after the compiler has found it": (
         [*TO_COMPILE, DONE, FAILS_COMPILED, LONG, Interrupted()],
         [
