@@ -43,13 +43,13 @@ from checker.protocol.events import (
 from checker.protocol.job import Job
 from checker.protocol.processes import Lines, StartedProcess
 
-TICK_SECONDS = 0.05  # ``watch`` looks for saves and keys this often
+TICK_SECONDS = 0.05  # the longest time between two looks for Ctrl-C
 PRINTED_LINES = 200  # of the learner's own output are shown
 PRINTED_BYTES = 10_000  # of one such line are shown
 MOST_READS = 16  # of the output when the child ends: more than a pipe holds
 ANSWER_SECONDS = 2  # for the child to write its stack
 END_SECONDS = 1  # for the child to end after its last event; one that has only closed its pipes never does
-LOOK_SECONDS = 2  # without an event, after which the child's processor time is measured; few checks are that quiet
+QUIET_SECONDS = 2  # without an event, after which the child's processor time is measured; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
 
 SAID_LAST = Ended | Unloadable | CheckFailed  # the last events of a child; nothing is heard of it after them
@@ -62,7 +62,7 @@ class Child:
     The child reads the job as the first line of standard input. Started for a ``step``, it imports what that step's
     check needs (MAX above all) and waits. Every job gets a new process, not a fork of one that has imported MAX: MAX
     starts threads when it is imported, and the first operation of a fork waits for them forever. If the parent is
-    killed, the child ends with all that it has started (``lines.end_with_parent``).
+    killed, the child ends with all that it has started (``processes.end_with_parent``).
     """
 
     def __init__(self, step: Step | None = None) -> None:
@@ -186,7 +186,7 @@ class _Watchdog:
 
     def late(self) -> Late | None:
         """Return an event if the child has reached a limit; nothing is measured before it was silent for a while."""
-        if time.monotonic() - self.quiet_since < LOOK_SECONDS:
+        if time.monotonic() - self.quiet_since < QUIET_SECONDS:
             return None
         limit_and_seconds = limit_reached(self.limits, self.activity, self._silence())
         if limit_and_seconds is None:
