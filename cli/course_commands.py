@@ -100,6 +100,8 @@ def hunt(step: Step, **options: Any) -> int:
     """Find the mistake in a copy of the solution, once your file has passed: ./run hunt 07"""
     from cli.hunt import hunt_mistake
 
+    if [options["number"] is not None, options["give_up"], options["new"]].count(True) > 1:
+        raise UserError("--name, --give-up and --new exclude each other; give one")
     with refusing(OSError):
         return hunt_mistake(step, **options)
 

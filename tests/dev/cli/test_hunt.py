@@ -151,6 +151,12 @@ def test_a_copy_that_cannot_be_tried_is_told_by_its_own_name_with_a_way_out(cour
     assert run(course, *hunt, status=1).startswith("steps/hunt_04.py is gone, so another hunt begins.\n")
 
 
+@pytest.mark.parametrize("options", [("--give-up", "--name", "2"), ("--give-up", "--new"), ("--new", "--name")])
+def test_options_that_exclude_each_other_are_refused(course, options):
+    said = run(course, "hunt", "w01", *options, status=2)
+    assert said == "hunt: --name, --give-up and --new exclude each other; give one\n"
+
+
 def test_nothing_else_looks_at_the_copy(course):
     passed(course, W01)
     run(course, "hunt", "w01", status=1)
