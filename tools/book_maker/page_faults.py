@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -15,7 +16,7 @@ NumberedLines = Sequence[tuple[int, str]]  # a line's number, from 1, and the li
 Found = Iterator[tuple[int, str]]  # the number of a line, and what is wrong with it
 
 RULE = re.compile(r"\|[\s:|-]+\|\s*")  # below the head of a table
-LINK = re.compile(r"\]\((?P<page>\w+\.md)?(?:#(?P<place>[^)\s]+))?\)")
+LINK = re.compile(r"\]\((?P<page>[\w-]+\.md)?(?:#(?P<place>[^)\s]+))?\)")
 PLACE = re.compile(r"^#+ +(.*)|^(\S.*)\n: ", re.MULTILINE)  # a heading, or a word that the next line explains
 COMMIT = re.compile(r"\b(?:commit|tag)\s+`([^`{]+)`")
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<[^>]*>")
@@ -59,14 +60,19 @@ def dead_links(chapter: str, lines: NumberedLines) -> Found:
             file, place = SRC / (link["page"] or chapter), link["place"]
             if not file.is_file():
                 yield at, f"there is no page {file.name}"
-            elif place and place not in (known := places(file.read_text())):
+            elif place and place not in (known := places(file.name, file.read_text())):
                 yield at, f"there is no #{place} in {file.name}; choose from {', '.join(known)}"
 
 
-def places(text: str) -> list[str]:
-    """Return the places in a page to which a link can lead, named as mdBook does."""
-    plain = (re.sub(r"[^\w\s-]", "", "".join(found).lower()) for found in PLACE.findall(text))
-    return [re.sub(r"\s", "-", heading) for heading in plain]
+def places(chapter: str, text: str) -> list[str]:
+    """Return the places in a page to which a link can lead, named as mdBook does; an equal one is numbered from 1."""
+    named: list[str] = []
+    before: Counter[str] = Counter()
+    for found in PLACE.findall("\n".join(line for _, line in prose(chapter, text))):
+        name = re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", "".join(found).lower()))
+        named.append(f"{name}-{before[name]}" if before[name] else name)
+        before[name] += 1
+    return named
 
 
 def lost_commits(lines: NumberedLines) -> Found:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tools.book_maker.page_faults import page_faults
+from tools.book_maker.page_faults import page_faults, places
 
 
 @pytest.mark.parametrize(
@@ -14,6 +14,8 @@ from tools.book_maker.page_faults import page_faults
         ("[a](setup.md), [b](setup.md#what-it-costs), [c](glossary.md#bits-per-byte), [d](https://a.b/c.md#d)", []),
         ("[a](nothing.md)", ["1: there is no page nothing.md"]),
         ("[a](step_07.md#nothing)", ["1: there is no #nothing in step_07.md; choose from step-07-"]),
+        ("[a](classroom.md#all-submissions-counts-in-adajson-says-how-many-steps-pass)", ["1: there is no #all-sub"]),
+        ("[a](no-thing.md)", ["1: there is no page no-thing.md"]),
         ("It is in commit `HEAD`, and not a commit `{{=`.", []),
         ("It has the tag `weight-before`.", ["1: there is no commit or tag 'weight-before'"]),
         ("{{= 2**20 :,}} bytes are `1 MiB`, or 4% of {{= 3 * 9 }} MB.", ["1: 4 is typed"]),
@@ -26,3 +28,8 @@ from tools.book_maker.page_faults import page_faults
 def test_what_a_page_may_not_say_is_told_with_its_line(line, faults):
     found = [str(fault).removeprefix("book/src/setup.md:") for fault in page_faults("setup.md", line)]
     assert [fault[: len(start)] for fault, start in zip(found, faults, strict=True)] == faults
+
+
+def test_places_are_headings_and_words_that_are_explained_outside_blocks():
+    page = "# A b\n```sh\n# no place\n```\n## A, b\n\nA term\n: what it is\n"
+    assert places("setup.md", page) == ["a-b", "a-b-1", "a-term"]
