@@ -28,6 +28,7 @@ from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
 from checker.course.steps import SOLUTIONS, Step, optional_in
 from checker.errors import UserError
+from checker.files import ROOT
 from checker.protocol import events
 from checker.protocol.event_codec import encode
 from checker.protocol.events import FromChild, Send
@@ -139,11 +140,17 @@ def prepare(parent: ParentProcess) -> Job | None:
 
 def why_not_prepared(error: Exception) -> str:
     """Return in words why a module cannot be imported."""
-    if not isinstance(error, ImportError):
+    if not isinstance(error, ImportError) or _is_in_course(error.name or ""):
         return fault_of_check(error)
     from checker.packages import explain_import_error
 
     return explain_import_error(error)
+
+
+def _is_in_course(module: str) -> bool:
+    """Return whether a module is a file of the course, such as a solution, and of no installed package."""
+    package = module.partition(".")[0]
+    return package != "" and (ROOT / package).is_dir()
 
 
 def main() -> None:
