@@ -2,8 +2,12 @@
 
 import sys
 
+from checker.errors import INTERRUPTED
+
 try:
     import click  # noqa: F401
+except KeyboardInterrupt:  # before click, which hears of any other
+    sys.exit(INTERRUPTED)
 except Exception as error:
     from checker.packages import INSTALL_AGAIN
     from cli.doctor import describe_machine

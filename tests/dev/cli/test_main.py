@@ -24,3 +24,9 @@ def test_a_command_is_imported_alone_and_only_the_finished_models_import_it():
     loaded = {*python(ROOT, "-c", SCRIPT, "generate", status=0).stderr.split()}
     assert {name for name in loaded if name.startswith("cli")} == TO_PARSE | {"cli.model_commands"}
     assert "play.generation.generate" not in loaded, "which is imported when it runs"
+
+
+def test_ctrl_c_while_the_reader_of_arguments_is_imported_is_no_traceback(tmp_path):
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    done = python(ROOT, "-m", "cli", "hint", "07", status=130, PYTHONPATH=str(tmp_path))
+    assert done.stderr == ""
