@@ -147,7 +147,8 @@ class _LastCall:
         elif event == "call" and self.running is None and self._is_noted(frame.f_code):
             self.running = frame
             self.inputs.clear()
-            for name in frame.f_code.co_varnames[: frame.f_code.co_argcount]:
+            count = frame.f_code.co_argcount + frame.f_code.co_kwonlyargcount
+            for name in frame.f_code.co_varnames[:count]:
                 self.inputs[name] = frame.f_locals[name]
 
     def _is_noted(self, code: CodeType) -> bool:

@@ -80,6 +80,14 @@ def test_the_inputs_are_those_of_the_call_that_is_compared():
     assert first == {"x": 3}
 
 
+def test_an_input_that_is_given_by_keyword_alone_is_noted():
+    namespace = {}
+    exec(compile("def forward(x, *others, y, **more): return x", str(STEPS / "step_07.py"), "exec"), namespace)
+    with noting_inputs("forward"):
+        namespace["forward"](3, 4, y=5, z=6)
+        assert noted_inputs() == {"x": 3, "y": 5}
+
+
 @pytest.mark.slow
 def test_the_numbers_are_shown_side_by_side(course):
     scores = "query @ np.swapaxes(key, -2, -1)"
