@@ -15,5 +15,6 @@ BY_KEYS = replace(
     anew="x",
     of_old_file="x writes today's skeleton, and keeps your file beside it.",
     draws_again="s draws these again.",
+    draws_again_unshown="s draws these again.",
     shows_numbers="Press s for the numbers of {about} side by side.",
 )

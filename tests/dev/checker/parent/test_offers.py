@@ -27,5 +27,9 @@ def test_every_sentence_can_be_filled_in(place):
         assert "{" not in sentence.format(**NAMES.get(name, {}))
 
 
+def test_no_option_is_named_where_a_key_does_the_same():
+    assert not [sentence for sentence in asdict(BY_KEYS).values() if "--" in sentence]
+
+
 def test_the_page_names_no_command_and_no_key_of_a_terminal():
     assert not [sentence for sentence in asdict(ON_PAGE).values() if "./run" in sentence or "Ctrl-C" in sentence]
