@@ -43,13 +43,15 @@ def hints_of(step: Step) -> list[Hint]:
     """Return the hints of a step, the vaguest first.
 
     Raises:
-        UserError: there is no chapter.
+        UserError: there is no chapter, or no hint in it.
     """
     try:
         text = step.chapter.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise UserError(f"{relative_path(step.chapter)}, where the hints are, is missing") from error
     found = list(HINT.finditer(text))
+    if not found:
+        raise UserError(f"{relative_path(step.chapter)} has no hints")
     return [
         Hint(number, len(found), re.sub(r"^Hint \d+ of \d+: *", "", " ".join(each["title"].split())), each["body"])
         for number, each in enumerate(found, start=1)
@@ -70,7 +72,7 @@ def show_hint(step: Step, *, every: bool = False, sure: bool = False) -> None:
     """Print the next hint, or ``every`` hint from the first; before the last, ask a person who is not ``sure``.
 
     Raises:
-        UserError: there is no chapter, or nobody to ask.
+        UserError: there is no hint, or nobody to ask before the last one.
     """
     terminal, following = Terminal(), next_hint(step)
     only_next = [following] if following else []

@@ -24,5 +24,9 @@ def test_every_call_gives_one_hint_more_and_the_last_is_asked_for(course):
             assert ("return query @" in terminal.rest()) is is_shown
     assert run(course, "hint", "w01").startswith("You have seen all 3 hints of w01; --all shows them again.")
     assert re.findall(r"^Hint (\d)", run(course, "hint", "w01", "--all"), re.MULTILINE) == ["1", "2", "3"]
-    (course.root / "book" / "src").unlink()
+    chapters = course.root / "book" / "src"
+    chapters.unlink()
     assert "where the hints are, is missing" in run(course, "hint", "07", status=2)
+    chapters.mkdir()
+    (chapters / "step_07.md").write_text("# Step 07\n")
+    assert "book/src/step_07.md has no hints" in run(course, "hint", "07", status=2)
