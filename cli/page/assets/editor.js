@@ -26,7 +26,7 @@ export function makeEditor(box, label, hears) {
         drawn = lines;
         showMarks();
         numbers.textContent = text.split('\n').slice(1).map((_, at) => at + 1).join('\n');
-        try {
+        try { // Mojo has no colors of its own in highlight.js, and looks much like Python
             colors.innerHTML = hljs.highlight('python', text, true).value; // which escapes the text
         } catch {
             colors.textContent = text;
