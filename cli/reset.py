@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checker.course import progress
+from checker.course.progress import Progress
 from checker.course.skeletons import back_up, is_untouched, skeleton_of
 from checker.course.steps import Step, relative_path
 from checker.files import overwrite
@@ -47,7 +48,7 @@ def start_over(step: Step) -> list[str]:
     """
     file, was_untouched = relative_path(step.learner_file), is_untouched(step)
     with writing():
-        copy = write_skeleton(step)
+        copy, _ = write_skeleton(step)
     if was_untouched:
         return [f"{file} is untouched."]
     return [
@@ -56,8 +57,11 @@ def start_over(step: Step) -> list[str]:
     ]
 
 
-def write_skeleton(step: Step) -> Path | None:
-    """Write the skeleton of a step, and forget its hints and verdicts; return the copy of the learner's work, if any.
+def write_skeleton(step: Step) -> tuple[Path | None, Progress]:
+    """Write the skeleton of a step, and forget its hints and verdicts.
+
+    Returns:
+        The copy of the learner's work, if there was any, and what is forgotten.
 
     Raises:
         OSError: the file cannot be kept or written.
@@ -67,5 +71,4 @@ def write_skeleton(step: Step) -> Path | None:
         copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
         overwrite(path, skeleton_of(step).encode())
-    progress.forget(step)
-    return copy
+    return copy, progress.forget(step)

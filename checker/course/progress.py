@@ -80,15 +80,29 @@ def _read_to_change() -> Progress:
         OSError: the file is there, and cannot be read: it may hold progress that must not be written over.
     """
     try:
-        file = json.loads(FILE.read_text())
+        return progress_in(json.loads(FILE.read_text()))
     except (FileNotFoundError, ValueError):
-        file = {}
+        return progress_in({})
+
+
+def progress_in(file: Any) -> Progress:
+    """Return what is saved in the object that a file of progress has; its damaged entries are left out."""
     return Progress(
         hints={step: seen for step, seen in _by_step(file, "hints") if isinstance(seen, int)},
         passes={step: last for step, entry in _by_step(file, "pass") if (last := _last_pass(entry))},
         failures={step: code for step, code in _by_step(file, "fail") if isinstance(code, str)},
         hunts={step: hunts for step, entry in _by_step(file, "hunts") if (hunts := _saved_hunts(entry))},
     )
+
+
+def as_object(progress: Progress) -> dict[str, Any]:
+    """Return progress as the object that its file has."""
+    return {
+        "hints": progress.hints,
+        "pass": {step: _entry_of_pass(last) for step, last in progress.passes.items()},
+        "fail": progress.failures,
+        "hunts": {step: asdict(hunts) for step, hunts in progress.hunts.items()},
+    }
 
 
 def _by_step(file: Any, part: str) -> ItemsView[str, Any]:
@@ -143,14 +157,8 @@ def changing_progress() -> Iterator[Progress]:
         fcntl.flock(lock, fcntl.LOCK_EX)
         progress = _read_to_change()
         yield progress
-        file = {
-            "hints": progress.hints,
-            "pass": {step: _entry_of_pass(last) for step, last in progress.passes.items()},
-            "fail": progress.failures,
-            "hunts": {step: asdict(hunts) for step, hunts in progress.hunts.items()},
-        }
         with replacing(FILE) as new:
-            new.write_text(json.dumps(file, indent=1, sort_keys=True) + "\n")
+            new.write_text(json.dumps(as_object(progress), indent=1, sort_keys=True) + "\n")
 
 
 def digest_of_check(step: Step) -> str:
@@ -212,8 +220,22 @@ def note_hints(step: Step, count: int) -> None:
         progress.hints[step.name] = max(count, progress.hints.get(step.name, 0))
 
 
-def forget(step: Step) -> None:
-    """Start a step over: no hint seen, no verdict; what is saved of its hunts stays."""
+def forget(step: Step) -> Progress:
+    """Start a step over: no hint seen, no verdict; what is saved of its hunts stays. Return what is forgotten."""
+    forgotten = Progress({}, {}, {}, {})
     with changing_progress() as progress:
-        for part in (progress.hints, progress.passes, progress.failures):
-            part.pop(step.name, None)
+        if step.name in progress.hints:
+            forgotten.hints[step.name] = progress.hints.pop(step.name)
+        if step.name in progress.passes:
+            forgotten.passes[step.name] = progress.passes.pop(step.name)
+        if step.name in progress.failures:
+            forgotten.failures[step.name] = progress.failures.pop(step.name)
+    return forgotten
+
+
+def save_again(forgotten: Progress) -> None:
+    """Save again what was forgotten, in place of what was saved of the same steps meanwhile."""
+    with changing_progress() as progress:
+        progress.hints.update(forgotten.hints)
+        progress.passes.update(forgotten.passes)
+        progress.failures.update(forgotten.failures)

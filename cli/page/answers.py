@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from checker.course import progress
 from checker.course.blanks import blanks_of
 from checker.course.hunts import HuntedStep
+from checker.course.progress import Progress
 from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
@@ -62,9 +64,22 @@ def differences(step: Step, body: Json) -> Json:
 
 
 def replace_file(step: Step, body: Json) -> Json:
-    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the old file is kept."""
-    copy = hunt.begin(hunt.hunt_in(step)) if isinstance(step, HuntedStep) else reset.write_skeleton(step)
-    return {**asdict(versions.read(step)), "kept": relative_path(copy) if copy else ""}
+    """Put the skeleton, or another copy to hunt in, in place of the file; return it, and where the old file is kept.
+
+    What is forgotten of the step is for ``undo_reset``.
+    """
+    if isinstance(step, HuntedStep):
+        copy, forgotten = hunt.begin(hunt.hunt_in(step)), Progress({}, {}, {}, {})
+    else:
+        copy, forgotten = reset.write_skeleton(step)
+    kept = relative_path(copy) if copy else ""
+    return {**asdict(versions.read(step)), "kept": kept, "forgotten": progress.as_object(forgotten)}
+
+
+def undo_reset(step: Step, body: Json) -> Json:
+    """Save again the hints and verdicts that a reset has forgotten; the file, the page has saved again itself."""
+    progress.save_again(progress.progress_in(field_of(body, "forgotten", dict)))
+    return {}
 
 
 def begin_hunt(step: Step, body: Json) -> Json:

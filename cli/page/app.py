@@ -124,6 +124,7 @@ class Book:
             Route("/steps/{step}/hint", partial(self.answer, answers.next_hint), methods=["POST"]),
             Route("/steps/{step}/compare", partial(self.answer, answers.differences), methods=["POST"]),
             Route("/steps/{step}/reset", partial(self.answer, answers.replace_file), methods=["POST"]),
+            Route("/steps/{step}/undo-reset", partial(self.answer, answers.undo_reset), methods=["POST"]),
             Route("/steps/{step}/hunt", partial(self.answer, answers.begin_hunt), methods=["POST"]),
         ]
         reasons = (HTTPException, UserError, Unreadable, OSError, UnicodeEncodeError)

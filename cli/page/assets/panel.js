@@ -24,6 +24,7 @@ export class Panel {
         this.trouble = ''; // why the last look at the file failed
         this.conflict = null; // the file as it is on disk, while a reader has to choose
         this.beforeReset = '';
+        this.forgotten = {}; // by the reset: the hints and verdicts of the step
     }
 
     async open() {
@@ -309,6 +310,7 @@ export class Panel {
         this.checking?.abort(); // it is about what was there before
         this.tell('');
         this.take(file, file.kept ? `Your file is kept as ${file.kept}.` : `This is ${this.original}.`);
+        this.forgotten = file.forgotten;
         this.undoButton.hidden = !this.beforeReset;
         this.editor.mark({});
         this.verdict.clear();
@@ -333,8 +335,10 @@ export class Panel {
 
     async undoReset() {
         this.editor.put(this.beforeReset);
-        await this.save();
         this.editor.focus();
+        if (!await this.save()) return; // the reader has to choose first
+        await post(`${this.path}/undo-reset`, { forgotten: this.forgotten });
+        await showStandings();
     }
 }
 

@@ -6,7 +6,16 @@ import shutil
 import pytest
 
 from checker.course import progress
-from checker.course.progress import LastPass, Progress, SavedHunts, changing_progress, note_hints, read_progress
+from checker.course.progress import (
+    LastPass,
+    Progress,
+    SavedHunts,
+    as_object,
+    changing_progress,
+    note_hints,
+    progress_in,
+    read_progress,
+)
 from checker.course.skeletons import skeleton_of
 from checker.course.source import Source
 from checker.course.steps import Step, find_step
@@ -84,6 +93,19 @@ def test_progress_that_is_damaged_or_cannot_be_kept(course):
     shutil.rmtree(file.parent)
     file.parent.write_text("in the way")
     assert "(The next call shows this one again: .course/progress.json" in run(course, "hint", "w01")
+
+
+def test_what_is_forgotten_of_a_step_can_be_saved_again():
+    with changing_progress() as saved:
+        saved.hints.update(warmup_01=2, warmup_02=1)
+        saved.passes["warmup_01"] = LastPass("1", "2", compiled=True)
+        saved.hunts["warmup_01"] = SavedHunts(found=1, seen=[])
+    forgotten = progress.forget(find_step("w01"))
+    assert read_progress() == Progress({"warmup_02": 1}, {}, {}, saved.hunts)
+    note_hints(find_step("w02"), 3)
+    progress.save_again(progress_in(as_object(forgotten)))
+    passes = {"warmup_01": LastPass("1", "2", compiled=True)}
+    assert read_progress() == Progress({"warmup_01": 2, "warmup_02": 3}, passes, {}, saved.hunts)
 
 
 W01 = find_step("w01")

@@ -175,6 +175,19 @@ def test_a_hunt_on_the_page(site, file):
     assert file.read_text() == SOLUTION
 
 
+def test_a_reset_that_is_undone_takes_no_pass_and_no_hint(site, file):
+    site.course.write("w05")
+    site.check("warmup_05")
+    site.get(f"{STEP}/hint", {})
+    (reset,) = site.get(f"{STEP}/reset", {})
+    assert site.get(STEP)[0]["words"] == "untouched"
+    assert save(site, SOLUTION)[0] == 200
+    site.get(f"{STEP}/undo-reset", {"forgotten": reset["forgotten"]})
+    assert site.get(STEP)[0]["words"] == "done"
+    assert site.get(f"{STEP}/hint", {})[0]["number"] == 2
+    assert site.ask(f"{STEP}/undo-reset", {"forgotten": 3})[0] == 400
+
+
 def test_a_newer_check_ends_the_older_and_many_at_once_are_answered(site, file):
     site.course.write("w05", f"{SOLUTION}while True: pass\n")
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
