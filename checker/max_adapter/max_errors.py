@@ -58,7 +58,7 @@ ANY_ADVICE: dict[str, Advice] = {
 ADVICE: dict[str, Advice] = ANY_ADVICE | {
     NO_BROADCAST: {
         r"^(?!.*unsqueeze)": FROM_THE_LAST,
-        r"": f"{FROM_THE_LAST} unsqueeze(-1) adds a last axis of 1, unsqueeze(0) a first one.",
+        r"": f"{FROM_THE_LAST} unsqueeze(n) puts an axis of 1 at place n, unsqueeze(-1) at the end.",
     },
     PRODUCT: {
         r"@|matmul|dot": FOR_PRODUCTS,

@@ -53,8 +53,8 @@ MISTAKES = {
         UPDATED: UPDATED.replace("key, value, ", "value, key, ")
     },
     "The query is stored as the key.": {UPDATED: UPDATED.replace("key, value, ", "query, value, ")},
-    "There are too few keys and values: give update_cache the number of all tokens, old and new (the mask's last "
-    "axis), and attend to what it returns.": {UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")},
+    "There are too few keys and values: attend to those that update_cache returns, given the number of all tokens, old "
+    "and new (the mask's last axis).": {UPDATED: UPDATED.replace("mask.shape[-1]", "hidden_states.shape[-2]")},
     "The cache is read before the new tokens are stored in it: a token looks at itself too. Use what update_cache "
     "returns.": {
         f"{UPDATED}  # 2 x [batch, head, total, head_dim]\n    {ATTENDED}\n": (
@@ -146,6 +146,14 @@ MISTAKES = {
         ADDED: ADDED.replace("mask + ", "mask * ")
     },
     "Query and key are stored; store key and value.": {UPDATED: UPDATED.replace("key, value, ", "query, key, ")},
+    "The new axis of padding_mask comes first; its rows are the batch, so put the axis of the mask's rows after them: "
+    "unsqueeze(1).": {ADDED: "mask = mask + padding_mask.unsqueeze(0)"},
+    "padding_mask has no axis for the mask's rows; unsqueeze(1) makes it [batch, 1, total].": {
+        ADDED: "mask = mask + padding_mask"
+    },
+    "Only the keys come from the cache; take the values that update_cache returns, too.": {
+        ATTENDED: ATTENDED.replace("values", "value")
+    },
 }
 
 ALTERNATIVES = {

@@ -167,6 +167,19 @@ MISTAKES = {
     "F.mean takes the mean over one axis, ignored labels included; divide sum_all(…) by count_valid(targets).": {
         MEAN: "return F.mean(token_losses(logits, targets))"
     },
+    "The sum is subtracted as it is; subtract its logarithm: F.log.": {
+        LOG: "return shifted - F.sum(F.exp(shifted), axis=-1)"
+    },
+    "The logarithm of the sum is added; subtract it.": {LOG: "return shifted + F.log(F.sum(F.exp(shifted), axis=-1))"},
+    "The signs are swapped: subtract the logarithm of the sum from the shifted logits.": {
+        LOG: "return F.log(F.sum(F.exp(shifted), axis=-1)) - shifted"
+    },
+    "The losses are divided by an integer, as a size is; divide by the number of valid targets: "
+    "count_valid(targets).": {MEAN: f"return {TOTAL} / (targets.shape[0] * targets.shape[1])"},
+    "The gradient is divided by an integer, as a size is; divide by the number of valid targets: "
+    "count_valid(targets).": {
+        GRADIENT: GRADIENT.replace("count_valid(targets)", "(targets.shape[0] * targets.shape[1])")
+    },
 }
 
 ALTERNATIVES = {

@@ -217,6 +217,9 @@ MISTAKES = {
     "The three gradients are added; put them side by side: F.concat(…, axis=-1).": {
         PARTS: "grad_qkv = attention._merge_heads(parts[0] + parts[1] + parts[2])"
     },
+    "The parts are joined with their heads unmerged; merge each first: attention._merge_heads(part).": {
+        PARTS: "grad_qkv = F.concat(parts, axis=-1)"
+    },
 }
 
 ALTERNATIVES = {
