@@ -42,5 +42,4 @@ def instruction_sets() -> list[str]:
 
 
 def _first_core() -> list[str]:
-    """Return the lines about the first core."""
     return (machine.CPUINFO.read_text() if machine.CPUINFO.is_file() else "").partition("\n\n")[0].splitlines()

@@ -13,7 +13,7 @@ from types import ModuleType
 from checker.child.loading import load_source
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS
-from checker.diagnosis.mistakes import Edits
+from checker.diagnosis.mistakes import Edits, apply_edits
 
 #: The files of a Llama that a variant may edit or that import one of these, in the order of their imports.
 FILES = ("solution_02", "solution_07", "solution_14", "solution_23", "solution_25", "llama")
@@ -79,12 +79,7 @@ def text_of(file: str, variant: str) -> str:
     """
     if variant not in VARIANTS:
         raise ValueError(f"there is no variant {variant}; choose from {', '.join(VARIANTS)}")
-    text = (SOLUTIONS / f"{file}.py").read_text()
-    for old, new in VARIANTS[variant].get(file, {}).items():
-        if (count := text.count(old)) != 1:
-            raise ValueError(f"{old!r} occurs {count} times in {file}.py, and must occur once")
-        text = text.replace(old, new)
-    return text
+    return apply_edits((SOLUTIONS / f"{file}.py").read_text(), VARIANTS[variant].get(file, {}))
 
 
 def diff(variant: str, file: str) -> str:

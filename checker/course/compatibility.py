@@ -76,12 +76,10 @@ def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:
 
 
 def _positional_parameters(function: FunctionNode) -> list[str]:
-    """Return the parameters that a call may give by position."""
     return [parameter.arg for parameter in (*function.args.posonlyargs, *function.args.args)]
 
 
 def _keyword_parameters(function: FunctionNode) -> list[str]:
-    """Return the parameters that a call can only give by name."""
     return [parameter.arg for parameter in function.args.kwonlyargs]
 
 

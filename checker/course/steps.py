@@ -196,7 +196,6 @@ def find_step(text: str) -> Step:
 
 @cache
 def _statements(step: Step) -> list[ast.stmt]:
-    """Return the statements of a step's check file."""
     return ast.parse(step.check_file.read_text(encoding="utf-8")).body
 
 

@@ -111,7 +111,6 @@ class Isolation:
         return replace(judgment, outcomes={**judgment.outcomes, **changed}, changed_in_second_round=before)
 
     def _others(self, label: str) -> set[str]:
-        """Return the labels of all functions but one."""
         return self.functions.keys() - {label}
 
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:

@@ -184,7 +184,6 @@ def _code_of(node: ast.stmt, lines: list[str]) -> list[str]:
 
 
 def _parameters(node: FunctionNode) -> list[str]:
-    """Return the names of a function's parameters."""
     return [parameter.arg for parameter in node.args.args]
 
 

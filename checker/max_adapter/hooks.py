@@ -63,7 +63,6 @@ class ImportedWhenCalled(ModuleType):
         return getattr(self._module(), name)
 
     def _call(self, name: str, *arguments: Any, **options: Any) -> Any:
-        """Call the module's own function of this name."""
         return getattr(self._module(), name)(*arguments, **options)
 
     def _module(self) -> ModuleType:
@@ -92,7 +91,6 @@ def take_interrupts() -> None:
 
 
 def _interrupt(signum: int, frame: object) -> None:
-    """Raise KeyboardInterrupt."""
     raise KeyboardInterrupt
 
 

@@ -109,7 +109,6 @@ class Library:
 
 
 def _call(function: Callable[..., None], *arguments: np.ndarray | np.integer | int | float) -> None:
-    """Call a C function."""
     function(*[_argument(value) for value in arguments])
 
 

@@ -129,6 +129,5 @@ class Draw:
 
 
 def _read_only(array: Array) -> Array:
-    """Return an array once nobody can write to it."""
     array.setflags(write=False)
     return array

@@ -27,5 +27,4 @@ def as_html(figure: str, heading: str, data: dict[str, Any]) -> str:
 
 
 def _texts(*paths: Path) -> str:
-    """Return the texts of files, one below the other."""
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)

@@ -122,7 +122,6 @@ def without_comments_and_strings(source: str) -> str:
 
 
 def _indent(line: str) -> int:
-    """Return how many characters a line is indented."""
     return len(line) - len(line.lstrip())
 
 

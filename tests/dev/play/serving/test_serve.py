@@ -224,12 +224,6 @@ def test_requests_are_told_when_the_models_process_is_killed_and_it_is_started_a
     assert server.text("Call me") == text
 
 
-def test_nothing_is_left_of_a_server_that_is_killed():
-    with Server(until=Server.worker) as server:
-        server.process.kill()
-        assert server.status() == -signal.SIGKILL
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("options", [(), ("--replicas", "2")])
 def test_a_signal_at_any_moment_of_a_start_ends_everything_soon(options):
