@@ -511,10 +511,6 @@ WITH_MAX = {
         [OPENED, CALLS_WHAT_IS_NOT_THERE, replace(OTHER, mark=Mark.FAIL), ITS_REASON, OTHERS_SHAPE, Ended()],
         ["saved: fail", "fail one: One is right.", "fail other: So is it.", ANOTHER, "other: A shape."],
     ),
-    "a shape is wrong": (
-        [OPENED, replace(OTHER, mark=Mark.FAIL), OTHERS_SHAPE, Ended()],
-        ["saved: fail", "fail other: So is it.", "other: A shape."],
-    ),
     "only the compiled claim raises an error, which takes no pass back": (
         [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), *ALL_COMPILED],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],

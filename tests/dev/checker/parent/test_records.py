@@ -1,7 +1,6 @@
 """A check as one object of JSON, which ``verdict.schema.json`` describes, and its parts as they come."""
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import jsonschema
@@ -16,8 +15,7 @@ from checker.parent.check import Check
 from checker.parent.records import RecordView, verdict_record
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import Activity, Died, Ended, Stage, StageEnded
-from checker.protocol.job import Options
+from checker.protocol.events import Activity, Died, Stage, StageEnded
 from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())
@@ -43,17 +41,6 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
         assert [line for line in record["said"] if line.endswith(":")] == leads
         for row in record["rows"]:
             assert row["sentence"].startswith(f"line {row['line']}") == row["tells_line"]
-
-
-@pytest.mark.parametrize(("compiles", "events"), [(True, CHECKS["a pass"][0]), (False, [*NUMBERS_RIGHT, Ended()])])
-def test_a_pass_without_the_compiled_verdict_is_not_complete(monkeypatch, compiles, events):
-    monkeypatch.setattr(progress, "note_pass", lambda *arguments, **options: True)
-    check = Check(find_step("s07"), View())
-    check.state = State(replace(S07, options=Options(compile=compiles)))
-    for event in events:
-        check.handle(event)
-    record = verdict_record(check)
-    assert (record["verdict"], record["complete"]) == ("pass", compiles)
 
 
 SEEDS = {
