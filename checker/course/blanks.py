@@ -105,12 +105,9 @@ def unwritten_blanks(learner: Source, solution: Source, language: Language = PYT
     """Return the blanks that a learner's file has yet to write, judged without running it.
 
     A blank is unwritten if the stop statement is still in its function, and nothing before it returns. Whether a
-    function is missing altogether, only running the file can tell, if it is in Python.
-
-    Raises:
-        Unreadable: the learner's file is not of the language.
+    function is missing altogether, only running the file can tell, if it is in Python. A file that is not of the
+    language must have been refused before.
     """
-    language.refuse(learner, "")
     present, untouched = language.functions(learner), language.functions(Source(skeleton(solution, language)))
     unwritten = []
     for blank in find_blanks(solution, language):
