@@ -10,8 +10,8 @@ saves nothing.
 ======================  =============================================  =================  ==============================
 in the phase            comes the event                                leads to           and saves
 ======================  =============================================  =================  ==============================
-UNREAD                  FileOpened: something can be tried             TRYING
-UNREAD                  FileOpened: nothing can                        OVER
+UNREAD                  FileOpened                                     TRYING
+UNREAD                  NothingToTry                                   OVER
 UNREAD                  FileRefused                                    OVER               a failure, if it could be read
 TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
@@ -30,6 +30,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker.compiling import Compiler
+from checker.course.opening import OpenedFile
 from checker.parent import words
 from checker.parent.effects import (
     CloseView,
@@ -64,7 +65,9 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
     state = replace(state, seconds=seconds)
     match event:
         case events.FileOpened():
-            return _file_opened(state, event)
+            return _file_opened(replace(state, phase=Phase.TRYING), event.file)
+        case events.NothingToTry():
+            return _nothing_to_try(state, event)
         case events.ClaimBegan():
             phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
             return replace(state, current_claim=event.sentence, phase=phase), []
@@ -103,14 +106,16 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
             return state, []
 
 
-def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
-    """Show the blanks that are still to write; if nothing can be tried yet, end the check."""
-    file = event.file
+def _file_opened(state: State, file: OpenedFile) -> StateAndEffects:
+    """Note the text of the file, and show the blanks that are still to write."""
     rows = rows_of_unwritten(file.unwritten, state.context.language.stop_statement)
     labels = tuple(row.about for row in rows)
-    state = replace(state, phase=Phase.TRYING, source=file.source, to_write=labels)
-    if file.can_be_tried:
-        return state, rows
+    return replace(state, source=file.source, to_write=labels), rows
+
+
+def _nothing_to_try(state: State, event: events.NothingToTry) -> StateAndEffects:
+    """Show the blanks that are still to write, and end the check."""
+    state, rows = _file_opened(state, event.file)
     state, effects = _end(state, event)
     return state, [*rows, *effects]
 
@@ -248,8 +253,7 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
 
 def _what_to_save(state: State, verdict: Verdict) -> list[ToSave]:
     """Return what is saved at a verdict."""
-    is_saved = state.phase is Phase.TAKEN_BACK  # as a failure, as soon as a claim did not hold
-    if verdict.to_save is None or is_saved or not state.context.saves_progress:
+    if verdict.to_save is None or state.failure_is_saved or not state.context.saves_progress:
         return []
     return [verdict.to_save]
 

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import assert_never
 
 from checker.course import progress
@@ -72,7 +73,7 @@ class Check:
         self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
         self.file = step.solution_file if options.solution else step.learner_file
-        self.state = State(context_of(step, options, offers))
+        self.state = State(context_of(step, self.file, options, offers))
         self.items: list[Item] = []
 
     @property
@@ -105,7 +106,8 @@ class Check:
             sentence = error.sentence_with(self.state.context.offers.anew)
             self.handle(events.FileRefused(sentence, error.location, error.refuted, error.source))
         else:
-            self.handle(events.FileOpened(opened_file))
+            is_begun = opened_file.can_be_tried
+            self.handle(events.FileOpened(opened_file) if is_begun else events.NothingToTry(opened_file))
         return self.job
 
     def run(self, child: Child) -> Verdict:
@@ -198,12 +200,12 @@ def noting_ctrl_c() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
 
 
-def context_of(step: Step, options: Options, offers: Offers) -> Context:
-    """Return what is known of a check before it begins; if the options have no seed, one is drawn."""
+def context_of(step: Step, file: Path, options: Options, offers: Offers) -> Context:
+    """Return what is known of a check of a file before it begins; if the options have no seed, one is drawn."""
     return Context(
         task=step.task,
         language=step.language,
-        file=relative_path(step.solution_file if options.solution else step.learner_file),
+        file=relative_path(file),
         solution=relative_path(step.solution_file),
         recorded_from=step.recorded_from,
         kinds=claims_of(step),

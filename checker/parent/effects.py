@@ -87,14 +87,20 @@ class CloseView:
 class Explanation:
     """Why a file fails, or has no verdict, in a few sentences: the function to blame, and the place to show.
 
-    ``line`` is the line to look at. If the explanation ``has_numbers``, they are wrong, and ``--show`` shows them.
+    The function is defined at ``def_line``. If the explanation ``has_numbers``, they are wrong, and ``--show`` shows
+    them.
     """
 
     sentence: str
     about: str = ""
     location: Location | None = None
     has_numbers: bool = False
-    line: int | None = None
+    def_line: int | None = None
+
+    @property
+    def line(self) -> int | None:
+        """The line to look at."""
+        return self.location.line if self.location else self.def_line
 
 
 Item = Row | Explanation | Words  # what is shown

@@ -76,6 +76,11 @@ class Verdict:
                 return INTERRUPTED
 
     @property
+    def blames_file(self) -> bool:
+        """Whether it is a failure, and the file is to blame."""
+        return self.kind is VerdictKind.FAIL and self.to_save is not None
+
+    @property
     def is_pass_to_the_end(self) -> bool:
         """Whether it is a pass, and the check came to its end."""
         return isinstance(self.to_save, SavePass)
@@ -206,6 +211,11 @@ class State:
         return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
 
     @property
+    def failure_is_saved(self) -> bool:
+        """Whether a failure is saved already: of a compiled claim, when it took a saved pass back."""
+        return self.phase is Phase.TAKEN_BACK
+
+    @property
     def pass_stands(self) -> bool:
         """Whether a pass stands: as the verdict, or until the compiler takes it back."""
         if self.verdict:
@@ -272,10 +282,6 @@ class State:
             if finding.claim == claim.name:
                 claim = replace(claim, mark=finding.mark, reason=finding.reason, location=finding.location)
         return claim
-
-    def with_line(self, explanation: Explanation) -> Explanation:
-        """Return an explanation with the line to look at."""
-        return replace(explanation, line=self.line_of(explanation.about, explanation.location))
 
     def line_of(self, about: str, location: Location | None) -> int | None:
         """Return the line of a place in the file or, without a place, the line at which a function is defined."""

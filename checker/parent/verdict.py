@@ -20,14 +20,8 @@ SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which 
 
 def decide(state: State, event: EndEvent) -> Verdict:
     """Return the verdict on a file at an event after which nothing more is tried that could change it."""
-    verdict = _verdict_without_lines(state, event)
-    return replace(verdict, explanations=tuple(state.with_line(explanation) for explanation in verdict.explanations))
-
-
-def _verdict_without_lines(state: State, event: EndEvent) -> Verdict:
-    """Return the verdict at the event that has ended a check; its explanations have no line yet."""
     match event:
-        case events.FileOpened():
+        case events.NothingToTry():
             return _not_begun(state, event)
         case events.FileRefused():
             return _on_refusal(event)
@@ -56,17 +50,14 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        cut = CutShort(
-            Explanation(reason), after_failure=no_verdict(reason), to_save=SaveFailure(), blames_another_max=False
-        )
-        return _incomplete(state, cut)
+        return _incomplete(state, CutShort(Explanation(reason), to_save=SaveFailure(), blames_another_max=False))
     return Verdict(VerdictKind.PASS, to_save=SavePass(compiled=state.context.tries_every_claim))
 
 
 # ---------------------------------------------------------------- before a claim is tried
 
 
-def _not_begun(state: State, opened: events.FileOpened) -> Verdict:
+def _not_begun(state: State, opened: events.NothingToTry) -> Verdict:
     """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
     file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.again
     if any(blank.started for blank in file.unwritten):
@@ -96,13 +87,13 @@ class CutShort:
 
     Attributes:
         explanation: the reason, as the end of a sentence, and maybe more sentences.
-        after_failure: the words for it once a claim has failed.
+        after_failure: the words for it if a claim can have failed.
         to_save: what is saved if no claim has failed and no pass stands; None if the file is not to blame.
         blames_another_max: whether another MAX, if one is installed, is to blame.
     """
 
     explanation: Explanation
-    after_failure: str
+    after_failure: str = ""
     to_save: ToSave | None = None
     blames_another_max: bool = True
 
@@ -287,7 +278,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
         words = [state.context.why_another_max, *words]
-    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(of_file)), tuple(words), to_save=SaveFailure())
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(words), to_save=SaveFailure())
 
 
 def _failures(state: State) -> list[Finding]:
@@ -310,7 +301,7 @@ def _failures(state: State) -> list[Finding]:
     ]
 
 
-def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
+def why_claims_fail(state: State, failures: Sequence[Finding]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one for each known mistake, else one for each function.
 
     A function is explained by its first failure, since the claims about one blank go from the plain to the special, as
@@ -320,10 +311,10 @@ def why_claims_fail(failures: Sequence[Finding]) -> list[Explanation]:
     by_mistake: dict[tuple[str, str | None], list[Finding]] = {}
     for failure in failures:
         by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)
-    return [_first_with_count(alike) for alike in by_mistake.values()]
+    return [_first_with_count(state, alike) for alike in by_mistake.values()]
 
 
-def _first_with_count(failures: Sequence[Finding]) -> Explanation:
+def _first_with_count(state: State, failures: Sequence[Finding]) -> Explanation:
     """Return why the first claim fails, and how many others fail by the same error with other sizes."""
     first = failures[0]
     sentence = first.reason
@@ -333,4 +324,5 @@ def _first_with_count(failures: Sequence[Finding]) -> Explanation:
         if others:
             count = "another input" if others == 1 else f"{others} other inputs"
             sentence += f" (The same happens with {count} of the check.)"
-    return Explanation(sentence, first.about, first.location, first.has_numbers)
+    def_line = state.line_of(first.about, None)
+    return Explanation(sentence, first.about, first.location, first.has_numbers, def_line)

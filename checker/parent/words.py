@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.parent.effects import Item, Words, WordsKind
-from checker.parent.state import Phase, State, Verdict, VerdictKind
+from checker.parent.state import State, Verdict, VerdictKind
 from checker.protocol.events import ClaimEnded, NotSaved
 
 PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
@@ -83,13 +83,13 @@ def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
 
 def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
     """Return the words for a pass that is taken back; ask for a report if it was saved, unless that is foreseen."""
-    is_taken_back = state.pass_was_said and state.has_failed and verdict.to_save  # else the file is not to blame
+    is_taken_back = state.pass_was_said and state.has_failed and verdict.blames_file
     if not is_taken_back:
         return []
     taken_back = "The pass is taken back."
-    was_saved = state.phase is Phase.TAKEN_BACK  # so tracing has found nothing
+    tracing_has_found_it = not state.failure_is_saved
     is_foreseen = any(claim.foreseen for claim in state.claims.values())
-    if is_foreseen or not was_saved:
+    if is_foreseen or tracing_has_found_it:
         return [Words(taken_back)]
     report = "Only the compiler has found this, and the check should have found it before: please report it, with"
     return [Words(f"{report} {state.context.file}. {taken_back}")]

@@ -211,7 +211,14 @@ class FunctionsMissing:
 
 @dataclass(frozen=True)
 class FileOpened:
-    """The file was read, and has not run yet."""
+    """The file was read, and has not run yet; claims can be tried."""
+
+    file: OpenedFile
+
+
+@dataclass(frozen=True)
+class NothingToTry:
+    """The file was read, and no blank in it is written yet."""
 
     file: OpenedFile
 
@@ -299,7 +306,7 @@ FromChild = (
     | Busy
 )
 Send = Callable[[FromChild], None]
-FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
+FromParent = FileOpened | NothingToTry | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-#: Events at which the verdict is given, unless it was given before: ``FileOpened`` if nothing can be tried yet.
-EndEvent = FileOpened | FileRefused | AllTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+#: Events at which the verdict is given, unless it was given before.
+EndEvent = NothingToTry | FileRefused | AllTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

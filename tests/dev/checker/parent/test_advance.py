@@ -43,6 +43,7 @@ from checker.protocol.events import (
     Late,
     Limit,
     Mark,
+    NothingToTry,
     NotSaved,
     Printed,
     Stage,
@@ -300,14 +301,14 @@ CHECKS = {
         ],
     ),
     "nothing is written": (
-        [FileOpened(OpenedFile(SOURCE, 1, (UNWRITTEN,)))],
+        [NothingToTry(OpenedFile(SOURCE, 1, (UNWRITTEN,)))],
         [
             "todo other: line 6: Return it. (1 line)",
             "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
         ],
     ),
     "only the line at which a blank stops is left": (
-        [FileOpened(OpenedFile(SOURCE, 2, (UNWRITTEN, replace(UNWRITTEN, started=True))))],
+        [NothingToTry(OpenedFile(SOURCE, 2, (UNWRITTEN, replace(UNWRITTEN, started=True))))],
         [
             "todo other: line 6: Return it. (1 line)",
             "todo other: line 6 still says raise NotImplementedError: delete that line",
@@ -619,7 +620,7 @@ def test_which_event_leads_from_which_phase_to_which():
     assert {to for _, event, to in leads if event in ENDS} == {"OVER"}
     assert {lead for lead in leads if lead[1] not in ENDS} == {
         ("UNREAD", "FileOpened", "TRYING"),
-        ("UNREAD", "FileOpened", "OVER"),
+        ("UNREAD", "NothingToTry", "OVER"),
         ("UNREAD", "FileRefused", "OVER"),
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
         ("TRYING", "AllTried", "AFTER_VERDICT"),

@@ -128,12 +128,14 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
 
 def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch):
     monkeypatch.setattr(edge, "why_not_usable", lambda: "MAX 1 is installed.")
-    found = [context_of(find_step(step), Options(), IN_TERMINAL).why_another_max for step in ("07", "w01")]
-    assert found == ["MAX 1 is installed.", ""]
+    steps = find_step("07"), find_step("w01")
+    contexts = [context_of(step, step.learner_file, Options(), IN_TERMINAL) for step in steps]
+    assert [context.why_another_max for context in contexts] == ["MAX 1 is installed.", ""]
 
 
 @pytest.mark.parametrize("option", [{"compile": False}, {"show": "_attn"}, {"hunt": True}])
 def test_compiled_claims_are_left_out_by_an_option_and_in_a_hunt_which_needs_none(option):
-    context = context_of(find_step("07"), Options(**option), IN_TERMINAL)
+    step = find_step("07")
+    context = context_of(step, step.learner_file, Options(**option), IN_TERMINAL)
     assert Kind.COMPILED not in {context.kinds[claim] for claim in context.required}
     assert context.tries_every_claim == context.options.hunt

@@ -7,7 +7,7 @@ import pytest
 from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
-from checker.parent.state import VerdictKind
+from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
 from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed
 from checker.protocol.job import Options
@@ -94,7 +94,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiler):
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
     alike = [Finding(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
-    assert [each.sentence for each in why_claims_fail(alike)] == [
+    assert [each.sentence for each in why_claims_fail(State(S07), alike)] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
 
@@ -106,7 +106,7 @@ def test_of_what_a_function_does_wrong_the_plainest_is_told():
     other = Finding("a claim", "g", "Yours is 4.")
 
     def told(*findings):
-        return [why.sentence for why in why_claims_fail(findings)]
+        return [why.sentence for why in why_claims_fail(State(S07), findings)]
 
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]
