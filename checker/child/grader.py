@@ -65,7 +65,7 @@ class Grader:
         traced_claims = [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]
         if traced_claims and not failed_outcomes(outcomes):  # else the failure is known without the compiler
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
-        self.send(events.AllTried())
+        self.send(events.CompiledTried())
         if all_pass(outcomes) and not self.job.options.device:
             self.run_claims_on_gpu()
 
@@ -116,10 +116,8 @@ class Grader:
         """Return the known mistakes; in a hunt, or of a configuration that is drawn, without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if self.job.options.hunt:
-            return KnownMistakes.unanswered(self.step)  # the learner is to find it
-        if stage is Stage.DRAWN:
-            return KnownMistakes.unanswered(self.step)  # no answers are recorded
+        if self.job.options.hunt or stage is Stage.DRAWN:  # the learner is to find it; no answers are recorded
+            return KnownMistakes.unanswered(self.step)
         return KnownMistakes.recorded(self.step)
 
     def send_busy(self, event: FromChild) -> None:

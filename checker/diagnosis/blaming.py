@@ -198,7 +198,7 @@ class Blamer:
         judgments = self.isolation.judge(questions, {*wrong, *self.to_write})
         changed_outcomes = dict[str, Outcome]()
         for judgment in judgments:
-            changed_outcomes |= judgment.changed_in_second_round
+            changed_outcomes |= judgment.before_second_round
         if changed_outcomes:
             others = [label for label in self.functions if label not in wrong and label not in self.to_write]
             judgments += self.isolation.judge(dict.fromkeys(others, changed_outcomes), self.functions.keys())

@@ -22,13 +22,14 @@ class Judgment:
     Attributes:
         label: the function.
         outcomes: the last outcomes of its claims.
-        changed_in_second_round: the claims that fail not only because of this function, with their outcomes before.
+        before_second_round: the outcomes before the second round of the claims that it has changed, which fail not only
+            because of this function.
         fits: whether it calls the others as the solution's code can be called; else it cannot be judged alone.
     """
 
     label: str
     outcomes: Outcomes
-    changed_in_second_round: Outcomes = field(default_factory=dict)
+    before_second_round: Outcomes = field(default_factory=dict)
     fits: bool = True
 
 
@@ -108,7 +109,7 @@ class Isolation:
         for claim, outcome in self._fitting_outcomes(outcomes_alone).items():
             if not agrees(outcome, judgment.outcomes[claim]):
                 changed[claim], before[claim] = outcome, judgment.outcomes[claim]
-        return replace(judgment, outcomes={**judgment.outcomes, **changed}, changed_in_second_round=before)
+        return replace(judgment, outcomes={**judgment.outcomes, **changed}, before_second_round=before)
 
     def _others(self, label: str) -> set[str]:
         return self.functions.keys() - {label}

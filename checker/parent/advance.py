@@ -17,7 +17,7 @@ TRYING                  StageEnded: traced, and the numbers are right  PASSED_UN
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
 … and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure, which no verdict
                         and no other MAX is to blame                                      saves again
-TRYING to TAKEN_BACK    AllTried                                       AFTER_VERDICT      what the verdict says
+TRYING to TAKEN_BACK    CompiledTried                                  AFTER_VERDICT      what the verdict says
 AFTER_VERDICT           ClaimBegan: on a GPU                           ON_GPU
 every one after UNREAD  Ended, Unloadable, CheckFailed, Died, Late,    OVER               what the verdict says, unless
                         Interrupted                                                       it was given before
@@ -77,7 +77,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
             return replace(state, findings=(*state.findings, event)), []
         case events.StageEnded():
             return _stage_ended(state, event)
-        case events.AllTried():
+        case events.CompiledTried():
             return _give_verdict(state, event, Phase.AFTER_VERDICT)
         case events.FunctionsMissing():
             return _functions_missing(state, event)

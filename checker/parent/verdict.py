@@ -35,7 +35,7 @@ def decide(state: State, event: EndEvent) -> Verdict:
             return _on_late(state, event)
         case events.Interrupted():
             return _on_interrupt(state)
-        case events.AllTried() | events.Ended():
+        case events.CompiledTried() | events.Ended():
             return _all_tried(state)
 
 

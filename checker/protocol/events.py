@@ -110,8 +110,8 @@ class StageEnded:
 
 
 @dataclass(frozen=True)
-class AllTried:
-    """The compiled claims have been tried, too: nothing that follows, which is claims on a GPU, changes the verdict."""
+class CompiledTried:
+    """The compiled claims have been tried, after all others: claims on a GPU may follow, which change no verdict."""
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ FromChild = (
     ClaimBegan
     | ClaimEnded
     | StageEnded
-    | AllTried
+    | CompiledTried
     | Finding
     | NumbersCompared
     | Unloadable
@@ -309,4 +309,4 @@ Send = Callable[[FromChild], None]
 FromParent = FileOpened | NothingToTry | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
 #: Events at which the verdict is given, unless it was given before.
-EndEvent = NothingToTry | FileRefused | AllTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+EndEvent = NothingToTry | FileRefused | CompiledTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

@@ -87,8 +87,8 @@ class Graded:
 def test_a_stage_follows_only_where_all_pass_before_it(monkeypatch, answers, options, stages):
     graded = Graded(monkeypatch, answers)
     assert graded.grade(**options) == stages
-    ended = [event for event in graded.sent if isinstance(event, events.StageEnded | events.AllTried)]
-    assert ended == [*map(events.StageEnded, stages), *[events.AllTried()] * (TRACING in stages)]
+    ended = [event for event in graded.sent if isinstance(event, events.StageEnded | events.CompiledTried)]
+    assert ended == [*map(events.StageEnded, stages), *[events.CompiledTried()] * (TRACING in stages)]
 
 
 def test_only_what_was_traced_is_compiled_and_only_numbers_that_are_drawn_have_a_seed(monkeypatch):
@@ -113,7 +113,7 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
     assert {to_run.device for to_run in graded.tried if to_run.stage == COMPILED} == {named or CPU}
     if tries_gpu:
         assert graded.tried[-1].device == GPU
-        assert graded.sent[-2:] == [events.AllTried(), events.StageEnded(ON_GPU)], "it changes no verdict"
+        assert graded.sent[-2:] == [events.CompiledTried(), events.StageEnded(ON_GPU)], "it changes no verdict"
 
 
 @pytest.mark.parametrize(

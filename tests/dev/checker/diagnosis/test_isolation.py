@@ -103,7 +103,7 @@ JUDGED = {
 def test_a_function_is_judged_beside_the_wrong_ones_and_then_beside_all(edits, last_outcomes, changed_outcomes):
     judgments = judgments_of(edits)
     assert {each.label: words_of(each.outcomes) for each in judgments} == last_outcomes
-    changed = {each.label: words_of(each.changed_in_second_round) for each in judgments if each.changed_in_second_round}
+    changed = {each.label: words_of(each.before_second_round) for each in judgments if each.before_second_round}
     assert changed == changed_outcomes
     assert all(each.fits for each in judgments)
 
@@ -128,7 +128,7 @@ UNFIT = {
 def test_where_the_solutions_code_does_not_fit_a_claim_keeps_what_it_said_of_the_file(edits, last_outcomes):
     judgments = judgments_of(edits)
     assert {each.label: words_of(each.outcomes) for each in judgments} == last_outcomes
-    assert not any(each.changed_in_second_round for each in judgments)
+    assert not any(each.before_second_round for each in judgments)
 
 
 def test_a_function_that_calls_another_otherwise_than_the_solution_does_is_unfit():

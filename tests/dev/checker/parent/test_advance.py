@@ -27,7 +27,7 @@ from checker.parent.effects import (
 from checker.parent.state import Context, State, VerdictKind
 from checker.protocol.events import (
     Activity,
-    AllTried,
+    CompiledTried,
     CheckFailed,
     ClaimBegan,
     ClaimEnded,
@@ -76,7 +76,7 @@ NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, Stage
 BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
-ALL_COMPILED = [StageEnded(Stage.COMPILED), AllTried()]
+ALL_COMPILED = [StageEnded(Stage.COMPILED), CompiledTried()]
 OTHER_COMPILED_TOO = ClaimEnded("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
@@ -107,7 +107,7 @@ REPORT = "Only the compiler has found this, and the check should have found it b
 CHECKS = {
     "a pass": ([*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Ended()], PASSES),
     "a pass of what is not compiled long": (
-        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(Stage.TRACING), AllTried(), Ended()],
+        [*NUMBERS_RIGHT, COMPILED_TOO, StageEnded(Stage.TRACING), CompiledTried(), Ended()],
         [*PASSES[:3], *PASSES[4:]],
     ),
     "compiling takes long": ([*TO_COMPILE, LONG, LONG], [*ROWS, MATCHES, SAVED, *GO_ON]),
@@ -195,7 +195,7 @@ CHECKS = {
         [*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "tracing finds it": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), AllTried(), Ended()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), CompiledTried(), Ended()],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "Ctrl-C after tracing has found it": (
@@ -221,7 +221,7 @@ CHECKS = {
         ],
     ),
     "it dies after a failure was told": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), AllTried(), Died()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), CompiledTried(), Died()],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "the GPU's part cannot begin": (
@@ -528,7 +528,7 @@ WITH_MAX = {
         ],
     ),
     "tracing raises an error, which takes no pass back": (
-        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), AllTried(), Ended()],
+        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), CompiledTried(), Ended()],
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
@@ -623,13 +623,13 @@ def test_which_event_leads_from_which_phase_to_which():
         ("UNREAD", "NothingToTry", "OVER"),
         ("UNREAD", "FileRefused", "OVER"),
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
-        ("TRYING", "AllTried", "AFTER_VERDICT"),
+        ("TRYING", "CompiledTried", "AFTER_VERDICT"),
         ("PASSED_UNCOMPILED", "Tick", "GOING_ON"),
         ("PASSED_UNCOMPILED", "ClaimEnded", "TAKEN_BACK"),
         ("GOING_ON", "ClaimEnded", "TAKEN_BACK"),
-        ("PASSED_UNCOMPILED", "AllTried", "AFTER_VERDICT"),
-        ("GOING_ON", "AllTried", "AFTER_VERDICT"),
-        ("TAKEN_BACK", "AllTried", "AFTER_VERDICT"),
+        ("PASSED_UNCOMPILED", "CompiledTried", "AFTER_VERDICT"),
+        ("GOING_ON", "CompiledTried", "AFTER_VERDICT"),
+        ("TAKEN_BACK", "CompiledTried", "AFTER_VERDICT"),
         ("AFTER_VERDICT", "ClaimBegan", "ON_GPU"),
     }
 
