@@ -1,7 +1,19 @@
 """Run the claims of a step on one subject or many, in one pytest session, and record their outcomes.
 
 Of pytest's plugins there are three of ours: ``selection`` says which claims run, ``running`` how far each goes, and
-``recording`` what each says.
+``recording`` what each says. Pytest calls them in this order:
+
+=============================  =============  ================================================================
+the hook                       is that of     and
+=============================  =============  ================================================================
+pytest_generate_tests          ``selection``  makes of a claim one for each subject and, if drawn, each seed
+pytest_collection_modifyitems  ``selection``  drops the claims that were not asked for
+pytest_collection_finish       ``selection``  hands the subjects to ``fixtures``
+pytest_runtest_setup           ``recording``  reports that a claim begins; then it gets its module and numbers
+pytest_pyfunc_call             ``running``    runs the claim, when tracing up to where MAX would compile
+pytest_runtest_makereport      ``recording``  records the outcome, and reports it
+pytest_keyboard_interrupt      ``recording``  does the same of a claim that raised an exception which ends pytest
+=============================  =============  ================================================================
 
 A trick, ``plugins``: the plugins of pytest's that would take what a learner's file prints, logs or raises are off.
 """
