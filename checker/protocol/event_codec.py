@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, get_args
 
@@ -11,6 +12,20 @@ from checker.protocol.events import Event, FromChild, Mark, Stage
 from checker.protocol.processes import Message, message_of
 
 EVENT_TYPES: dict[str, Any] = {event_type.__name__: event_type for event_type in get_args(FromChild)}
+
+
+def _location(value: dict[str, Any] | None) -> Location | None:
+    """Return a place in the file, which an event may lack."""
+    return Location(**value) if value else None
+
+
+#: The fields of events whose values JSON does not know -> what makes such a value of what it has for it.
+READ_BY: dict[str, Callable[[Any], object]] = {
+    "location": _location,
+    "mark": Mark,
+    "stage": Stage,
+    "compiler": Compiler,
+}
 
 
 def encode(event: FromChild) -> Message:
@@ -23,14 +38,8 @@ def decode(line: bytes) -> Event | None:
     message = message_of(line) or {}
     try:
         event_type = EVENT_TYPES[message.pop("event")]
-        if location := message.get("location"):
-            message["location"] = Location(**location)
-        if "mark" in message:
-            message["mark"] = Mark(message["mark"])
-        if "stage" in message:
-            message["stage"] = Stage(message["stage"])
-        if "compiler" in message:
-            message["compiler"] = Compiler(message["compiler"])
+        for name in READ_BY.keys() & message.keys():
+            message[name] = READ_BY[name](message[name])
         return event_type(**message)
     except (KeyError, TypeError, ValueError):
         return None
