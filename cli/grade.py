@@ -24,7 +24,7 @@ from checker.course.skeletons import is_begun
 from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.files import ROOT
-from checker.parent.limits import COMPILE_VARIABLE, GRADE_COMPILE_SHARE
+from checker.parent.limits import COMPILE_VARIABLE
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
 from checker.protocol.events import Mark
@@ -35,6 +35,7 @@ from cli.shared.programs import last_line, run_module
 
 VERSION = 3  # of the object, which grades.schema.json describes
 STEPS = "steps"
+COMPILE_SHARE = 0.5  # of a check's limit, for compiling one thing: the check can then still say what it waits for
 PARTS = ("cli", "checker", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 
 
@@ -185,12 +186,9 @@ def grade_step(
 
 
 def run_check(step: Step, folder: Path, options: Sequence[str], limit: float) -> Grade:
-    """Return the grade that the check of a step gives in a copy of the course.
-
-    MAX may compile one thing for a share of the limit, so that the check itself can still say what it waits for.
-    """
+    """Return the grade that the check of a step gives in a copy of the course."""
     started = time.monotonic()
-    variables = os.environ | {"PYTHONPATH": str(folder), COMPILE_VARIABLE: str(limit * GRADE_COMPILE_SHARE)}
+    variables = os.environ | {"PYTHONPATH": str(folder), COMPILE_VARIABLE: str(limit * COMPILE_SHARE)}
     run = run_module("cli", step.task, "--json", *options, seconds=limit, folder=folder, environment=variables)
     seconds = round(time.monotonic() - started, 1)
     if run is None:

@@ -19,10 +19,6 @@ WAIT_SECONDS = 60.0  # without an event, while that thread computes less
 START_SECONDS = 120.0  # for importing MAX from a cold disk
 FOR_A_SOLUTION = 12  # times the limits of a learner's file: only a slow machine can be to blame
 
-# For compiling one thing there is no limit at a terminal, where a person can press Ctrl-C. These have one:
-PAGE_COMPILE_SECONDS = 900.0  # the page may be closed, and nobody wait for it any more
-GRADE_COMPILE_SHARE = 0.5  # of the limit that ``grade`` has for a check, which can then still say what it waits for
-
 COMPILE_VARIABLE, QUIET_VARIABLE = "COURSE_COMPILE_SECONDS", "COURSE_QUIET_SECONDS"  # see ``limits_of``
 
 
@@ -34,7 +30,8 @@ class Limits:
         compute_seconds: processor time of the thread that runs the file.
         wait_seconds: time by the clock, while that thread computes less.
         start_seconds: processor time until the first event; MAX may be imported from a cold disk.
-        compile_seconds: time by the clock while one thing is compiled; None is no limit: a person can press Ctrl-C.
+        compile_seconds: time by the clock while one thing is compiled; None is no limit, as at a terminal, where a
+            person can press Ctrl-C. The page and ``grade`` set one.
     """
 
     compute_seconds: float

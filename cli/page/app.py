@@ -34,7 +34,6 @@ from checker.course.reading import Unreadable
 from checker.course.steps import Step
 from checker.errors import UserError
 from checker.parent.check import Check
-from checker.parent.limits import PAGE_COMPILE_SECONDS
 from checker.parent.records import Record, RecordView, verdict_record
 from checker.protocol.job import Options
 from cli import compare, hunt
@@ -51,6 +50,7 @@ POLICY = (
     "default-src 'none'; script-src 'self' 'nonce-{}'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "font-src 'self'; connect-src 'self'; frame-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 )
+COMPILE_SECONDS = 900.0  # for compiling one thing: the page may be closed, and nobody wait for it any more
 #: The fields that a figure's question may have.
 QUESTION = {"text": str | None, "ids": list | None, "prompt": int | None, "batch": int | None}
 
@@ -215,7 +215,7 @@ class CheckAnswer:
             check = hunt.check_of_copy(hunt.hunt_in(step), view, options, ON_PAGE)
         else:
             check = Check(step, view, options, offers=ON_PAGE)
-        background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=PAGE_COMPILE_SECONDS)
+        background = BackgroundCheck(check, self.book.ready, self.notify, compile_seconds=COMPILE_SECONDS)
         background.start()
         return background
 
