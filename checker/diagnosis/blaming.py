@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from checker.diagnosis import causes
 from checker.diagnosis.causes import SharedState, finding_that_waits
@@ -125,22 +125,20 @@ class Blamer:
             outcomes_in_file: the outcomes of the claims on the file.
             file_mistake: the known mistake that explains all of them, if there is one.
         """
-        failing, wrong = failed_outcomes(outcomes_in_file), self._wrong_outcomes(outcomes_in_file)
-        unjudged = tuple(
-            Blame(label, failed_outcomes(outcomes)) for label, outcomes in wrong.items() if failed_outcomes(outcomes)
-        )
-        first_claim, first_outcome = next(iter(failing.items()))
+        wrong = self._wrong_outcomes(outcomes_in_file)
+        first_claim, first_outcome = next(iter(failed_outcomes(outcomes_in_file).items()))
         known_in = dict[str, Mistake]()
         if file_mistake:
-            known_in = dict.fromkeys(self.finder.known_mistakes.lies_in[file_mistake.name], file_mistake)
-            if len(known_in.keys() & wrong.keys()) != 1:
+            labels = self.finder.known_mistakes.lies_in[file_mistake.name]
+            if len(labels & wrong.keys()) != 1:
                 on_first = finding_on(first_claim, first_outcome.about, first_outcome, file_mistake)
-                return Diagnosis(_first_fails_and_others_wait(on_first, failing), unjudged)
+                return _explained_by_first_claim(on_first, outcomes_in_file, wrong)
+            known_in = dict.fromkeys(labels, file_mistake)
         blames = self._blame_wrong(outcomes_in_file, wrong, known_in)
         blames = self._blame_shared_state(outcomes_in_file, wrong, blames)
         if not blames:
             on_first = self._finding_if_each_is_right_alone(first_claim, first_outcome)
-            return Diagnosis(_first_fails_and_others_wait(on_first, failing), unjudged)
+            return _explained_by_first_claim(on_first, outcomes_in_file, wrong)
         blames = self._name_copies(blames)
         return Diagnosis(self._findings_on_claims(outcomes_in_file, blames), blames)
 
@@ -171,7 +169,9 @@ class Blamer:
         for label in self._labels_at_fault(self._in_order_of_blanks(failing), unfit):
             mistake = known_in.get(label)
             if mistake is None:
-                mistake = self._mistake_in(label, last_outcomes[label], outcomes_in_file)
+                about_it_in_file = outcomes_about(label, outcomes_in_file)
+                ask = partial(self._ask, label, outcomes_in_file)
+                mistake = self.finder.find_in_function(label, last_outcomes[label], about_it_in_file, ask)
             blames.append(Blame(label, failing[label], mistake))
         return tuple(blames)
 
@@ -179,15 +179,6 @@ class Blamer:
         """Return labels in the order of the step's blanks, behind labels of given parts, such as a class."""
         given = [label for label in labels if label not in self.functions]
         return given + [label for label in self.functions if label in labels]
-
-    def _mistake_in(self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes) -> Mistake | None:
-        """Return the known mistake that one function makes, if any, by the outcomes of it alone and of the file."""
-        about_it_in_file = outcomes_about(label, outcomes_in_file)
-        candidates, open_claims = self.finder.candidates_in_function(label, outcomes_alone, about_it_in_file)
-        if candidates and open_claims:
-            more_outcomes_alone = self._ask(label, outcomes_in_file, open_claims)
-            candidates = self.finder.known_mistakes.agreeing_mistakes(more_outcomes_alone, candidates)
-        return self.finder.closest({**about_it_in_file, **outcomes_alone}, candidates)
 
     def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
         """Return judgments of functions, and of the other functions that may be behind a claim that changed.
@@ -279,7 +270,16 @@ def outcomes_without_finding(findings: Iterable[Finding], outcomes: Outcomes) ->
     return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
 
 
-def _first_fails_and_others_wait(on_first: Finding, failing: Outcomes) -> list[Finding]:
-    """Return a finding on the first failing claim, and findings that claims about other functions wait for its own."""
-    others = {claim: outcome.about for claim, outcome in failing.items() if outcome.about != on_first.about}
-    return [on_first, *(finding_that_waits(claim, about, [on_first.about]) for claim, about in others.items())]
+def _explained_by_first_claim(
+    on_first: Finding, outcomes_in_file: Outcomes, wrong: Mapping[str, Outcomes]
+) -> Diagnosis:
+    """Return the diagnosis that one finding, on the first failing claim, explains all: claims about others wait.
+
+    No function was judged alone, so each of the ``wrong`` ones is to blame.
+    """
+    findings = [on_first]
+    for claim, outcome in failed_outcomes(outcomes_in_file).items():
+        if outcome.about != on_first.about:
+            findings.append(finding_that_waits(claim, outcome.about, [on_first.about]))
+    failing = {label: failed_outcomes(outcomes) for label, outcomes in wrong.items()}
+    return Diagnosis(findings, tuple(Blame(label, outcomes) for label, outcomes in failing.items() if outcomes))

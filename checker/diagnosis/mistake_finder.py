@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -67,15 +67,16 @@ class MistakeFinder:
         closest = self.closest(outcomes_in_file, agreeing)
         return None if closest is None or closest.is_guess else closest
 
-    def candidates_in_function(
-        self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes
-    ) -> tuple[list[str], list[str]]:
-        """Return the known mistakes that one function may make, and the claims that could tell which of them it is.
+    def find_in_function(
+        self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes, ask: Callable[[list[str]], Outcomes]
+    ) -> Mistake | None:
+        """Return the known mistake that one function makes, if any; it may be a guess.
 
         Args:
             label: the function.
             outcomes_alone: the outcomes, on the function alone, of the claims that failed.
             outcomes_in_file: the outcomes in the file of the claims about the function.
+            ask: returns the outcomes of further claims on the function alone.
         """
         latest_outcomes = {**outcomes_in_file, **outcomes_alone}
         absent = self.file.functions.keys() - self.own_functions.keys()  # others do what these would
@@ -84,10 +85,13 @@ class MistakeFinder:
         possible = [name for name in known.answers if known.lies_in[name] <= nowhere_else]
         candidates = known.agreeing_mistakes(latest_outcomes, possible)
         if candidates:
-            return candidates, known.distinguishing_claims(candidates)
-        # What held of the whole file may not hold alone.
-        claims_not_tried_alone = list(outcomes_in_file.keys() - outcomes_alone.keys())
-        return known.agreeing_mistakes(outcomes_alone, possible), claims_not_tried_alone
+            claims_to_ask = known.distinguishing_claims(candidates)
+        else:  # what held of the whole file may not hold alone
+            candidates = known.agreeing_mistakes(outcomes_alone, possible)
+            claims_to_ask = list(outcomes_in_file.keys() - outcomes_alone.keys())
+        if candidates and claims_to_ask:
+            candidates = known.agreeing_mistakes(ask(claims_to_ask), candidates)
+        return self.closest(latest_outcomes, candidates)
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> Mistake | None:
         """Return the closest of some mistakes that agree with ``outcomes``; None if none is possible.
