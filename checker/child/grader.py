@@ -60,13 +60,13 @@ class Grader:
 
     def run_compiled_claims(self) -> None:
         """Report the compiled claims: traced up to where MAX would compile, then run to their end, then on a GPU."""
-        device = self.job.options.device or DeviceKind.CPU
+        device = self.job.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
         traced_claims = [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]
         if traced_claims and not failed_outcomes(outcomes):  # else the failure is known without the compiler
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         self.send(events.CompiledTried())
-        if all_pass(outcomes) and not self.job.options.device:
+        if all_pass(outcomes) and not self.job.device:
             self.run_claims_on_gpu()
 
     def run_claims_on_gpu(self) -> None:
@@ -87,7 +87,7 @@ class Grader:
             self.seeds,
             claims=None if claims is None else {SUBJECT: claims},
             device=device,
-            show=bool(self.job.options.show),
+            show=bool(self.job.show),
             to_write=self.to_write,
         )
         outcomes = run_claims(to_run, self.send)
@@ -104,19 +104,19 @@ class Grader:
         from checker.diagnosis.diagnosing import Diagnostician
 
         drop_output()
-        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, show=bool(self.job.options.show))
+        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, show=bool(self.job.show))
         diagnostician = Diagnostician(self.step, trials, self.known_mistakes(stage))
         diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
-        if self.job.options.show:
+        if self.job.show:
             self.report_numbers(diagnosis)
 
     def known_mistakes(self, stage: Stage) -> KnownMistakes:
         """Return the known mistakes; in a hunt, or of a configuration that is drawn, without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if self.job.options.hunt or stage is Stage.DRAWN:  # the learner is to find it; no answers are recorded
+        if stage is Stage.DRAWN or not self.job.names_mistakes:  # no answers are recorded; the learner is to find it
             return KnownMistakes.unanswered(self.step)
         return KnownMistakes.recorded(self.step)
 
@@ -128,7 +128,7 @@ class Grader:
         """Report the numbers of the function that ``--show`` asks for, beside the right ones."""
         from checker.numeric.showing import lines_of
 
-        label = self.job.options.show
+        label = self.job.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
         outcomes = [outcome for blame in blames for outcome in blame.outcomes.values()]
         comparisons = [outcome.comparison for outcome in outcomes if outcome.comparison]

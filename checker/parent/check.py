@@ -88,7 +88,10 @@ class Check:
             source=state.source,
             path=str(self.file),
             to_write=state.to_write,
-            options=context.options,
+            is_solution=context.options.solution,
+            device=context.options.device,
+            show=context.options.show,
+            names_mistakes=not context.options.hunt,
             seed=context.seed,
             tries_compiled_claims=context.tries_compiled_claims,
         )

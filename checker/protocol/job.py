@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from checker.course.source import Source
 from checker.device import DeviceKind
@@ -40,8 +40,11 @@ class Job:
         source: the text of the file to grade.
         path: where that file is.
         to_write: the labels of the functions whose blank is still to write; a claim that needs one of them waits.
-        options: how the step is checked.
-        seed: the seed of the configuration that is drawn: the one in the options, or a new one.
+        is_solution: whether the file is the reference solution.
+        device: compile for this device alone.
+        show: the function whose numbers are to be shown.
+        names_mistakes: whether a known mistake is named; in a hunt, the learner is to find it.
+        seed: the seed of the configuration that is drawn.
         tries_compiled_claims: whether the compiled claims are tried, once all others hold.
     """
 
@@ -49,14 +52,15 @@ class Job:
     source: Source
     path: str
     to_write: Sequence[str] = ()
-    options: Options = Options()
+    is_solution: bool = False
+    device: DeviceKind | None = None
+    show: str = ""
+    names_mistakes: bool = True
     seed: int = 0
     tries_compiled_claims: bool = False
 
 
 def job_of(message: Message) -> Job:
     """Return the job that a message carries."""
-    options = Options(**message["options"])
-    if options.device:
-        options = replace(options, device=DeviceKind(options.device))
-    return Job(**{**message, "options": options, "source": Source(**message["source"])})
+    device = DeviceKind(message["device"]) if message["device"] else None
+    return Job(**{**message, "device": device, "source": Source(**message["source"])})

@@ -14,7 +14,7 @@ from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.events import Mark, Stage
-from checker.protocol.job import Job, Options
+from checker.protocol.job import Job
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage
@@ -63,7 +63,7 @@ class Graded:
             step=STEP.name,
             source=Source("x = 1\n"),
             path="steps/step_07.py",
-            options=Options(**options),
+            **options,
             seed=SEED,
             tries_compiled_claims=tries_compiled_claims,
         )
@@ -126,7 +126,7 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
 )
 def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, given):
     graded = Graded(monkeypatch, answers)
-    graded.grade(hunt=hunt)
+    graded.grade(names_mistakes=not hunt)
     assert graded.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
     assert graded.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
 

@@ -7,13 +7,12 @@ import pytest
 
 from checker.course.source import Source
 from checker.device import DeviceKind
-from checker.protocol.job import Job, Options, job_of
+from checker.protocol.job import Job, job_of
 
 
 @pytest.mark.parametrize("kind", [None, *DeviceKind])
 def test_a_job_comes_out_of_its_message_as_it_was(kind):
-    options = Options(solution=True, device=kind, show="_attn", seed=7)
-    job = Job(step="step_07", source=Source("x = 1\n"), path="step_07.py", to_write=["_attn"], options=options, seed=7)
+    job = Job(step="step_07", source=Source("x = 1\n"), path="step_07.py", to_write=["_attn"], device=kind, seed=7)
     received = job_of(json.loads(json.dumps(asdict(job))))
     assert received == job
-    assert received.options.device is kind
+    assert received.device is kind
