@@ -54,7 +54,7 @@ WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 RECORDED_FROM = {QUANTIZATION: "llama.cpp", **dict.fromkeys(WITH_GRADIENTS, "PyTorch")}
 
 
-class Kind(StrEnum):
+class ClaimKind(StrEnum):
     """The kind of a claim: it tries recorded numbers, numbers that are drawn anew, or a compiled module."""
 
     NUMBERS = "numbers"
@@ -204,18 +204,18 @@ def uses_max(step: Step) -> bool:
     return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in _statements(step))
 
 
-def claims_of(step: Step) -> dict[str, Kind]:
+def claims_of(step: Step) -> dict[str, ClaimKind]:
     """Return the claims of a step, and the kind of each, which its pytest marker says.
 
     Raises:
         ValueError: a claim has another decorator than such a marker or ``about(…)``, so its kind is not known.
     """
-    markers = {f"pytest.mark.{kind}": kind for kind in Kind}
+    markers = {f"pytest.mark.{kind}": kind for kind in ClaimKind}
     claims = {}
     for node in _statements(step):
         if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
             continue
-        claims[node.name] = Kind.NUMBERS
+        claims[node.name] = ClaimKind.NUMBERS
         for decorator in map(ast.unparse, node.decorator_list):
             if decorator in markers:
                 claims[node.name] = markers[decorator]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from checker.course.blanks import Unwritten, what_to_do, what_to_do_about_missing
 from checker.course.reading import Location
-from checker.course.steps import Kind
+from checker.course.steps import ClaimKind
 from checker.parent.effects import Row
 from checker.parent.state import State
 from checker.protocol.events import ClaimEnded, Mark
@@ -54,7 +54,7 @@ def _has_no_row(state: State, claim: ClaimEnded) -> bool:
         return True  # its blank has a row
     if claim.mark is Mark.WAITS:
         return claim.about in state.waiting_labels  # a row says so already
-    is_drawn = state.context.kinds.get(claim.test) is Kind.DRAWN
+    is_drawn = state.context.kinds.get(claim.test) is ClaimKind.DRAWN
     return is_drawn and claim.mark is Mark.PASS  # a drawn claim is of interest only if it does not hold
 
 

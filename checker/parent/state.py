@@ -10,7 +10,7 @@ from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.course.steps import Kind
+from checker.course.steps import ClaimKind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, SavePass, ToSave
@@ -127,7 +127,7 @@ class Context:
     file: str
     solution: str
     recorded_from: str
-    kinds: Mapping[str, Kind]
+    kinds: Mapping[str, ClaimKind]
     functions: Mapping[str, str]
     options: Options
     seed: int
@@ -138,17 +138,19 @@ class Context:
     def tries_compiled_claims(self) -> bool:
         """Whether the compiled claims are tried: the step has some, and no option leaves them out."""
         options = self.options
-        return Kind.COMPILED in self.kinds.values() and options.compile and not options.show and not options.hunt
+        return ClaimKind.COMPILED in self.kinds.values() and options.compile and not options.show and not options.hunt
 
     @property
     def tries_every_claim(self) -> bool:
         """Whether a pass would leave no claim untried; in a hunt, claims about numbers suffice."""
-        return self.tries_compiled_claims or self.options.hunt or Kind.COMPILED not in self.kinds.values()
+        return self.tries_compiled_claims or self.options.hunt or ClaimKind.COMPILED not in self.kinds.values()
 
     @property
     def required(self) -> set[str]:
         """The claims that a pass needs."""
-        return {claim for claim, kind in self.kinds.items() if kind is not Kind.COMPILED or self.tries_compiled_claims}
+        return {
+            claim for claim, kind in self.kinds.items() if kind is not ClaimKind.COMPILED or self.tries_compiled_claims
+        }
 
     @property
     def saves_progress(self) -> bool:
@@ -246,7 +248,7 @@ class State:
     @property
     def numbers_are_right(self) -> bool:
         """Whether no blank is left to write, and every claim about numbers was tried and holds."""
-        numbers_not_tried = [claim for claim in self.not_tried if self.context.kinds[claim] is not Kind.COMPILED]
+        numbers_not_tried = [claim for claim in self.not_tried if self.context.kinds[claim] is not ClaimKind.COMPILED]
         hold = self.marks <= {Mark.PASS, Mark.TRACED}
         return not self.to_write and Stage.DRAWN in self.ended_stages and not numbers_not_tried and hold
 
@@ -259,18 +261,20 @@ class State:
     def has_drawn_numbers(self) -> bool:
         """Whether numbers were drawn, which happens once all recorded numbers are right."""
         kinds = self.context.kinds
-        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) is Kind.NUMBERS}
-        return Kind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
+        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) is ClaimKind.NUMBERS}
+        return (
+            ClaimKind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
+        )
 
     @property
-    def failed_kinds(self) -> set[Kind | None]:
+    def failed_kinds(self) -> set[ClaimKind | None]:
         """The kinds of the claims that have failed."""
         return {self.context.kinds.get(claim.test) for claim in self.claims.values() if claim.mark is Mark.FAIL}
 
     @property
     def failed_seed(self) -> int | None:
         """The seed of drawn numbers that are wrong; None if none are."""
-        return self.context.seed if Kind.DRAWN in self.failed_kinds else None
+        return self.context.seed if ClaimKind.DRAWN in self.failed_kinds else None
 
     def another_max_is_to_blame(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from checker.course.languages import Language
 from checker.course.reading import Location
-from checker.course.steps import Kind
+from checker.course.steps import ClaimKind
 from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.parent.words import no_verdict, pass_is_kept_or_not
@@ -142,9 +142,9 @@ def _known_so_far(state: State) -> str:
     """Return what is known of a file without a verdict, as the middle of a sentence."""
     if state.phase is Phase.TAKEN_BACK:
         return "once compiled, a claim does not hold, and the pass is taken back"
-    if Kind.COMPILED in state.failed_kinds and Stage.TRACING in state.ended_stages:
+    if ClaimKind.COMPILED in state.failed_kinds and Stage.TRACING in state.ended_stages:
         return "once compiled, a claim does not hold"
-    if Kind.COMPILED in state.failed_kinds:
+    if ClaimKind.COMPILED in state.failed_kinds:
         return "the outputs match, but a claim about the compiled module does not hold"
     if state.has_failed:
         return "the failure is not explained yet"

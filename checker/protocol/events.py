@@ -13,7 +13,7 @@ from checker.compiling import Compiler
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.course.steps import Kind
+from checker.course.steps import ClaimKind
 
 
 class Mark(StrEnum):
@@ -36,15 +36,15 @@ class Stage(StrEnum):
     ON_GPU = "on a GPU"  # of the compiled claims, those that ask for a device
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ClaimKind:
         """The kind of the claims that the stage tries: the last three stages try the compiled claims."""
         match self:
             case Stage.NUMBERS:
-                return Kind.NUMBERS
+                return ClaimKind.NUMBERS
             case Stage.DRAWN:
-                return Kind.DRAWN
+                return ClaimKind.DRAWN
             case Stage.TRACING | Stage.COMPILED | Stage.ON_GPU:
-                return Kind.COMPILED
+                return ClaimKind.COMPILED
 
 
 class Activity(StrEnum):

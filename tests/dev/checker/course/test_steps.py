@@ -3,7 +3,7 @@
 import pytest
 
 from checker.course import steps
-from checker.course.steps import MODEL, Kind, Step, all_steps, claims_of, find_step, steps_up_to
+from checker.course.steps import MODEL, ClaimKind, Step, all_steps, claims_of, find_step, steps_up_to
 
 
 def test_an_unknown_step_lists_those_there_are(course):
@@ -28,7 +28,7 @@ def test_a_claim_has_the_kind_that_its_marker_says_and_another_decorator_is_refu
     monkeypatch.setattr(steps, "TESTS", tmp_path)
     claim = "@about('f')\n{}def test_f(): pass\n"
     (tmp_path / "test_step_90.py").write_text(claim.format("@pytest.mark.compiled\n"))
-    assert claims_of(Step("step_90")) == {"test_f": Kind.COMPILED}
+    assert claims_of(Step("step_90")) == {"test_f": ClaimKind.COMPILED}
     (tmp_path / "test_step_91.py").write_text(claim.format("@pytest.mark.compiled()\n"))
     with pytest.raises(ValueError, match=r"test_step_91.py: test_f has @pytest.mark.compiled\(\)"):
         claims_of(Step("step_91"))

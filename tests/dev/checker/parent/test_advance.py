@@ -11,7 +11,7 @@ from checker.course.languages import PYTHON
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.course.steps import Kind, find_step
+from checker.course.steps import ClaimKind, find_step
 from checker.parent.advance import advance
 from checker.parent.effects import (
     CloseView,
@@ -27,10 +27,10 @@ from checker.parent.effects import (
 from checker.parent.state import Context, State, VerdictKind
 from checker.protocol.events import (
     Activity,
-    CompiledTried,
     CheckFailed,
     ClaimBegan,
     ClaimEnded,
+    CompiledTried,
     CompilingBegan,
     CompilingEnded,
     Died,
@@ -55,10 +55,10 @@ from checker.protocol.job import Options
 from cli.watching.watch import in_one_line
 
 KINDS = {
-    "test_one": Kind.NUMBERS,
-    "test_other": Kind.NUMBERS,
-    "test_drawn": Kind.DRAWN,
-    "test_compiled": Kind.COMPILED,
+    "test_one": ClaimKind.NUMBERS,
+    "test_other": ClaimKind.NUMBERS,
+    "test_drawn": ClaimKind.DRAWN,
+    "test_compiled": ClaimKind.COMPILED,
 }
 S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(), 5)
 SOURCE = Source("def one():\n    pass\n\n\ndef other():\n    while True: pass\n")
@@ -528,7 +528,13 @@ WITH_MAX = {
         ],
     ),
     "tracing raises an error, which takes no pass back": (
-        [*NUMBERS_RIGHT, replace(FAILS_COMPILED, comes_from_max=True), StageEnded(Stage.TRACING), CompiledTried(), Ended()],
+        [
+            *NUMBERS_RIGHT,
+            replace(FAILS_COMPILED, comes_from_max=True),
+            StageEnded(Stage.TRACING),
+            CompiledTried(),
+            Ended(),
+        ],
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (

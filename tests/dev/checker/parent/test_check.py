@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course import progress
-from checker.course.steps import Kind, find_step
+from checker.course.steps import ClaimKind, find_step
 from checker.parent import check as edge
 from checker.parent.check import Check, context_of
 from checker.parent.offers import IN_TERMINAL
@@ -137,5 +137,5 @@ def test_it_is_found_out_which_max_is_installed_if_the_claims_run_it(monkeypatch
 def test_compiled_claims_are_left_out_by_an_option_and_in_a_hunt_which_needs_none(option):
     step = find_step("07")
     context = context_of(step, step.learner_file, Options(**option), IN_TERMINAL)
-    assert Kind.COMPILED not in {context.kinds[claim] for claim in context.required}
+    assert ClaimKind.COMPILED not in {context.kinds[claim] for claim in context.required}
     assert context.tries_every_claim == context.options.hunt
