@@ -2,6 +2,8 @@
 
 import json
 import math
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,40 +14,88 @@ from checker.course.steps import SMALL_MODEL
 
 SENTENCE = "The whale struck the ship, and it sank."
 
+#: From the number of a layer, normalized tokens and the two matrices of their attention to its outputs.
+Attention = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
 
 def read(text: str = SENTENCE) -> dict[str, Any]:
     """Return a text's ``tokens`` and ``ids``, the ``vocabulary``, the weights, and every tensor up to the ``logits``.
 
     A weight has its name in the checkpoint, without ``transformer.``; a tensor that of the module which returns it.
     """
-    tokenizer = Tokenizer.from_file(str(SMALL_MODEL / "tokenizer.json"))
-    config = json.loads((SMALL_MODEL / "config.json").read_text())
-    stored = load_file(SMALL_MODEL / "model.safetensors")
-    t: dict[str, Any] = {name.removeprefix("transformer."): w.astype(np.float32) for name, w in stored.items()}
-    t["vocabulary"] = [tokenizer.decode([id]) for id in range(config["vocab_size"])]
+    tokenizer = _tokenizer()
+    t: dict[str, Any] = dict(_weights())
+    t["vocabulary"] = [tokenizer.decode([id]) for id in range(_config()["vocab_size"])]
     ids = t["ids"] = tokenizer.encode(text).ids
     t["tokens"] = [t["vocabulary"][id] for id in ids]
 
-    def linear(name: str, x: np.ndarray) -> np.ndarray:
-        t[name] = x @ t[f"{name}.weight"] + t[f"{name}.bias"]
-        return t[name]
-
-    def norm(name: str, x: np.ndarray) -> np.ndarray:
-        x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + config["layer_norm_epsilon"])
-        t[name] = x * t[f"{name}.weight"] + t[f"{name}.bias"]
-        return t[name]
-
-    x = t["embedding"] = t["wte.weight"][ids] + t["wpe.weight"][: len(ids)]
-    for h in (f"h.{layer}" for layer in range(config["n_layer"])):
-        qkv = linear(f"{h}.attn.c_attn", norm(f"{h}.ln_1", x)).reshape(len(ids), 3, config["n_head"], -1)
+    def attend(layer: int, x: np.ndarray) -> np.ndarray:
+        h = f"h.{layer}.attn"
+        qkv = _linear(t, f"{h}.c_attn", x).reshape(len(ids), 3, _config()["n_head"], -1)
         query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
         scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])
-        t[f"{h}.attn.scores"] = scores
+        t[f"{h}.scores"] = scores
         weights = np.tril(np.exp(scores))  # the mask: no weight for later tokens (step 02 hides their scores)
-        weights = t[f"{h}.attn.weights"] = weights / weights.sum(-1, keepdims=True)
-        x = x + linear(f"{h}.attn.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
-        u = linear(f"{h}.mlp.c_fc", norm(f"{h}.ln_2", x))
-        gelu = u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2
-        x = t[h] = x + linear(f"{h}.mlp.c_proj", gelu)
-    t["logits"] = norm("ln_f", x) @ t["wte.weight"].T
+        weights = t[f"{h}.weights"] = weights / weights.sum(-1, keepdims=True)
+        return _linear(t, f"{h}.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
+
+    _fill(t, np.arange(len(ids)), attend)
     return t
+
+
+def next_id(ids: Sequence[int], positions: Sequence[int], attention: Attention) -> int:
+    """Return the id of the likeliest token after ``ids``, which stand at ``positions``, with another attention.
+
+    In every layer, ``attention(layer, x, W_qkv, W_o)`` gets ``x`` as ``[1, seq, embd + 1]`` and returns ``[1, seq,
+    embd]``. The added channel is always 1, so the last row of ``W_qkv``, which is its bias, reaches every token.
+    """
+    t: dict[str, Any] = {**_weights(), "ids": list(ids)}
+
+    def attend(layer: int, x: np.ndarray) -> np.ndarray:
+        h = f"h.{layer}.attn"
+        x = np.concatenate([x, np.ones((len(x), 1), np.float32)], axis=-1)[None]
+        W_qkv = np.concatenate([t[f"{h}.c_attn.weight"], t[f"{h}.c_attn.bias"][None]])
+        return attention(layer, x, W_qkv, t[f"{h}.c_proj.weight"])[0] + t[f"{h}.c_proj.bias"]
+
+    _fill(t, positions, attend)
+    return int(t["logits"][-1].argmax())
+
+
+def _fill(
+    t: dict[str, Any], positions: Sequence[int] | np.ndarray, attend: Callable[[int, np.ndarray], np.ndarray]
+) -> None:
+    x = t["embedding"] = t["wte.weight"][t["ids"]] + t["wpe.weight"][positions]
+    for layer in range(_config()["n_layer"]):
+        h = f"h.{layer}"
+        x = x + attend(layer, _norm(t, f"{h}.ln_1", x))
+        u = _linear(t, f"{h}.mlp.c_fc", _norm(t, f"{h}.ln_2", x))
+        gelu = u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2
+        x = t[h] = x + _linear(t, f"{h}.mlp.c_proj", gelu)
+    t["logits"] = _norm(t, "ln_f", x) @ t["wte.weight"].T
+
+
+def _linear(t: dict[str, Any], name: str, x: np.ndarray) -> np.ndarray:
+    t[name] = x @ t[f"{name}.weight"] + t[f"{name}.bias"]
+    return t[name]  # type: ignore[no-any-return]
+
+
+def _norm(t: dict[str, Any], name: str, x: np.ndarray) -> np.ndarray:
+    x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + _config()["layer_norm_epsilon"])
+    t[name] = x * t[f"{name}.weight"] + t[f"{name}.bias"]
+    return t[name]  # type: ignore[no-any-return]
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    return Tokenizer.from_file(str(SMALL_MODEL / "tokenizer.json"))
+
+
+@cache
+def _config() -> dict[str, Any]:
+    return json.loads((SMALL_MODEL / "config.json").read_text())  # type: ignore[no-any-return]
+
+
+@cache
+def _weights() -> dict[str, np.ndarray]:
+    stored = load_file(SMALL_MODEL / "model.safetensors")
+    return {name.removeprefix("transformer."): w.astype(np.float32) for name, w in stored.items()}
