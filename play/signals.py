@@ -134,7 +134,7 @@ def putting_off_signals() -> Iterator[None]:
 
 
 @contextmanager
-def noting_ctrl_c() -> Iterator[threading.Event]:
+def noting_every_ctrl_c() -> Iterator[threading.Event]:
     """While this is open, let Ctrl-C set the event that is yielded, and do nothing else: what runs looks at it."""
     stopped = threading.Event()
     wakeup = signal.set_wakeup_fd(-1)  # with which exiting_on_signals would end the program

@@ -115,7 +115,7 @@ class Check:
 
     def run(self, child: Child) -> Verdict:
         """Carry out the whole check in a child, to its end or until Ctrl-C; all events that were heard are handled."""
-        with noting_ctrl_c() as ctrl_c, closing(self):
+        with noting_first_ctrl_c() as ctrl_c, closing(self):
             if job := self.open():
                 for event in child.run(job, is_interrupted=ctrl_c.is_set):
                     self.handle(event)
@@ -184,7 +184,7 @@ def save_progress(step: Step, effect: ToSave, source: Source) -> Event | None:
 
 
 @contextmanager
-def noting_ctrl_c() -> Iterator[threading.Event]:
+def noting_first_ctrl_c() -> Iterator[threading.Event]:
     """While this is open, the first Ctrl-C only sets the event that is yielded; a second one raises an exception.
 
     Otherwise, the first one would raise it, anywhere.

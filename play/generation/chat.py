@@ -18,7 +18,7 @@ from checker.course.steps import CHAT, LLAMA
 from checker.device import DeviceKind
 from checker.errors import UserError
 from play.mine.stand_ins import is_refusal
-from play.signals import noting_ctrl_c
+from play.signals import noting_every_ctrl_c
 from play.smollm2 import SMOLLM2, is_llama, llama_file
 from play.startup import Tell, in_utf8, ready_to_run, usable_kernels
 
@@ -116,7 +116,7 @@ class Conversation:
         if forgotten := len(messages) - len(kept):
             tell(f"the context is full; the oldest {forgotten} messages are forgotten")
         said = ""
-        with noting_ctrl_c() if stoppable else nullcontext() as stopped:
+        with noting_every_ctrl_c() if stoppable else nullcontext() as stopped:
             for piece in self.talker.answer(kept, self.sampling, self.rng, self.max_new_tokens):
                 said += piece
                 print(piece, end="", flush=True)
