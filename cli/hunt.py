@@ -42,7 +42,7 @@ def offers_in_hunt(task: str) -> Offers:
     """Return what a learner can do next in a hunt, whose end already tells how the copy differed from the solution."""
     return replace(
         IN_TERMINAL,
-        anew=f"`./run {task} --new`",
+        writer=f"`./run {task} --new`",
         of_old_file="",  # what is said below a copy that cannot be tried puts another in its place
         passed="Pass ({seconds:.1f} s).",
         passed_uncompiled="Pass ({seconds:.1f} s).",
@@ -124,7 +124,7 @@ def check_copy(hunt: Hunt, terminal: Terminal, options: Options) -> tuple[int, R
         verdict = check.run(child)
     cannot_all_be_tried = check.state.to_write or not check.state.has_failed
     if verdict.kind is VerdictKind.FAIL and cannot_all_be_tried:
-        terminal.line(f"\n{offers.anew} puts another copy in its place, and keeps this one beside it.")
+        terminal.line(f"\n{offers.writer} puts another copy in its place, and keeps this one beside it.")
     return verdict.status, verdict_record(check)
 
 

@@ -38,7 +38,7 @@ def list_all(terminal: Terminal, current: Step | None = None) -> None:
 
 def words_of(standing: Standing) -> str:
     """Return how far a step is, and what writes another file if it is missing."""
-    return standing.words_with(IN_TERMINAL.anew)
+    return standing.words_with(IN_TERMINAL.writer)
 
 
 def print_standing(terminal: Terminal, standing: Standing, width: int, *, is_current: bool) -> None:

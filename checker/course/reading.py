@@ -51,7 +51,7 @@ class Unreadable(Exception):
     Attributes:
         sentence: the reason.
         short: the reason in a few words, for a list.
-        anew: the end of the sentence, if another file is to take the place of this one: ``writes it anew``.
+        what_writer_does: the end of the sentence, if another file is to take the place of this one: ``writes it anew``.
         location: the place in the file, if the reason is one line.
         refuted: the claim that does not hold, if the file could be read: ``The file is Python.``
         source: its text, if the file could be read.
@@ -59,7 +59,7 @@ class Unreadable(Exception):
 
     sentence: str
     short: str = "cannot be read"
-    anew: str = field(default="", kw_only=True)
+    what_writer_does: str = field(default="", kw_only=True)
     location: Location | None = field(default=None, kw_only=True)
     refuted: str = field(default="", kw_only=True)
     source: Source | None = field(default=None, kw_only=True)
@@ -70,7 +70,7 @@ class Unreadable(Exception):
 
     def sentence_with(self, writer: str) -> str:
         """Return the whole sentence; ``writer`` is the command or the button that writes another file."""
-        return f"{self.sentence} {writer} {self.anew}." if self.anew else self.sentence
+        return f"{self.sentence} {writer} {self.what_writer_does}." if self.what_writer_does else self.sentence
 
 
 class NoSuchFile(Unreadable):
@@ -96,16 +96,18 @@ def read_bytes(path: Path) -> bytes:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
             kind = "a folder, not a file" if stat.S_ISDIR(status.st_mode) else "not a regular file"
-            raise Unreadable(f"This is {kind}. Move it away;", "not a file", anew="writes the file anew")
+            raise Unreadable(f"This is {kind}. Move it away;", "not a file", what_writer_does="writes the file anew")
         if status.st_size > MOST_BYTES:
             size = f"{status.st_size:,} bytes, and a step has a few thousand"
             raise Unreadable(f"The file has {size}. Is it the right file?", "too large")
         return path.read_bytes()
     except FileNotFoundError:
-        raise NoSuchFile("The file is missing.", anew="writes it anew") from None
+        raise NoSuchFile("The file is missing.", what_writer_does="writes it anew") from None
     except OSError as error:  # a circular link, a file that may not be read
         reason = (error.strerror or str(error)).lower()
-        raise Unreadable(f"The file cannot be read: {reason}. Move it away;", anew="writes it anew") from None
+        raise Unreadable(
+            f"The file cannot be read: {reason}. Move it away;", what_writer_does="writes it anew"
+        ) from None
 
 
 def as_text(data: bytes) -> str:

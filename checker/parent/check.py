@@ -106,7 +106,7 @@ class Check:
         try:
             opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
         except Unreadable as error:
-            sentence = error.sentence_with(self.state.context.offers.anew)
+            sentence = error.sentence_with(self.state.context.offers.writer)
             self.handle(events.FileRefused(sentence, error.location, error.refuted, error.source))
         else:
             is_begun = opened_file.can_be_tried

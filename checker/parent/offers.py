@@ -12,9 +12,9 @@ class Offers:
     Words that are known only later stand in braces, and are filled in by ``str.format``.
 
     Attributes:
-        again: how to get another verdict.
+        how_to_check_again: how to get another verdict.
         going_on: what may be done while MAX compiles a file that has passed.
-        anew: what writes another file in place of one that cannot be read.
+        writer: what writes another file in place of one that cannot be read.
         of_old_file: what to do about a file that is older than the present step, whose ``task`` checks it.
         not_begun: what to do if a check cannot begin.
         not_compiled: what to do if MAX compiles for too long.
@@ -25,9 +25,9 @@ class Offers:
         passed_uncompiled: that a file has passed, and the option ``left_out_by`` left the compiled verdict out.
     """
 
-    again: str
+    how_to_check_again: str
     going_on: str
-    anew: str
+    writer: str
     of_old_file: str
     not_begun: str
     not_compiled: str
@@ -39,9 +39,9 @@ class Offers:
 
 
 IN_TERMINAL = Offers(
-    again="run this again",
+    how_to_check_again="run this again",
     going_on="You may go on: Ctrl-C keeps the pass.",
-    anew="`./run skeletons`",
+    writer="`./run skeletons`",
     of_old_file="`./run reset {task}` writes today's skeleton, and keeps your file beside it.",
     not_begun="`./run doctor` says more.",
     not_compiled="Check it again when the machine has less to do; `./run warm` has no limit.",

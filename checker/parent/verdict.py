@@ -59,7 +59,7 @@ def _all_tried(state: State) -> Verdict:
 
 def _not_begun(state: State, opened: events.NothingToTry) -> Verdict:
     """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
-    file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.again
+    file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.how_to_check_again
     if any(blank.started for blank in file.unwritten):
         delete = f"Delete it where you have written code, and {again}."
         words = f"Nothing can be tried while every blank has `{stop}`. {delete}"

@@ -15,7 +15,7 @@ from checker.course.standings import all_standings, next_to_do, standing_of
 from checker.course.steps import Step, relative_path
 from cli import compare, hint, hunt, reset
 from cli.page import versions
-from cli.page.offers import ANEW
+from cli.page.offers import WRITER
 from cli.page.requests import Json, field_of
 
 
@@ -34,7 +34,7 @@ def describe_standings() -> Json:
 
 def describe_file(step: Step, known_version: str | None) -> Json:
     """Return the learner's file, and how far the step is; without the text if that is the ``known_version``."""
-    now, words = versions.read(step), standing_of(step).words_with(ANEW)
+    now, words = versions.read(step), standing_of(step).words_with(WRITER)
     answer = {"file": relative_path(step.learner_file), "version": now.version, "words": words}
     return answer if now.version == known_version else {**answer, "text": now.text}
 

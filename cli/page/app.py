@@ -39,7 +39,7 @@ from checker.protocol.job import Options
 from cli import compare, hunt
 from cli.page import answers, versions
 from cli.page.model import PageModel
-from cli.page.offers import ANEW, ON_PAGE
+from cli.page.offers import ON_PAGE, WRITER
 from cli.page.requests import Json, body_of, field_of, step_of
 from cli.shared.background import FAULT, BackgroundCheck, ReadyChild, Report
 
@@ -254,7 +254,7 @@ class CheckAnswer:
 async def _answer_refusal(request: Request, error: Exception) -> Response:
     """Answer why a request cannot be carried out."""
     status = error.status_code if isinstance(error, HTTPException) else 409
-    words = error.sentence_with(ANEW) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
+    words = error.sentence_with(WRITER) if isinstance(error, Unreadable) else str(getattr(error, "detail", error))
     return JSONResponse({"error": words}, status)
 
 

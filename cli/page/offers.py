@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from checker.parent.offers import Offers
 
-ANEW = "Reset"  # the button that writes another file in place of one that cannot be read
+WRITER = "Reset"  # the button that writes another file in place of one that cannot be read
 
 #: The button that shows numbers is there only if some are wrong; the time, and a button to compare, are there already.
 ON_PAGE = Offers(
-    again="check again",
+    how_to_check_again="check again",
     going_on="You may go on: Stop keeps the pass.",
-    anew=ANEW,
-    of_old_file=f"{ANEW} writes today's skeleton, and keeps your file beside it.",
+    writer=WRITER,
+    of_old_file=f"{WRITER} writes today's skeleton, and keeps your file beside it.",
     not_begun="Check again when the machine has less to do.",
     not_compiled="Check it again when the machine has less to do.",
     draws_again="Show numbers draws these again.",

@@ -11,7 +11,7 @@ from checker.course.reading import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
 from checker.files import digest, overwrite
-from cli.page.offers import ANEW
+from cli.page.offers import WRITER
 
 NONE = ""  # the version of a file that does not exist
 
@@ -45,7 +45,7 @@ def read(step: Step) -> VersionedText:
     except NoSuchFile:
         return VersionedText("", NONE)
     except Unreadable as error:
-        raise UserError(f"{relative_path(path)}: {error.sentence_with(ANEW)}") from error
+        raise UserError(f"{relative_path(path)}: {error.sentence_with(WRITER)}") from error
 
 
 def save(step: Step, text: str, replaces: str) -> str:
