@@ -12,11 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 
 from checker.files import ROOT
 from checker.machine import output_of, why_max_cannot_run_here, why_mojo_cannot_link
 from checker.packages import INSTALL_AGAIN, installed_version, why_not_usable
+from cli.shared.checkout import commit
 from cli.shared.programs import NO_DEVICE, Completed, last_line, run_module
 from cli.start.setup import ROOM_GB
 
@@ -168,16 +169,6 @@ def metal() -> Fact:
     version = number_printed("xcrun", "-sdk", "macosx", "metal", "--version")
     not_found = "not found; only the GPU needs it: xcodebuild -downloadComponent MetalToolchain"
     return Fact(f"found: {version}" if version else not_found)
-
-
-def commit() -> str:
-    """Return the state of this checkout; a learner's own steps do not count as a change."""
-
-    git = partial(output_of, "git", "-C", str(ROOT))
-    without = "not a git checkout" if shutil.which("git") else "unknown: the program git is not installed"
-    name = git("describe", "--always").strip() or without
-    changes = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!steps")
-    return f"{name}-dirty" if changes else name
 
 
 def checkout() -> Fact:

@@ -29,7 +29,7 @@ from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
 from checker.protocol.events import Mark
 from checker.terminal import STYLES, Terminal
-from cli.doctor import commit
+from cli.shared.checkout import commit
 from cli.shared.problems import Problem, as_lines, problems_of, without_workflow_commands
 from cli.shared.programs import last_line, run_module
 

@@ -1,6 +1,5 @@
 """``doctor``: what a machine lacks, and which package is missing, another or broken."""
 
-import subprocess
 import sys
 from subprocess import CompletedProcess
 
@@ -48,22 +47,10 @@ def test_doctor_prints_what_is_a_problem_twice_and_what_cannot_be_found_out_is_o
     assert capsys.readouterr().out.splitlines() == [*lines, "To do: disk: there is no such thing"]
 
 
-def test_doctor_says_whether_kernels_are_compiled_and_the_checkout_is_changed(monkeypatch, tmp_path):
+def test_doctor_says_whether_kernels_are_compiled(monkeypatch):
     for answer, words in ((None, "not compiled yet"), (CompletedProcess([], 0, "", ""), "compiled: ")):
         monkeypatch.setattr(doctor, "run_module", lambda *arguments, answer=answer, **options: answer)
         assert doctor.kernels().words.startswith(words)
-    monkeypatch.setattr(doctor, "ROOT", tmp_path)
-    assert doctor.commit() == "not a git checkout"
-    files = [tmp_path / "steps" / "step_01.py", tmp_path / "run"]
-    files[0].parent.mkdir()
-    for line in (["init"], ["add", "."], ["-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-m", "A"]):
-        [file.write_text("") for file in files]
-        subprocess.run(["git", "-C", tmp_path, *line], check=True)
-    for file, is_changed in zip(files, (False, True), strict=True):
-        file.write_text("changed")
-        assert doctor.commit().endswith("-dirty") is is_changed
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert doctor.commit() == "unknown: the program git is not installed"
 
 
 def test_an_operation_that_ends_with_an_error_is_a_problem_and_a_slower_hook_is_none(monkeypatch):
