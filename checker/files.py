@@ -33,7 +33,7 @@ def replacing(path: Path) -> Iterator[Path]:
             unfinished.unlink(missing_ok=True)
 
 
-def overwrite(path: Path, data: bytes) -> None:
+def replace_learners_file(path: Path, data: bytes) -> None:
     """Put other contents in a learner's file, whole or not at all: a link stays one, and the file keeps its mode.
 
     Raises:
@@ -46,7 +46,7 @@ def overwrite(path: Path, data: bytes) -> None:
             shutil.copymode(path, new)
 
 
-def write(file: Path, data: bytes) -> None:
+def write_durably(file: Path, data: bytes) -> None:
     """Write a file so that whatever ends the program leaves the whole old file or the whole new one.
 
     Raises:

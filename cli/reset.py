@@ -12,7 +12,7 @@ from checker.course import progress
 from checker.course.progress import Progress
 from checker.course.skeletons import back_up, is_untouched, skeleton_of
 from checker.course.steps import Step, relative_path
-from checker.files import overwrite
+from checker.files import replace_learners_file
 from checker.terminal import Terminal
 from cli.shared.command_line import confirm, writing
 
@@ -70,5 +70,5 @@ def write_skeleton(step: Step) -> tuple[Path | None, Progress]:
     if not is_untouched(step):
         copy = back_up(path) if path.is_file() else None
         path.parent.mkdir(exist_ok=True)
-        overwrite(path, skeleton_of(step).encode())
+        replace_learners_file(path, skeleton_of(step).encode())
     return copy, progress.forget(step)

@@ -16,7 +16,7 @@ from checker.course.opening import open_file
 from checker.course.reading import Unreadable, read_text
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, relative_path
-from checker.files import ROOT, overwrite
+from checker.files import ROOT, replace_learners_file
 from checker.machine import output_of
 
 
@@ -81,7 +81,7 @@ def write_all() -> int:
                 continue
             print(f"{relative_path(path)} was changed and is kept as {relative_path(back_up(path))}")
         path.parent.mkdir(exist_ok=True)
-        overwrite(path, skeleton_of(step).encode())
+        replace_learners_file(path, skeleton_of(step).encode())
         print(f"{relative_path(path)} written")
     return 0
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from checker.course.reading import NoSuchFile, Unreadable, as_text, read_bytes
 from checker.course.steps import Step, relative_path
 from checker.errors import UserError
-from checker.files import digest, overwrite
+from checker.files import digest, replace_learners_file
 from cli.page.offers import WRITER
 
 NONE = ""  # the version of a file that does not exist
@@ -59,5 +59,5 @@ def save(step: Step, text: str, replaces: str) -> str:
     data, now = text.encode(), read(step)
     if now.version != replaces:
         raise Conflict(now, text)
-    overwrite(step.learner_file, data)
+    replace_learners_file(step.learner_file, data)
     return digest(data)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import MODEL
-from checker.files import require_writable, write
+from checker.files import require_writable, write_durably
 from play.startup import Tell, ready_to_run
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
@@ -60,7 +60,7 @@ def print_ablations(
     if out:
         text = {"bytes": measure.text.bytes, "tokens": measure.text.tokens, "stride": stride}
         measured = {"nothing": round(nothing, DIGITS), "parts": parts, "layers": layers, "heads": heads}
-        write(out, json.dumps(text | measured, indent=2).encode() + b"\n")
+        write_durably(out, json.dumps(text | measured, indent=2).encode() + b"\n")
         tell(f"{out.absolute()} written")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from checker.course.steps import LLAMA, MODEL
 from checker.device import DeviceKind
 from checker.errors import UserError
-from checker.files import require_writable, write
+from checker.files import require_writable, write_durably
 from play.smollm2 import is_llama, llama_file
 from play.startup import Tell, ready_to_run
 
@@ -52,7 +52,7 @@ def show_attention(
         in_terminal(attention, layer, head)
     if out:
         data = {"texts": [attention_on(attention)], "layer": layer, "head": head}
-        write(out, as_html("attention", "What the heads look at", data).encode())
+        write_durably(out, as_html("attention", "What the heads look at", data).encode())
         tell(f"{out.absolute()} written; open it in a browser")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from checker.course.reading import read_text
 from checker.course.skeletons import back_up
 from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, Step, relative_path, steps_up_to
-from checker.files import require_writable, write
+from checker.files import require_writable, write_durably
 from checker.packages import needed_version
 from play.export.merging import Module, merge
 from play.mine.choice import IMPORTED, Chosen, choose_own_steps
@@ -63,7 +63,7 @@ def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyw
     text = with_version(merge(modules_of(steps, own.steps), are_same))
     if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
-    write(file, text.encode())
+    write_durably(file, text.encode())
     tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
     python, program = relative_path(Path(sys.executable)), shlex.quote(str(file))
     tell(f'{python} {program} "The whale" --model {relative_path(SMALL_MODEL)}')

@@ -18,7 +18,7 @@ from safetensors.numpy import save
 from tokenizers import Tokenizer
 
 from checker.errors import UserError
-from checker.files import UNFINISHED, write
+from checker.files import UNFINISHED, write_durably
 from play.tokens import END_OF_TEXT, end_of_text, load_tokenizer
 from play.training import places
 from play.training.curve import as_page
@@ -65,7 +65,7 @@ class Folder:
             for place in (made.path, made.path / BEST):
                 place.mkdir(exist_ok=True)
                 for name, content in _model_files(saved.plan, config, tokenizer).items():
-                    write(place / name, content)
+                    write_durably(place / name, content)
             made.save(saved, best=True)
             for left in made.path.rglob(f"*{UNFINISHED}"):  # of a training that was killed
                 left.unlink()
@@ -91,20 +91,20 @@ class Folder:
             self._make_best()
         model = save({name: array.astype(saved.plan.dtype) for name, array in layout.items()}, {"format": "pt"})
         for place in (self.path, self.path / BEST) if best else (self.path,):
-            write(place / MODEL, model)
+            write_durably(place / MODEL, model)
         rounded = figures | {"losses": [round(loss, 5) for loss in saved.history.losses]}
-        write(self.path / FIGURES, json.dumps(rounded).encode())
+        write_durably(self.path / FIGURES, json.dumps(rounded).encode())
         if saved.history.losses:
-            write(self.path / CURVE, as_page(figures, self.path.name).encode())
+            write_durably(self.path / CURVE, as_page(figures, self.path.name).encode())
         state = {f"{group}/{name}": array for group, arrays in saved.groups.items() for name, array in arrays.items()}
-        write(self.path / STATE, save(state, {"training": json.dumps(figures)}))
+        write_durably(self.path / STATE, save(state, {"training": json.dumps(figures)}))
 
     def _make_best(self) -> None:
         """Make the folder of the best weights, if somebody has deleted it, with what belongs beside them."""
         (self.path / BEST).mkdir(exist_ok=True)
         for name in (CONFIG, TOKENIZER_CONFIG, TOKENIZER):
             if not (self.path / BEST / name).exists():
-                write(self.path / BEST / name, (self.path / name).read_bytes())
+                write_durably(self.path / BEST / name, (self.path / name).read_bytes())
 
     def load(self) -> tuple[SavedTraining, Tokenizer]:
         """Return the state from which the training is resumed, and its tokenizer.

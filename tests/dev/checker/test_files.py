@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from checker.files import UNUSED_SECONDS, overwrite, remove_unused, replacing, use_if_kept
+from checker.files import UNUSED_SECONDS, remove_unused, replace_learners_file, replacing, use_if_kept
 
 
 def test_what_is_kept_stays_for_as_long_as_somebody_uses_it(tmp_path):
@@ -25,10 +25,10 @@ def test_a_learners_file_that_is_written_anew_keeps_its_link_and_its_mode(tmp_pa
     file.write_text("old")
     file.chmod(0o640)
     link.symlink_to(file)
-    overwrite(link, b"new")
+    replace_learners_file(link, b"new")
     assert link.is_symlink()
     assert (file.read_text(), file.stat().st_mode & 0o777) == ("new", 0o640)
-    overwrite(tmp_path / "another.py", b"new")
+    replace_learners_file(tmp_path / "another.py", b"new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["another.py", "elsewhere.py", "step.py"]
 
 
