@@ -21,7 +21,7 @@ from pathlib import Path
 from checker.course.hunts import HuntedStep
 from checker.course.reading import NoSuchFile, Unreadable, read_text
 from checker.course.skeletons import is_begun
-from checker.course.steps import Step, all_steps, relative_path
+from checker.course.steps import STEPS, Step, all_steps, relative_path
 from checker.errors import UserError, exit_on_termination
 from checker.files import ROOT
 from checker.parent.limits import COMPILE_VARIABLE
@@ -34,7 +34,6 @@ from cli.shared.problems import Problem, as_lines, problems_of, without_workflow
 from cli.shared.programs import last_line, run_module
 
 VERSION = 3  # of the object, which grades.schema.json describes
-STEPS = "steps"
 COMPILE_SHARE = 0.5  # of a check's limit, for compiling one thing: the check can then still say what it waits for
 PARTS = ("cli", "checker", "solutions", "tests", "models", "pixi.toml", "pyproject.toml")  # what a check needs
 
@@ -116,9 +115,9 @@ def read_steps(checkout: Path) -> dict[Step, str | Unreadable]:
     Raises:
         UserError: it has no folder of steps.
     """
-    folder = checkout / STEPS
+    folder = checkout / STEPS.name
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS}/")
+        raise UserError(f"{folder} is not a folder; name a checkout, which has the folder {STEPS.name}/")
     texts: dict[Step, str | Unreadable] = {}
     for step in all_steps():
         try:
@@ -135,7 +134,7 @@ def read_helpers(checkout: Path) -> dict[str, str]:
 
     A kernel in Mojo is compiled alone, and imports none.
     """
-    folder, texts = checkout / STEPS, dict[str, str]()
+    folder, texts = checkout / STEPS.name, dict[str, str]()
     copies_to_hunt_in = [HuntedStep(step.name) for step in all_steps()]
     no_helpers = {step.learner_file.name for step in (*all_steps(), *copies_to_hunt_in)}
     for path in sorted(folder.rglob("*.py")):
@@ -172,7 +171,7 @@ def grade_step(
     if isinstance(text, Unreadable):
         return Grade(step, Result.FAIL, text.sentence_with("`./run skeletons` in its clone"))
     with tempfile.TemporaryDirectory(prefix="grade-", ignore_cleanup_errors=True) as name:
-        file = Path(name, STEPS, step.learner_file.name)
+        file = Path(name, STEPS.name, step.learner_file.name)
         file.parent.mkdir()
         steps = {step.learner_file.name: source for step, source in texts.items() if isinstance(source, str)}
         for beside, source in {**helpers, **steps}.items():

@@ -11,7 +11,6 @@ import json
 import sys
 import threading
 from collections.abc import Sequence
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 
@@ -19,6 +18,7 @@ from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT, digest, saved_at
 from checker.protocol.processes import StartedProcess
+from cli.page.requests import Json
 from play.mine.choice import done_steps
 from play.training.curve import as_points
 from play.training.plan import FIGURES, OUT
@@ -26,8 +26,6 @@ from play.training.plan import FIGURES, OUT
 COMMAND = (sys.executable, "-m", "play.widgets")
 SECONDS = (120.0, 60.0)  # for the first answer, which imports MAX, and for another, which may have MAX compile
 FIGURES_THAT_ASK = ("attention", "sampling", "cache")
-
-Json = dict[str, Any]
 
 
 class PageModel:
