@@ -44,7 +44,7 @@ def shared_library(texts: Mapping[str, str], main: str, name: str) -> Path:
         CompilationError: a text is no Mojo.
         UserError: nothing can be compiled on this machine.
     """
-    names_and_texts = [part for name in sorted(texts) for part in (name, texts[name])]
+    names_and_texts = [part for file in sorted(texts) for part in (file, texts[file])]
     library = KEPT / f"{digest(installed_version(), instruction_line(), *FLAGS, main, *names_and_texts)}.so"
     if use_if_kept(library):
         return library

@@ -57,9 +57,9 @@ export function makeEditor(box, label, hears) {
         const before = value.slice(from, to), after = before.split('\n').map(change).join('\n');
         if (after == before) return;
         type(after, from, to);
-        const moved = place => Math.max(from, place + after.length - before.length);
-        if (before.includes('\n')) field.setSelectionRange(from, moved(selectionEnd));
-        else field.setSelectionRange(moved(selectionStart), moved(selectionEnd));
+        const movedTo = place => Math.max(from, place + after.length - before.length);
+        if (before.includes('\n')) field.setSelectionRange(from, movedTo(selectionEnd));
+        else field.setSelectionRange(movedTo(selectionStart), movedTo(selectionEnd));
     }
 
     const keys = {
