@@ -30,21 +30,23 @@ class Blame:
         outcomes: the last outcomes of its failing claims.
         mistake: the known mistake that it makes, if any.
         shared: the state that its calls share, if that is all that is wrong.
-        copy: a sentence that it returns one of its inputs unchanged, if it does, by no known mistake.
+        unchanged_input: a sentence that it returns one of its inputs unchanged, if it does, by no known mistake.
     """
 
     label: str
     outcomes: Outcomes
     mistake: Mistake | None = None
     shared: SharedState | None = None
-    copy: str | None = None
+    unchanged_input: str | None = None
 
     def findings(self) -> list[Finding]:
         """Return a finding on each of its failing claims."""
         if shared := self.shared:
             return [Finding(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
-        if copy := self.copy:
-            return [finding_with_figures(claim, self.label, outcome, copy) for claim, outcome in self.outcomes.items()]
+        if sentence := self.unchanged_input:
+            return [
+                finding_with_figures(claim, self.label, outcome, sentence) for claim, outcome in self.outcomes.items()
+            ]
         return [finding_on(claim, self.label, outcome, self.mistake) for claim, outcome in self.outcomes.items()]
 
 
@@ -246,7 +248,7 @@ class Blamer:
             for outcome in outcomes_shown.values()
             if outcome.comparison and (name := outcome.comparison.copied_input())
         }
-        return tuple(replace(blame, copy=copies.get(blame.label)) for blame in blames)
+        return tuple(replace(blame, unchanged_input=copies.get(blame.label)) for blame in blames)
 
     def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Iterable[Blame]) -> list[Finding]:
         """Return the findings on all claims that fail: why each fails, or for which function it waits."""

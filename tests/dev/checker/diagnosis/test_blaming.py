@@ -44,7 +44,7 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(m
 
 
 def test_a_copy_is_said_with_what_was_measured_and_is_no_known_mistake():
-    (finding,) = Blame("f", {"a claim": MEASURED}, copy="The result is x, unchanged.").findings()
+    (finding,) = Blame("f", {"a claim": MEASURED}, unchanged_input="The result is x, unchanged.").findings()
     assert finding.reason == "The result is x, unchanged. The output is off by 0.3."
     assert (finding.sentence, finding.mistake) == ("The result is x, unchanged.", None)
 
