@@ -93,12 +93,15 @@ def for_each(cases: Iterable[Case], check: Callable[[Case], None]) -> None:
             check(case)
         except Refusal as error:
             refusals[number] = error
-    observation = _observation_of(refusals)
-    for refusal in refusals.values():
-        what = refusal.compared.what.rstrip(",") if refusal.compared else ""
-        if what not in refusal.sentence:
-            refusal.sentence = f"{refusal.sentence.removesuffix('.')} ({what})."
-    first_of(list(refusals.values()), observation)
+    if refusals:
+        first, observation = next(iter(refusals.values())), _observation_of(refusals)
+        raise Refusal(_sentence_with_case(first), observation, first.wanted, first.compared) from first.__cause__
+
+
+def _sentence_with_case(refusal: Refusal) -> str:
+    """Return the sentence of a refusal, which ends with the case that was compared unless it names it."""
+    what = refusal.compared.what.rstrip(",") if refusal.compared else ""
+    return refusal.sentence if what in refusal.sentence else f"{refusal.sentence.removesuffix('.')} ({what})."
 
 
 def _observation_of(refusals: Mapping[int, Refusal]) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -45,8 +45,7 @@ def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFil
             return OpenedFile(source, len(blanks_of(step)), ())
         refuse_imported_solution(step, source)
     except Unreadable as error:
-        error.source = source
-        raise
+        raise replace(error, source=source) from None
     unwritten = unwritten_blanks(source, step.read_solution(), step.language)
     return OpenedFile(source, len(blanks_of(step)), tuple(unwritten))
 
