@@ -8,7 +8,6 @@ from collections.abc import Collection
 import numpy as np
 
 from checker.claims.vocabulary import Refusal
-from checker.course.languages import NotWritten
 from checker.diagnosis.frames import function_and_line
 from checker.numeric.sketches import sketch
 from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message
@@ -80,7 +79,7 @@ def _waited_for(error: BaseException, path: str, to_write: Collection[str]) -> s
 
     The function has stopped at its own blank, or is not there, or it is ``forward`` and MAX has stopped in its place.
     """
-    if isinstance(error, NotWritten):
+    if isinstance(error, NotImplementedError):
         function, _ = function_and_line(error, path)
         if function in to_write:
             return function

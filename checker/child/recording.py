@@ -14,7 +14,6 @@ from checker.child.rerun import error_at_its_line
 from checker.child.running import Runner
 from checker.child.selection import ClaimsToRun
 from checker.claims.vocabulary import Refusal
-from checker.course.languages import NotWritten
 from checker.course.steps import uses_max
 from checker.diagnosis.frames import passed_through
 from checker.outcomes import Outcome, raised_error
@@ -111,7 +110,7 @@ class Recorder:
     def may_be_of_lazy_operation(self, error: BaseException, path: str) -> bool:
         """Return whether MAX may have raised an error for an operation in the file that it computed only later."""
         is_computed = uses_max(self.claims_to_run.step) and self.claims_to_run.stage in (Stage.NUMBERS, Stage.DRAWN)
-        return is_computed and not isinstance(error, Refusal | NotWritten) and not passed_through(error, path)
+        return is_computed and not isinstance(error, Refusal | NotImplementedError) and not passed_through(error, path)
 
 
 def recorded_numbers_are_right(item: pytest.Function) -> str:

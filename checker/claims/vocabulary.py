@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from checker.course.languages import NotWritten
 from checker.numeric.comparison import HUGGING_FACE, Comparison, close, in_brackets, noted_inputs
 from checker.numeric.tolerance import TOLERANCE, tolerance_in_force
 
@@ -155,7 +154,7 @@ def error_of(what: str, call: Callable[[], object], kind: type[Exception] = Valu
         call()
     except kind as error:
         return str(error)
-    except (NotWritten, NameError, AttributeError):  # not written yet, or a typo
+    except (NotImplementedError, NameError, AttributeError):  # not written yet, or a typo
         raise
     except Exception as error:
         sentence = f"{what} raises {type(error).__name__}, and must raise {kind.__name__}."

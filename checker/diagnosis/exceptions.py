@@ -17,7 +17,6 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import NamedTuple, cast
 
-from checker.course.languages import NotWritten
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
 from checker.diagnosis.frames import traces_in
@@ -56,7 +55,7 @@ def describe(error: BaseException, path: str = "") -> Description:
     if isinstance(error, SystemExit):
         return Description(ENDS_THE_PROGRAM)
     caught = CaughtError(error, path)
-    if isinstance(error, NotWritten) and (words := _not_written(caught)):
+    if isinstance(error, NotImplementedError) and (words := _not_written(caught)):
         return Description(words)
     happened = f"{type(error).__name__}: {caught.message or 'without a message'}"
     for adviser in ADVISERS:

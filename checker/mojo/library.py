@@ -17,7 +17,6 @@ import numpy as np
 from mojo.run import subprocess_run_mojo
 
 from checker.compiling import Compiler, compiling
-from checker.course.languages import NotWritten
 from checker.course.languages.mojo import without_comments_and_strings
 from checker.course.reading import Unreadable
 from checker.course.source import Source
@@ -87,7 +86,7 @@ def build(main: Path, target: Path, name: str) -> None:
         raise CompilationError(output)
 
 
-class StillToWrite(NotWritten):
+class StillToWrite(NotImplementedError):
     """A function was called that is still to write, or that calls such a function."""
 
     def __init__(self, blank: str) -> None:

@@ -3,8 +3,8 @@
 Each takes the text of a file, and returns its functions and their lines, its meaning, or why it cannot be read.
 """
 
-from checker.course.languages.language import Function, Language, NotWritten
+from checker.course.languages.language import Function, Language
 from checker.course.languages.mojo import MOJO
 from checker.course.languages.python import PYTHON
 
-__all__ = ["MOJO", "PYTHON", "Function", "Language", "NotWritten"]
+__all__ = ["MOJO", "PYTHON", "Function", "Language"]

@@ -11,9 +11,6 @@ from checker.course.source import Source
 #: A string literal or a comment, as both languages have them.
 TEXT = re.compile(r'"""(?:.|\n)*?"""|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|#[^\n]*')
 
-#: The error that a blank raises when it is called: without one, it could not be told from a wrong answer.
-NotWritten = NotImplementedError
-
 
 @dataclass(frozen=True)
 class Function:

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 
-from checker.course.languages.language import Function, Language, NotWritten
+from checker.course.languages.language import Function, Language
 from checker.course.reading import Location, Unreadable
 from checker.course.source import FunctionNode, Source
 
@@ -26,7 +26,7 @@ class Python(Language):
     name = "Python"
     is_run = True
     suffix = ".py"
-    stop_statement = f"raise {NotWritten.__name__}"
+    stop_statement = "raise NotImplementedError"  # without one, a blank could not be told from a wrong answer
     claim_that_it_loads = "The file can be imported."
     look_for_loop = "Look for a loop that never ends."
     look_for_wait = "Look for sleep, a lock, or another call that waits."  # input() is refused: nobody could answer

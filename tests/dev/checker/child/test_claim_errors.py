@@ -5,7 +5,6 @@ import pytest
 
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
-from checker.course.languages import NotWritten
 from checker.numeric.sketches import sketch
 from checker.outcomes import RaisedError, RefusalWords
 from checker.protocol.events import Mark
@@ -27,7 +26,7 @@ def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observation):
 def raised_in_file(statement):
     """Return what a statement raises in a function ``f`` of the file."""
     exec(compile(f"def f():\n    {statement}\n", PATH, "exec"), names := {})
-    with pytest.raises((NotWritten, NameError)) as caught:
+    with pytest.raises((NotImplementedError, NameError)) as caught:
         names["f"]()
     return caught.value
 

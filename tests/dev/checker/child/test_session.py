@@ -9,7 +9,6 @@ from checker.child import recording
 from checker.child.selection import ClaimsToRun
 from checker.child.session import collect_graphs, run_claims
 from checker.course import steps
-from checker.course.languages import NotWritten
 from checker.course.steps import Step
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 from checker.outcomes import RaisedError
@@ -165,7 +164,7 @@ def test_what_is_traced_ends_where_max_would_compile_and_what_is_not_goes_on():
     ("stage", "error", "is_run_again"),
     [
         (Stage.NUMBERS, ValueError("MAX computed it late"), True),
-        (Stage.NUMBERS, NotWritten(), False),
+        (Stage.NUMBERS, NotImplementedError(), False),
         (Stage.COMPILED, ValueError("MAX computed it late"), False),
     ],
 )
