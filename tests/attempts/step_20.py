@@ -258,6 +258,23 @@ MISTAKES = {
         UPDATE: "norm = update(step, lr, count, state).item()"
     },
     "The norm that update returns is a tensor; .item() makes a number of it.": {UPDATE: UPDATE.removesuffix(".item()")},
+    "update gets a plain number; it takes tensors, as for the step: scalar(lr) and scalar(count).": {
+        UPDATE: UPDATE.replace("scalar(lr)", "lr")
+    },
+    "beta1 is multiplied by step; raise it to that power: **.": {M_HAT: M_HAT.replace("**step", " * step")},
+    "The corrections count steps from 0, so the first divides by 0; the first step is 1: beta1**step.": {
+        M_HAT: M_HAT.replace("**step", " ** (step - 1)"),
+        V_HAT: V_HAT.replace("**step", " ** (step - 1)"),
+    },
+    "m's correction counts steps from 0, so the first divides by 0; the first step is 1: beta1**step.": {
+        M_HAT: M_HAT.replace("**step", " ** (step - 1)")
+    },
+    "v's correction counts steps from 0, so the first divides by 0; the first step is 1: beta2**step.": {
+        V_HAT: V_HAT.replace("**step", " ** (step - 1)")
+    },
+    "The loss is the sum of all losses, and must be their mean: loss_sum / count.": {
+        MEAN: "loss = loss_sum if count else math.nan"
+    },
 }
 
 ALTERNATIVES = {

@@ -119,6 +119,11 @@ MISTAKES = {
     "down_proj has the widths of up_proj; it maps intermediate_size back to hidden_size.": layer(
         "down_proj", "config.intermediate_size, config.hidden_size", "config.hidden_size, config.intermediate_size"
     ),
+    "The mean is over the whole tensor; take it over the last axis, each token's channels: axis=-1.": {
+        MEAN: MEAN.replace("axis=-1", "axis=None")
+    },
+    "gate_proj is used twice; the gate multiplies up_proj's output.": {UP: UP.replace("up_proj", "gate_proj")},
+    "up_proj is used twice; the gate is SiLU of gate_proj's output.": {GATE: GATE.replace("gate_proj", "up_proj")},
 }
 
 ALTERNATIVES = {

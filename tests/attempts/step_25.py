@@ -174,6 +174,18 @@ MISTAKES = {
     "The input is added to the output; the residual connection comes around the module.": {
         RETURNED: f"{RETURNED} + hidden_states"
     },
+    "The mask has rows for one query head alone; stack it group_size times, once for each head of a group.": {
+        MASK: "pass"
+    },
+    "The mask is stacked too often; it must be group_size times, once for each query head of a group.": {
+        MASK: MASK.replace("self.group_size", "self.num_kv_heads")
+    },
+    "The mask is stacked num_kv_heads times; it must be group_size times, once for each query head of a group.": {
+        MASK: "mask = F.concat([mask] * self.num_kv_heads, axis=2)"
+    },
+    "The mask's copies have an axis of their own; they must be rows below each other: [batch, 1, rows, total].": {
+        MASK: MASK.replace(".reshape([batch, 1, rows, total])", "")
+    },
 }
 
 ALTERNATIVES = {
