@@ -23,6 +23,16 @@ MISTAKES = {
     "The variance is taken over the tokens; take it over the channels, the last axis.": {
         VARIANCE: VARIANCE.replace("axis=-1", "axis=-2")
     },
+    "The mean is taken over the tokens; take it over the channels, the last axis.": {
+        CENTERED: CENTERED.replace("axis=-1", "axis=-2")
+    },
+    **{
+        f"The {name} is taken over axis {axis}; take it over the channels, the last axis, -1.": {
+            code: code.replace("axis=-1", f"axis={axis}")
+        }
+        for name, code in (("mean", CENTERED), ("variance", VARIANCE))
+        for axis in (0, 1)
+    },
     "In a batch, it normalizes over the tokens, axis 1; the channels are the last axis, -1.": {
         FORWARD: FORWARD.replace("axis=-1", "axis=1")
     },
@@ -36,11 +46,17 @@ MISTAKES = {
     "The centered numbers are not squared: the variance is the mean of their squares.": {
         "centered * centered": "centered"
     },
+    "The mean is squared; take the mean of the squares: square first, then F.mean.": {
+        VARIANCE: VARIANCE.replace("centered * centered, axis=-1)", "centered, axis=-1) ** 2")
+    },
+    "The variance is the mean of the squares of x; square the centered numbers.": {
+        VARIANCE: VARIANCE.replace("centered * centered", "x * x")
+    },
     "The bias is multiplied, too; add it after the gain.": {"* self.weight + self.bias": "* (self.weight + self.bias)"},
     "It divides by the variance; divide by its square root.": {
         "F.rsqrt(variance + self.eps)": "(1 / (variance + self.eps))"
     },
-    "It normalizes over the tokens; each token is normalized over its own channels, the last axis.": {
+    "It normalizes over the tokens; each token must be normalized over its own channels, the last axis.": {
         FORWARD: FORWARD.replace("axis=-1", "axis=-2")
     },
     "The axis is counted from the front, which fits only [batch, seq, dim]; the last axis is -1 for every rank.": {
@@ -63,7 +79,9 @@ MISTAKES = {
     "weight starts as zeros: a new LayerNorm would return nothing but its bias.": {
         "self.weight = Tensor.ones([dim])": "self.weight = Tensor.zeros([dim])"
     },
-    "bias starts as ones; it starts as zeros.": {"self.bias = Tensor.zeros([dim])": "self.bias = Tensor.ones([dim])"},
+    "bias starts as ones; it must start as zeros.": {
+        "self.bias = Tensor.zeros([dim])": "self.bias = Tensor.ones([dim])"
+    },
 }
 
 ALTERNATIVES = {

@@ -19,7 +19,7 @@ MISTAKES = {
     "The GELU is written out with the root of 2, divided by pi; the root is of the quotient, 2 / pi.": {
         GELU: FORMULA.replace("0.7978845608028654", "0.4501581580785531")
     },
-    "The GELU is written out with the root of 2 * pi; it is that of 2 / pi.": {
+    "The GELU is written out with the root of 2 * pi; it must be that of 2 / pi.": {
         GELU: FORMULA.replace("0.7978845608028654", "2.5066282746310002")
     },
     "The GELU is written out with 0.44715; its factor is 0.044715.": {GELU: FORMULA.replace("0.04", "0.4")},
@@ -31,6 +31,12 @@ MISTAKES = {
     },
     "The activation is applied once more, after c_proj; it belongs between the two layers alone.": {
         PROJ: 'return F.gelu(self.c_proj(activated), approximate="tanh")'
+    },
+    "The GELU is written out without the 1 that is added to tanh: 0.5 * x * (1 + …).": {
+        GELU: FORMULA.replace("(1 + F", "(F")
+    },
+    "The GELU is written out with (x + 0.044715) * x**3; its factor belongs to the cube: x + 0.044715 * x**3.": {
+        GELU: FORMULA.replace("wide + 0.044715 *", "(wide + 0.044715) *")
     },
     "The GELU is written out without its factor 1/2.": {GELU: FORMULA.replace("0.5 * ", "")},
     "For large inputs the GELU is NaN: exp(2u) is infinite, and infinity over infinity is not a number. Use F.tanh or "

@@ -11,7 +11,7 @@ AS_WPE = {
 }
 
 MISTAKES = {
-    "Positions count from 1; they count from 0.": {COUNT: f"{COUNT} + 1"},
+    "Positions count from 1; they must count from 0.": {COUNT: f"{COUNT} + 1"},
     "Positions are counted backward.": {COUNT: COUNT.replace("return", "return (sequence_length - 1) -")},
     "Positions are int32; token ids and positions are int64 here.": {"dtype=DType.int64": "dtype=DType.int32"},
     "Positions are counted in int8, which ends at 127; count in int64, since a cast afterward comes too late.": {

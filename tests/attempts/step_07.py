@@ -87,6 +87,10 @@ MISTAKES = {
     "There is no causal mask: every token also looks at the tokens after it. Add the mask to the scores.": {
         SOFTMAX: "return F.softmax(scores)"
     },
+    "The mask is added to the root that the scores are divided by; add it to the quotient.": {
+        SCALE: f" / ({SCALE[3:]} + mask)",
+        SOFTMAX: SOFTMAX.replace(" + mask", ""),
+    },
     "The mask is added after the softmax; add it to the scores, before.": {SOFTMAX: "return F.softmax(scores) + mask"},
     "A hidden score can be the row's largest, which makes the visible ones 0 / 0: add the mask first.": {
         SOFTMAX: "scores = scores - F.max(scores, axis=-1) + mask\n"
@@ -166,6 +170,25 @@ MISTAKES = {
     },
     "The sizes are read before the transpose, while head still stands in front of seq: transpose x first, then read "
     "x.shape.": {MERGE: "        return x.transpose(-3, -2).reshape([*x.shape[:-2], self.embed_dim])"},
+    **{
+        f"The merged axis is {width} wide; it must be embed_dim wide.": {JOINED: JOINED.replace("embed_dim", width)}
+        for width in ("head_dim", "num_heads")
+    },
+    "The sizes in front include the head: leave out the last two, x.shape[:-2].": {
+        JOINED: JOINED.replace(":-2", ":-1")
+    },
+    "Splitting swaps head and head_dim; it must swap seq and head: x.transpose(-3, -2).": {
+        SPLIT: SPLIT.replace("x.transpose(-3, -2)", "x.T")
+    },
+    "Splitting swaps seq and head_dim; it must swap seq and head: x.transpose(-3, -2).": {
+        SPLIT: SPLIT.replace("-3, -2", "-3, -1")
+    },
+    "Merging swaps seq and head_dim; it must swap head and seq: x.transpose(-3, -2).": {
+        MERGE: MERGE.replace("x.transpose(-3, -2)", "x.T")
+    },
+    "Merging swaps head and head_dim; it must swap head and seq: x.transpose(-3, -2).": {
+        MERGE: MERGE.replace("-3, -2", "-3, -1")
+    },
     "Splitting leaves the last axis whole: cut it into (head, head_dim) first, x = x.reshape(...).": {
         SPLIT: SPLIT.replace("x = x.reshape", "x.reshape")
     },
@@ -196,6 +219,12 @@ MISTAKES = {
         "self.c_attn(hidden_states)": "self.c_attn(self._split_heads(hidden_states).reshape(hidden_states.shape))"
     },
     "Query, key and value are not split into heads: call _split_heads on each.": {OF_HEADS: "return query, key, value"},
+    **{
+        f"The {part} is not split into heads: call _split_heads on it, too.": {
+            OF_HEADS: OF_HEADS.replace(f"self._split_heads({part})", part)
+        }
+        for part in ("query", "key", "value")
+    },
     "12 heads are hard-coded, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
         "= config.n_head\n": "= 12\n"
     },
@@ -210,6 +239,12 @@ MISTAKES = {
     "The first call's mask is kept, but another length needs another mask: make it in every call.": {
         f"mask = {MASK_CALL}": f"if not hasattr(self, 'mask'):\n            self.mask = {MASK_CALL}\n"
         "        mask = self.mask"
+    },
+    **{
+        f"_attn is given {', '.join(order)}; it takes query, key, value.": {
+            ATTEND: ATTEND.replace("query, key, value", ", ".join(order))
+        }
+        for order in list(permutations(("query", "key", "value")))[1:]
     },
     "The mask is not passed on: _attn takes it as its last argument.": {ATTEND: ATTEND.replace(", mask", "")},
     "0 is passed as the mask, so every token also looks at the tokens after it; pass the causal mask.": {

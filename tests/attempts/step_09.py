@@ -16,7 +16,7 @@ MISTAKES = {
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.attn)\n"
         "        return pre_norm_residual(hidden_states, self.ln_1, self.mlp)\n"
     ),
-    "The feed-forward network comes before attention; it comes after.": both(
+    "The feed-forward network comes before attention; it must come after.": both(
         "        hidden_states = pre_norm_residual(hidden_states, self.ln_2, self.mlp)\n"
         "        return pre_norm_residual(hidden_states, self.ln_1, self.attn)\n"
     ),

@@ -28,7 +28,7 @@ MISTAKES = {
     "Only the positions are embedded: add wte of the tokens.": {
         EMBED: "hidden_states = self.wpe(positions) + self.wte(input_ids) * 0.0"
     },
-    "Positions count from 1; they count from 0.": {"self.wpe(positions)": "self.wpe((positions + 1) % 13)"},
+    "Positions count from 1; they must count from 0.": {"self.wpe(positions)": "self.wpe((positions + 1) % 13)"},
     "Every token is embedded at position 0.": {"self.wpe(positions)": "self.wpe(positions * 0)"},
     "The token ids are used as positions.": {"self.wpe(positions)": "self.wpe(input_ids % 13)"},
     "wpe gets the token ids, many of which are beyond its last row; give it the positions.": {
@@ -48,7 +48,7 @@ MISTAKES = {
         STACK: f"{STACK}\n        self.blocks = list(self.h)"
     },
     "ln_f is left out: normalize after the last block.": {NORM: "return hidden_states"},
-    "ln_f comes before the blocks; it comes after the last one.": {
+    "ln_f comes before the blocks; it must come after the last one.": {
         BLOCKS: "        hidden_states = self.h(self.ln_f(hidden_states))\n",
         NORM: "return hidden_states",
     },

@@ -46,7 +46,7 @@ MISTAKES = {
     "The head goes the wrong way; it maps n_embd to vocab_size.": {
         HEAD: "Linear(config.vocab_size, config.n_embd, bias=False)"
     },
-    "The head has n_positions outputs; it has one for every token of the vocabulary.": {
+    "The head has n_positions outputs; it must have one for every token of the vocabulary.": {
         HEAD: "Linear(config.n_embd, config.n_positions, bias=False)"
     },
 }

@@ -53,7 +53,7 @@ MISTAKES = {
         LARGEST: "logits.min(axis=-1, keepdims=True)"
     },
     "A softmax takes powers of e, by np.exp; these are powers of 2.": {EXPS: "exps = 2.0 ** (shifted / temperature)"},
-    "The softmax runs over the rows; it runs over the tokens, the last axis.": {
+    "The softmax runs over the rows; it must run over the tokens, the last axis.": {
         TAIL: "return exps / exps.sum(axis=0, keepdims=True)"
     },
     "The softmax runs over the whole batch; every row must add up to 1 on its own.": {TAIL: "return exps / exps.sum()"},
@@ -68,12 +68,15 @@ MISTAKES = {
     "not <=.": {"logits < kth_largest": "logits <= kth_largest"},
     "top_k keeps only the most likely token, whatever k is: the k largest are sorted upward, so the k-th largest is "
     "the first of them.": {KTH: "kth_largest = np.sort(logits, axis=-1)[:, -top_k:][:, -1:]"},
-    "np.sort is ascending: the k-th largest is at -top_k, counted from the end.": {
+    "np.sort and np.partition are ascending: the k-th largest is at -top_k, counted from the end.": {
         SIZE: UNLESS_ALL,
         KTH: SORTED.replace("-top_k", "top_k"),
     },
     "The k-th largest is at -top_k, counted from the end: [:, -top_k, None].": {
         KTH: KTH.replace("[:, -top_k", "[:, top_k")
+    },
+    "np.partition and the place in it count from the start; the k-th largest is at -top_k, counted from the end.": {
+        KTH: KTH.replace("-top_k", "top_k")
     },
     "A top_k above the size of the vocabulary raises IndexError; it must keep every token.": {
         SIZE: "pass",
@@ -92,7 +95,7 @@ MISTAKES = {
     "top_k takes the k-th largest logit of the whole batch; each row has its own.": {
         KTH: "kth_largest = np.sort(logits, axis=None)[-top_k]"
     },
-    "top_k keeps the least likely tokens; it keeps the most likely.": {
+    "top_k keeps the least likely tokens; it must keep the most likely.": {
         "logits < kth_largest": "logits > np.sort(logits, axis=-1)[:, top_k - 1, None]"
     },
     "np.where takes the first value where the condition holds: top_k drops the tokens that are to stay.": {
@@ -125,6 +128,12 @@ MISTAKES = {
         "dtype=np.int64": "dtype=np.int16",
     },
     "argmax runs over the whole batch; axis=-1 finds one token for each row.": {ARGMAX: "return logits.argmax()"},
+    "argmax runs over the rows; it must run over the tokens, the last axis: axis=-1.": {
+        ARGMAX: ARGMAX.replace("-1", "0")
+    },
+    "self.probabilities divides by the temperature, which is 0 here: take the argmax of the logits.": {
+        ARGMAX: ARGMAX.replace("logits", "self.probabilities(logits)")
+    },
     "Temperature 0 takes the least likely token.": {ARGMAX: "return logits.argmin(axis=-1)"},
     "Every row gets the first row's token.": {ARGMAX: "return np.repeat(logits[:1].argmax(axis=-1), len(logits))"},
     "Temperature 0 still samples, and divides by zero.": {"if self.temperature == 0:": "if False:"},
@@ -144,7 +153,7 @@ MISTAKES = {
     "Tokens are drawn from the plain softmax of the logits; self.probabilities applies temperature and top_k.": {
         "self.probabilities(logits)]": "Sampling().probabilities(logits)]"
     },
-    "One draw is used for every row; each row has a draw of its own.": {
+    "One draw is used for every row; each row must have a draw of its own.": {
         DRAW: "np.array([rng.choice(logits.shape[-1], p=self.probabilities(logits)[0])] * len(logits))"
     },
     "rng.choice draws from one row of probabilities; call it for each row.": {
@@ -173,6 +182,9 @@ MISTAKES = {
     "generate_next_token chooses greedily; sampling.choose says how to choose.": {
         CHOOSE: "return logits.argmax(axis=-1)"
     },
+    "generate_next_token chooses with its own settings; use the sampling it was given.": {
+        CHOOSE: CHOOSE.replace("sampling", "Sampling()")
+    },
     "The temperature is applied twice: here and in sampling.probabilities. Leave it to sampling.": {
         CHOOSE: "return sampling.choose(logits / sampling.temperature if sampling.temperature else logits, rng)"
     },
@@ -190,6 +202,12 @@ MISTAKES = {
     },
     "top_k is not passed on to generate_next_token.": {
         NEXT: NEXT.replace("sampling", "Sampling(sampling.temperature)")
+    },
+    "generate_tokens draws with default_rng(0), so every seed gives the same text; pass on rng.": {
+        NEXT: NEXT.replace("rng", "default_rng(0)")
+    },
+    "generate_tokens draws with a new generator, so the same seed gives different text; pass on rng.": {
+        NEXT: NEXT.replace("rng", "default_rng()")
     },
     "rng is not passed on to generate_next_token, which draws with it.": {NEXT: NEXT.replace(", rng", "")},
     "The new token is not appended, so the text stays as it was.": {APPEND: "pass"},
@@ -211,7 +229,7 @@ MISTAKES = {
     "[:, :-n_positions] leaves out the last tokens; [:, -n_positions:] keeps them.": {
         VISIBLE: VISIBLE.replace("-n_positions:", ":-n_positions")
     },
-    "A full context keeps its first tokens; it keeps the last.": {
+    "A full context keeps its first tokens; it must keep the last.": {
         VISIBLE: VISIBLE.replace("-n_positions:", ":n_positions")
     },
     "The text itself is cut to the last n_positions tokens; cut only what the model sees.": {

@@ -47,6 +47,10 @@ MISTAKES = {
     "Only c_attn and c_fc are transposed; both c_proj are Conv1D too.": {
         IS_CONV1D: 'name.endswith((".c_attn.weight", ".c_fc.weight"))'
     },
+    "Only c_attn is transposed; c_fc and both c_proj are Conv1D too.": {IS_CONV1D: 'name.endswith(".c_attn.weight")'},
+    "c_attn is not transposed; it is a Conv1D like c_fc and both c_proj.": {
+        IS_CONV1D: 'name.endswith((".c_proj.weight", ".c_fc.weight"))'
+    },
     "A pattern with one digit leaves the weights of layers 10 and up, such as h.11, as they are; look at the end of "
     "names.": {
         f"return {TRANSPOSED} if {IS_CONV1D} else tensor": "import re\n\n"
@@ -63,12 +67,16 @@ MISTAKES = {
     "A checkpoint without wte raises KeyError; leave the head out, too, so that check_weights can say what is "
     "missing.": {" if WTE in weights else {}": ""},
     "The head is always tied; a checkpoint's own head comes first.": {MERGED: "return weights | tied"},
-    "The head is tied to wpe; it has the weights of wte.": {
+    "The head is always tied; tie it only if the checkpoint has wte, and no head of its own.": {
+        TIED: "weights[HEAD] = weights[WTE]",
+        MERGED: "return weights",
+    },
+    "The head is tied to wpe; it must have the weights of wte.": {
         TIED: TIED.replace("weights[WTE]", 'weights["transformer.wpe.weight"]')
     },
     "The head is not tied where the file's names have no prefix: WTE is a name of the model's, so look for it in "
     "weights.": {TIED: TIED.replace("in weights", "in checkpoint")},
-    "The head is tied to a transposed wte; it has the same layout, [vocab, embd].": {
+    "The head is tied to a transposed wte; it must have the same layout, [vocab, embd].": {
         TIED: TIED.replace("weights[WTE]", "np.ascontiguousarray(weights[WTE].T)")
     },
     "The mask buffers are kept; they aren't weights.": {f" {SKIP}": "}"},
@@ -111,8 +119,12 @@ kept = {
         "        if name.endswith(MASK_BUFFERS):\n            checkpoint.pop(name)",
         "in kept.items()": "in checkpoint.items()",
     },
-    "The loop ends at the first mask buffer; skip that one and go on: continue, not break.": {
+    "The loop ends early, by a break or a return inside it; skip the mask buffers by continue, and return after it.": {
         KEPT: f"{LOOP}        if name.endswith(MASK_BUFFERS):\n            break\n        {STORE}",
+        f"    {CONVERTED}\n": "",
+    },
+    "The weights are returned in the first turn of the loop; return them after the loop.": {
+        KEPT: f"{LOOP}        if not name.endswith(MASK_BUFFERS):\n            {STORE}\n            return weights",
         f"    {CONVERTED}\n": "",
     },
     "convert_checkpoint keeps the file's names; name_in_model gives the model's.": {
@@ -124,7 +136,7 @@ kept = {
     "load_pretrained keeps the file's names and layout; convert_checkpoint turns them into the model's.": {
         READ: "weights = read_checkpoint(folder)"
     },
-    "The weights are not checked before they are loaded, and MAX stops at the first that is missing; check_weights "
+    "The weights are not checked before they are loaded, and MAX names only some that do not fit; check_weights "
     "names all.": {CHECK: "pass"},
     "Weights that do not fit are left out with strict=False; leave that to check_weights, which refuses them.": {
         CHECK: "pass",

@@ -40,14 +40,14 @@ MISTAKES = {
     "The exponentials are averaged; add them up: F.sum, not F.mean.": {
         LOG: "return shifted - F.log(F.mean(F.exp(shifted), axis=-1))"
     },
-    "The sum runs over the positions; it runs over the vocabulary, the last axis.": {
+    "The sum runs over the positions; it must run over the vocabulary, the last axis.": {
         LOG: "return shifted - F.log(F.sum(F.exp(shifted), axis=-2))"
     },
     "The logarithm of the sum is missing: the probabilities do not add up to 1.": {LOG: "return shifted"},
     "The sign is wrong: the loss of a token is minus the logarithm of its probability.": {
         LOSSES: "return F.where(is_valid, target_log_probs, 0.0)"
     },
-    "A position with target -100 costs something; it costs 0: F.where.": {LOSSES: "return -target_log_probs"},
+    "A position with target -100 costs something; it must cost 0: F.where.": {LOSSES: "return -target_log_probs"},
     "-100 is used as an index, and MAX does not check indices; replace it with 0 before you pick.": {
         INDICES: "indices = targets.unsqueeze(-1)"
     },

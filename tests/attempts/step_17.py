@@ -175,7 +175,7 @@ MISTAKES = {
         STRETCH: STRETCH.replace("F.mean", "F.sum")
     },
     "The sum of grad * weight is subtracted; subtract its mean.": {NORM_X: NORM_X.replace("F.mean", "F.sum")},
-    "The means run over the tokens; they run over the channels of one token, the last axis.": {
+    "The means run over the tokens; they must run over the channels of one token, the last axis.": {
         STRETCH: STRETCH.replace("axis=-1", "axis=-2"),
         NORM_X: NORM_X.replace("axis=-1", "axis=-2"),
     },

@@ -139,7 +139,7 @@ MISTAKES = {
     "The numbers of the blocks are missing from the names, so each block hides the one after it: h.0, h.1, …": {
         GATHER: GATHER.replace('f"h.{layer}"', '"h"')
     },
-    "The blocks' names begin with their number; they begin with h: h.0, h.1, …": {
+    "The blocks' names begin with their number; they must begin with h: h.0, h.1, …": {
         GATHER: GATHER.replace('f"h.{layer}"', "str(layer)")
     },
     "The blocks are numbered from 1; the first one is h.0.": {

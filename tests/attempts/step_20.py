@@ -46,7 +46,7 @@ MISTAKES = {
     "The warm-up is nanoGPT's, which counts steps from 0; ours begin at 1: peak * step / warmup_steps.": {
         RISE: "return peak * (step + 1) / (warmup_steps + 1)"
     },
-    "The cosine begins at step 0; it begins after the warm-up: subtract warmup_steps from step.": {
+    "The cosine begins at step 0; it must begin after the warm-up: subtract warmup_steps from step.": {
         RISING: BEFORE_PEAK,
         DONE: "progress = min(1.0, step / total_steps)",
     },
@@ -61,7 +61,9 @@ MISTAKES = {
     "pi is missing, so the rate stops at 77% of the peak: math.cos(math.pi * progress).": {
         FALL: FALL.replace("math.pi * ", "")
     },
-    "The cosine begins at step 0; it begins where the warm-up ends.": {DONE: "progress = min(1.0, step / total_steps)"},
+    "The cosine begins at step 0; it must begin where the warm-up ends.": {
+        DONE: "progress = min(1.0, step / total_steps)"
+    },
     "The warm-up is subtracted twice, so the cosine begins too late: once from step, once from total_steps.": {
         DONE: "progress = (step - 2 * warmup_steps) / (total_steps - warmup_steps)\n"
         "    progress = max(0.0, min(1.0, progress))"

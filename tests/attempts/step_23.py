@@ -64,7 +64,7 @@ MISTAKES = {
         NORMED: NORMED.replace("* weight", "* (1 + weight)")
     },
     "The weight is added; multiply by it.": {NORMED: NORMED.replace("* weight", "+ weight")},
-    "It normalizes over the tokens; each token is normalized over its own channels, the last axis.": {
+    "It normalizes over the tokens; each token must be normalized over its own channels, the last axis.": {
         MEAN: MEAN.replace("axis=-1", "axis=-2")
     },
     "The axis is counted from the front, which fits only [batch, seq, dim]; the last axis is -1 for every rank.": {

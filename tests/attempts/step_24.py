@@ -25,7 +25,7 @@ def rotated(expressions):
 
 
 MISTAKES = {
-    "The base is always 10000; it is config.rope_theta.": frequencies("config.rope_theta", "10_000"),
+    "The base is always 10000; it must be config.rope_theta.": frequencies("config.rope_theta", "10_000"),
     "The exponent lacks its factor 2: divide i by half of head_dim.": frequencies("-2 * i", "-i"),
     "The exponent counts pairs from 1; the first pair is 0, which turns by 1.": frequencies("-2 * i", "-2 * (i + 1)"),
     "The frequencies grow: the exponent lacks its minus, or positions are divided by them; multiply.": frequencies(
@@ -96,7 +96,7 @@ MISTAKES = {
     "The first sine lacks its minus, so lengths change: first * cos - second * sin.": rotated(
         "first * cos + second * sin, first * sin + second * cos"
     ),
-    "The second sine has a minus; it is first * sin + second * cos.": rotated(
+    "The second sine has a minus; it must be first * sin + second * cos.": rotated(
         "first * cos - second * sin, second * cos - first * sin"
     ),
     "In the second half, sine and cosine are swapped: it is first * sin + second * cos.": rotated(

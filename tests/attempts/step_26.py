@@ -30,7 +30,7 @@ MISTAKES = {
     "The minimum is left out; quant 0 stands for it.": {FORMULA: "return scale * quants"},
     "The minimum is multiplied by the scale, too; add it as it is.": {FORMULA: "return scale * (quants + minimum)"},
     "Scale and minimum are swapped.": {FORMULA: "return minimum * quants + scale"},
-    "The quants are counted down from the minimum; they count up.": {FORMULA: "return minimum - scale * quants"},
+    "The quants are counted down from the minimum; they must count up.": {FORMULA: "return minimum - scale * quants"},
     "The minimum is added to the quants, and the scale is left out.": {FORMULA: "return quants + minimum"},
     "The numbers are computed in float16, which rounds them: convert scale and minimum to float32 first.": {
         SCALES: 'scale, minimum = blocks["scale"], blocks["minimum"]',

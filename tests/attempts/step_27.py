@@ -44,7 +44,7 @@ MISTAKES = {
     "END is missing, so no message ends.": {MESSAGE: 'return [start, *text, *tokenizer.encode("\\n").ids]'},
     "START is missing.": {MESSAGE: MESSAGE.replace("start, ", "")},
     "START and END are swapped.": {BOTH: "end, start = tokenizer.token_to_id(START), tokenizer.token_to_id(END)"},
-    "A message ends as it begins, with START; it ends with END.": {BOTH: BOTH.replace("(END)", "(START)")},
+    "A message ends as it begins, with START; it must end with END.": {BOTH: BOTH.replace("(END)", "(START)")},
     "A message ends with <|endoftext|>, which separates texts; a turn ends with END.": {
         BOTH: BOTH.replace("(END)", '("<|endoftext|>")')
     },
@@ -67,7 +67,7 @@ MISTAKES = {
     "SYSTEM is left out if a later message is the system's; only the first message counts.": {
         f"first_role, _ = messages[0]\n    {SYSTEM_FIRST}": 'if "system" not in [role for role, _ in messages]:'
     },
-    "SYSTEM comes last; it comes first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
+    "SYSTEM comes last; it must come first.": {PUT_FIRST: 'messages = [*messages, ("system", SYSTEM)]'},
     "SYSTEM replaces the first message; put it in front of all.": {
         PUT_FIRST: 'messages = [("system", SYSTEM), *messages[1:]]'
     },

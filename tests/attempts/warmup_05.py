@@ -29,7 +29,7 @@ MISTAKES = {
         }
         for order in OTHER_ORDERS
     },
-    "The matrices are interleaved column by column; each stays in one piece.": {
+    "The matrices are interleaved column by column; each must stay in one piece.": {
         FUSE: "np.stack([W_query, W_key, W_value], axis=-1).reshape(len(W_query), -1)"
     },
     "The matrices are added; they must lie side by side.": {FUSE: "W_query + W_key + W_value"},

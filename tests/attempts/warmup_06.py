@@ -146,7 +146,7 @@ MISTAKES = {
         NONE_LEFT: "",
         MERGE_ALL: "id_lists = [merge(ids, pair, new_id) for ids in id_lists] if pair else id_lists",
     },
-    "Learning ends at the first pair that occurs once; it ends when there is no pair.": {
+    "Learning ends at the first pair that occurs once; it must end when there is no pair.": {
         NONE_LEFT: NONE_LEFT.replace(
             "pair is None:", "pair is None or sum(count_pairs(ids).get(pair, 0) for ids in id_lists) < 2:"
         )

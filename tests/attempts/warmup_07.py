@@ -17,7 +17,7 @@ ALL = "    total = past + sequence_length\n"
 MULTIPLY = "return sequence_length * (4 * n_embd**2 + 2 * n_embd * total)"
 
 MISTAKES = {
-    "Positions begin at 0 in every call; they go on from cache.length.": {
+    "Positions begin at 0 in every call; they must go on from cache.length.": {
         COUNT_ON: "return np.arange(sequence_length)"
     },
     "Positions are one too large: the first free slot is cache.length.": {
