@@ -6,6 +6,7 @@ forward pass is one graph, which takes a third of the time of one graph per oper
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 from max.driver import CPU
 from max.dtype import DType
 from max.experimental import functional as F
-from max.experimental.nn import Module
+from max.experimental.nn import Linear, Module
 from max.experimental.random import set_seed
 from max.experimental.tensor import Tensor, TensorType
 
@@ -79,10 +80,12 @@ def load(module: Module[..., Any], name: str, array: np.ndarray, names: Collecti
     owner: Any = module
     for part in path:
         owner = _part_named(owner, part)
+        if isinstance(owner, type) and issubclass(owner, Module):
+            raise Refusal(f"{part} is a class; it must be an object of that class: {_call_of(owner)}.")
     old = getattr(owner, leaf, None)
     if not isinstance(old, Tensor):
         hint = _weights_it_has(module, name, array.shape, names)
-        if leaf == "bias" and owner is not None:
+        if isinstance(owner, Linear) and leaf == "bias":
             hint = " Was it made with bias=False?"
         raise Refusal(f"{type(module).__name__} has no {name}, which Hugging Face's checkpoint does have.{hint}")
     shape = tuple(int(size) for size in old.shape)
@@ -106,6 +109,12 @@ def _weights_it_has(
         ends_alike = [name for name in there if name.split(".")[-2:] == absent_name.split(".")[-2:]]
         listed = ends_alike[0] if ends_alike else ""
     return f" It has {listed}." if listed else ""
+
+
+def _call_of(kind: type) -> str:
+    """Return in code how an object of a class is made, with the arguments that it needs."""
+    parameters = inspect.signature(kind).parameters.values()
+    return f"{kind.__name__}({', '.join(each.name for each in parameters if each.default is each.empty)})"
 
 
 def _part_named(owner: Any, name: str) -> Any:

@@ -6,7 +6,7 @@ code in all other functions that are wrong or missing (``isolation.py``), so tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -250,12 +250,15 @@ class Blamer:
         }
         return tuple(replace(blame, unchanged_input=copies.get(blame.label)) for blame in blames)
 
-    def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Iterable[Blame]) -> list[Finding]:
+    def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Sequence[Blame]) -> list[Finding]:
         """Return the findings on all claims that fail: why each fails, or for which function it waits."""
         findings = [finding for blame in blames for finding in blame.findings()]
         labels = [blame.label for blame in blames]
         for claim, outcome in failed_outcomes(outcomes_without_finding(findings, outcomes_in_file)).items():
-            findings.append(finding_that_waits(claim, outcome.about, self.isolation.to_wait_for(outcome.about, labels)))
+            if to_wait_for := self.isolation.to_wait_for(outcome.about, labels):
+                findings.append(finding_that_waits(claim, outcome.about, to_wait_for))
+            else:  # alone, the only wrong function has passed it
+                findings.append(finding_on(claim, outcome.about, outcome, blames[0].mistake))
         return findings
 
     def _finding_if_each_is_right_alone(self, claim: str, outcome: Outcome) -> Finding:

@@ -117,7 +117,7 @@ class Isolation:
     def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
         """Return the ``wrong`` functions that one waits for: those that it calls or, if none are, all others."""
         others = [other for other in wrong if other != label]
-        return self.callees_among(label, others) or others or list(wrong)
+        return self.callees_among(label, others) or others
 
     def callees_among(self, label: str, others: Iterable[str]) -> list[str]:
         """Return which of the ``others`` one function is seen to call."""

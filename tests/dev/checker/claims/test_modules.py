@@ -46,6 +46,24 @@ def test_weights_without_a_place_are_refused():
         build(lambda: Sequential(Linear(3, 2)), weights=named_otherwise)
 
 
+def test_a_parameter_of_another_name_is_to_be_renamed_bias_too():
+    class Norm(Module):
+        def __init__(self):
+            self.weight, self.beta = Tensor.ones([3]), Tensor.zeros([3])
+
+    with pytest.raises(Refusal, match=r"has no bias, .* It has beta: rename beta to bias\.$"):
+        build(Norm, weights={"weight": np.ones(3, np.float32), "bias": np.ones(3, np.float32)})
+
+
+def test_a_class_in_place_of_an_object_is_to_be_called():
+    class Block(Module):
+        def __init__(self):
+            self.c_fc = Linear
+
+    with pytest.raises(Refusal, match=r"^c_fc is a class; it must be .*: Linear\(in_dim, out_dim\)\.$"):
+        build(Block, weights={"c_fc.weight": np.ones((3, 3), np.float32)})
+
+
 class Keeping(Module):
     """A layer, and what is kept beside it."""
 

@@ -73,8 +73,32 @@ def test_functions_are_blamed_in_the_order_of_the_blanks_whichever_claim_comes_f
     assert [blame.label for blame in diagnosis.blames] == ["C", "f", "g"]
 
 
+def test_what_the_only_wrong_function_passes_alone_waits_for_no_function():
+    mine = "def f(x): return -g(x)\n\ndef g(x): return x + 0\n"
+    right = "def f(x): return g(x)\n\ndef g(x): return x\n"
+    file = LearnersFile(Source(mine), "", Source(right), "", "", {"f": "f", "g": "g"}, [])
+    finder = MistakeFinder(file, KnownMistakes.unanswered(find_step("w01")))
+    failed = Outcome(Mark.FAIL, "it is -3.", observation=RefusalWords("-3"), about="f")
+    passed = {"f": {"by chance": Outcome(Mark.PASS, about="f")}}
+    diagnosis = Blamer(file, finder, (), Trials(passed)).diagnose({"always": failed, "by chance": failed}, None)
+    assert [(finding.claim, finding.mark) for finding in diagnosis.findings] == [
+        ("always", Mark.FAIL),
+        ("by chance", Mark.FAIL),
+    ]
+
+
 class NoTrials:
     """Tries nothing: what claims have said of the file stands."""
 
     def run(self, codes, claims, *, show=False):
         return {}
+
+
+class Trials:
+    """Trials of which the outcomes are given."""
+
+    def __init__(self, outcomes):
+        self.outcomes = outcomes
+
+    def run(self, codes, claims, *, show=False):
+        return self.outcomes
