@@ -136,7 +136,7 @@ MISTAKES = {
     "The gradient is cut into heads by reshape alone: _split_heads transposes too.": {
         GRADS: GRADS.replace("attention._split_heads(grad_attn_output)", "grad_attn_output.reshape(query.shape)")
     },
-    "attn_backward is given grad after value; it comes first.": {
+    "attn_backward is given grad after value; it must come first.": {
         GRADS: "parts = attn_backward(query, key, value, attention._split_heads(grad_attn_output), weights)"
     },
     "attn_backward is given grad unsplit; split it into heads first.": {
