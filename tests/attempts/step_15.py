@@ -122,6 +122,15 @@ MISTAKES = {
         HEAD: "return self.lm_head(self.transformer.ln_f(hidden_states))"
     },
     "ragged_positions gets the tokens; it takes rows.": {POSITIONS: POSITIONS.replace("(rows", "(input_ids")},
+    "The starts are added; subtract them, since each request counts from its own start.": {
+        PLACES: PLACES.replace("past - starts", "past + starts")
+    },
+    "ln_2 is used for both halves; the first has ln_1.": {ATTENDED: ATTENDED.replace("ln_1", "ln_2")},
+    "ln_1 is used for both halves; the second has ln_2.": {FED: FED.replace("ln_2", "ln_1")},
+    "The norms are swapped: ln_1 belongs to attn, ln_2 to mlp.": {
+        ATTENDED: ATTENDED.replace("ln_1", "ln_2"),
+        FED: FED.replace("ln_2", "ln_1"),
+    },
 }
 
 ALTERNATIVES = {
