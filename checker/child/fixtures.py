@@ -5,7 +5,6 @@ In a check, the module that is graded is the learner's; under plain ``pytest``, 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -101,12 +100,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
         only_device = metafunc.config.getoption("device")
         metafunc.parametrize("device", [only_device] if only_device else devices(), indirect=True)
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put claims about numbers first and compiled claims last; hook into MAX if a collected file has imported it."""
-    if "checker.max_adapter.runtime" in sys.modules:
-        from checker.max_adapter.hooks import install_hooks
-
-        install_hooks()
-    items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)

@@ -1,12 +1,13 @@
 """Run the claims of a step on one subject or many, in one pytest session, and record their outcomes.
 
-Of pytest's plugins there are three of ours: ``selection`` says which claims run, ``running`` how far each goes, and
-``recording`` what each says. Pytest calls them in this order:
+Of pytest's plugins there are four of ours: ``selection`` says which claims run, ``fixtures`` gives them what they ask
+for, ``running`` says how far each goes, and ``recording`` what each says. Pytest calls them in this order:
 
 =============================  =============  ================================================================
 the hook                       is that of     and
 =============================  =============  ================================================================
 pytest_generate_tests          ``selection``  makes of a claim one for each subject and, if drawn, each seed
+pytest_generate_tests          ``fixtures``   makes of a claim that MAX compiles one for each device
 pytest_collection_modifyitems  ``selection``  drops the claims that were not asked for
 pytest_collection_finish       ``selection``  hands the subjects to ``fixtures``
 pytest_runtest_setup           ``recording``  reports that a claim begins; then it gets its module and numbers

@@ -96,7 +96,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what was not asked for."""
+    """Leave out what was not asked for, and put compiled claims last; hook into MAX if a collected file imports it."""
     option, cases, left_out = config.option, dict[str, int](), []
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
@@ -114,6 +114,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_out.append(item)
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+    items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)
+    if "checker.max_adapter.runtime" in sys.modules:
+        from checker.max_adapter.hooks import install_hooks
+
+        install_hooks()
 
 
 @pytest.hookimpl(optionalhook=True)
