@@ -85,7 +85,7 @@ class Outcome:
         observation: the numbers that did not fit, the words of a refusal, or the error; mistakes are told apart by it.
         about: the label of the blank that the claim is about.
         comparison: the numbers that ``--show`` shows.
-        measured: whether the sentence tells what the code computed, not which error it raised.
+        is_about_values: whether the sentence tells what the code computed, not which error it raised.
         foreseen: whether only the compiler could find the failure, and the sentence says what to do.
         advice: the end of the sentence that says what to do about an error.
         comes_from_max: whether MAX has raised the error, or lacks something that the file asks for.
@@ -98,10 +98,15 @@ class Outcome:
     observation: Observation | None = None
     about: str = ""
     comparison: Comparison | None = None
-    measured: bool = False
+    is_about_values: bool = False
     foreseen: bool = False
     advice: str = ""
     comes_from_max: bool = False
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether there are wrong numbers to show."""
+        return self.comparison is not None
 
     @property
     def is_error(self) -> bool:

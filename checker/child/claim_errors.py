@@ -45,7 +45,7 @@ def _outcome_of_refusal(refusal: Refusal, path: str, about: str) -> Outcome:
         observation=_observation(refusal.observed),
         about=about,
         comparison=refusal.compared,
-        measured=not refusal.wanted,
+        is_about_values=not refusal.wanted,
         foreseen=refusal.foreseen,
     )
 

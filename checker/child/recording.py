@@ -82,7 +82,7 @@ class Recorder:
             location=outcome.location,
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark is Mark.FAIL else "",
-            has_numbers=outcome.comparison is not None,
+            has_numbers=outcome.has_numbers,
             comes_from_max=outcome.comes_from_max,
         )
         self.send(event)

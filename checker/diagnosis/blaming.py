@@ -75,7 +75,7 @@ def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None
         about,
         sentence,
         outcome.location,
-        has_numbers=outcome.comparison is not None,
+        has_numbers=outcome.has_numbers,
         error_key=outcome.error_key,
         comes_from_max=outcome.comes_from_max,
     )
@@ -85,13 +85,13 @@ def finding_with_figures(
     claim: str, about: str, outcome: Outcome, sentence: str, known_mistake: str | None = None
 ) -> Finding:
     """Return a finding with a sentence and what was measured; the words of an error would only say it twice."""
-    figures = outcome.figures if outcome.measured else ""
+    figures = outcome.figures if outcome.is_about_values else ""
     return Finding(
         claim,
         about,
         sentence,
         outcome.location,
-        has_numbers=outcome.comparison is not None,
+        has_numbers=outcome.has_numbers,
         figures=figures,
         mistake=known_mistake,
     )

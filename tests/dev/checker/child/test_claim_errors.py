@@ -20,7 +20,7 @@ def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observation):
     outcome = outcome_of(Refusal("It is off.", seen), PATH, "f")
     assert (outcome.mark, outcome.sentence, outcome.about) == (Mark.FAIL, "It is off.", "f")
     assert outcome.observation == observation
-    assert outcome.measured
+    assert outcome.is_about_values
 
 
 def raised_in_file(statement):

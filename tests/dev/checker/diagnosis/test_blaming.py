@@ -14,7 +14,7 @@ from checker.diagnosis.mistakes import KnownMistakes
 from checker.outcomes import Outcome, RaisedError, RefusalWords
 from checker.protocol.events import Mark
 
-MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), measured=True)
+MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), is_about_values=True)
 ERROR = Outcome(
     Mark.FAIL,
     "line 7: ValueError: [2, 3] is not [2].",
