@@ -1,5 +1,6 @@
 """``watch`` in a terminal: it checks at every save, whatever the editor or the learner's file does."""
 
+import inspect
 import re
 import signal
 import time
@@ -153,6 +154,10 @@ def test_no_check_prints_into_an_editor(course, watching, monkeypatch, tmp_path)
 def test_what_comes_next_is_a_key_only_where_there_are_keys(monkeypatch, read_keys, words):
     monkeypatch.setattr(Watch, "step_after", lambda self: find_step("w02"))
     assert Watch(find_step("w01"), ReadyChild(), read_keys).how_to_go_on().startswith(words)
+
+
+def test_the_keys_that_are_listed_are_those_that_do_something():
+    assert re.findall(r'case "(\w)":', inspect.getsource(Watch.press)) == re.findall(r"(\w) \w+", KEYS)
 
 
 def test_the_step_before_is_that_of_the_book_and_the_first_stays():
