@@ -13,7 +13,7 @@ from rich.text import Text
 
 from checker.compiling import Compiler
 from checker.machine import load_if_busy
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 STYLES: dict[str, str] = {Mark.PASS: "green", Mark.FAIL: "bold red", Mark.TODO: "yellow", Mark.WAITS: "dim"}
 WIDTH = 110  # of a terminal, at most

@@ -27,7 +27,7 @@ from checker.files import ROOT
 from checker.parent.limits import COMPILE_VARIABLE
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from checker.terminal import STYLES, Terminal
 from cli.shared.checkout import commit
 from cli.shared.problems import Problem, as_lines, problems_of, without_workflow_commands

@@ -34,8 +34,9 @@ from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, KnownMistakes, apply_edits, load_attempts, read_answers, write_answers
 from checker.errors import UserError
 from checker.outcomes import Outcomes, all_pass, failed_outcomes
-from checker.protocol.events import ClaimBegan, Finding, FromChild, Mark, Stage
+from checker.protocol.events import ClaimBegan, Finding, FromChild
 from checker.protocol.processes import Message, ParentProcess, StartedProcess, end_with_parent
+from checker.stages import Mark, Stage
 
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"

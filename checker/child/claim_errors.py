@@ -11,7 +11,7 @@ from checker.claims.vocabulary import Refusal
 from checker.diagnosis.frames import function_and_line
 from checker.numeric.sketches import sketch
 from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 def outcome_of(error: BaseException, path: str, about: str, to_write: Collection[str] = ()) -> Outcome:

@@ -20,8 +20,9 @@ from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.outcomes import Outcomes, all_pass, failed_outcomes
 from checker.protocol import events
-from checker.protocol.events import FromChild, Mark, Send, Stage
+from checker.protocol.events import FromChild, Send
 from checker.protocol.job import Job
+from checker.stages import Mark, Stage
 
 if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.diagnosing import Diagnosis
@@ -77,15 +78,15 @@ class Grader:
             self.run_stage(Stage.ON_GPU, device=DeviceKind.GPU)
 
     def run_stage(
-        self, stage: Stage, claims: Collection[str] | None = None, device: DeviceKind | None = None
+        self, stage: Stage, names: Collection[str] | None = None, device: DeviceKind | None = None
     ) -> Outcomes:
-        """Report and return the outcomes of these claims of a stage, or of all its claims."""
+        """Report and return the outcomes of the claims of a stage that are named, or of all."""
         to_run = ClaimsToRun(
             self.step,
             {SUBJECT: self.module},
             stage,
             self.seeds,
-            claims=None if claims is None else {SUBJECT: claims},
+            only=None if names is None else {SUBJECT: names},
             device=device,
             show=bool(self.job.show),
             to_write=self.to_write,

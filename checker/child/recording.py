@@ -18,7 +18,8 @@ from checker.course.steps import uses_max
 from checker.diagnosis.frames import passed_through
 from checker.outcomes import Outcome, raised_error
 from checker.protocol import events
-from checker.protocol.events import Mark, Send, Stage
+from checker.protocol.events import Send
+from checker.stages import Mark, Stage
 
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 

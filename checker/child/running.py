@@ -11,7 +11,7 @@ import pytest
 from checker.child.claim_items import about_of
 from checker.child.selection import ClaimsToRun
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
-from checker.protocol.events import Stage
+from checker.stages import Stage
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph

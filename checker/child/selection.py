@@ -11,7 +11,7 @@ import pytest
 from checker.child.claim_items import claim_of, subject_of
 from checker.course.steps import Step, claims_of
 from checker.device import DeviceKind
-from checker.protocol.events import Stage
+from checker.stages import Stage
 
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
 
@@ -25,7 +25,7 @@ class ClaimsToRun:
         subjects: the modules that are graded, by name.
         stage: decides which kind of claims is tried, and whether they stop where MAX would compile.
         seeds: the seeds of the configurations at the stage DRAWN; each claim runs once for each seed.
-        claims: the only claims to run, by subject; None is all.
+        only: the names of the only claims to run, by subject; None is all.
         device: compile for this device alone.
         show: record the inputs of the learner's code with arrays that are not equal.
         to_write: the labels of the functions that the subjects have yet to write; a claim that needs one waits.
@@ -35,7 +35,7 @@ class ClaimsToRun:
     subjects: Mapping[str, ModuleType]
     stage: Stage = Stage.NUMBERS
     seeds: Sequence[int] = ()
-    claims: Mapping[str, Collection[str]] | None = None
+    only: Mapping[str, Collection[str]] | None = None
     device: DeviceKind | None = None
     show: bool = False
     to_write: Collection[str] = ()
@@ -60,12 +60,12 @@ class Selection:
 
     def is_asked_for(self, item: pytest.Function) -> bool:
         """Return whether a claim is of the stage's kind, and among the claims to run."""
-        stage, only_claims = self.claims_to_run.stage, self.claims_to_run.claims
+        stage, only = self.claims_to_run.stage, self.claims_to_run.only
         if self.kinds[item.originalname] != stage.kind:
             return False
         if stage is Stage.ON_GPU and "device" not in item.fixturenames:
             return False
-        return only_claims is None or claim_of(item) in only_claims.get(subject_of(item), ())
+        return only is None or claim_of(item) in only.get(subject_of(item), ())
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Hand the subjects to the fixture; without any, no claim runs."""

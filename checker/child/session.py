@@ -36,7 +36,8 @@ from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.max_adapter.tracing import GraphMode
 from checker.outcomes import Outcome
-from checker.protocol.events import FromChild, Send, Stage
+from checker.protocol.events import FromChild, Send
+from checker.stages import Stage
 
 if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph

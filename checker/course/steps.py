@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from checker.course.languages import MOJO, PYTHON, Language
 from checker.course.source import Source
 from checker.errors import UserError
 from checker.files import ROOT
+from checker.stages import ClaimKind
 
 STEPS = ROOT / "steps"
 SOLUTIONS = ROOT / "solutions"
@@ -52,14 +52,6 @@ WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
 
 #: The library whose numbers are recorded for a step; for all others, it is Hugging Face.
 RECORDED_FROM = {QUANTIZATION: "llama.cpp", **dict.fromkeys(WITH_GRADIENTS, "PyTorch")}
-
-
-class ClaimKind(StrEnum):
-    """The kind of a claim: it tries recorded numbers, numbers that are drawn anew, or a compiled module."""
-
-    NUMBERS = "numbers"
-    DRAWN = "drawn"
-    COMPILED = "compiled"
 
 
 @dataclass(frozen=True, order=True)

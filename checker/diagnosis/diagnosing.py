@@ -17,7 +17,8 @@ from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, apply_edits
 from checker.diagnosis.outside_blanks import changed_lines, functions_in_other_order
 from checker.outcomes import Outcomes, failed_outcomes, outcomes_about
-from checker.protocol.events import Finding, Mark
+from checker.protocol.events import Finding
+from checker.stages import Mark
 
 
 class Diagnostician:

@@ -12,7 +12,7 @@ from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials, graft
 from checker.outcomes import Outcome, Outcomes, RaisedError, agrees, failed_outcomes
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 @dataclass(frozen=True)

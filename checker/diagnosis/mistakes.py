@@ -35,7 +35,7 @@ from checker.course.steps import Step
 from checker.files import digest
 from checker.numeric.sketches import Sketch
 from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 ANY_INDEX = re.compile(r"(?<=gather index )-?\d+")  # of several wrong ones, MAX names that which a thread meets first
 

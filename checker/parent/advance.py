@@ -47,7 +47,8 @@ from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, ro
 from checker.parent.state import Compilation, Phase, State, Verdict
 from checker.parent.verdict import decide
 from checker.protocol import events
-from checker.protocol.events import ClaimEnded, EndEvent, Event, Mark, Stage
+from checker.protocol.events import ClaimEnded, EndEvent, Event
+from checker.stages import Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
 
@@ -151,7 +152,7 @@ def _printed(state: State, text: str) -> StateAndEffects:
 
 def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
     """Note the outcome of a claim, and show the claim or, from the first failure on, hold it."""
-    state = replace(state, claims={**state.claims, claim.name: claim}, current_claim="")
+    state = replace(state, ended_claims={**state.ended_claims, claim.name: claim}, current_claim="")
     if claim.mark is Mark.TRACED:
         return state, []
     if state.phase is Phase.ON_GPU:
@@ -260,5 +261,5 @@ def _what_to_save(state: State, verdict: Verdict) -> list[ToSave]:
 
 def _show_held_claims(state: State) -> StateAndEffects:
     """Show the claims that were held, since all that is known of them is known now."""
-    held = [state.claims[claim] for claim in state.held_claims]
+    held = [state.ended_claims[claim] for claim in state.held_claims]
     return rows_of_claims(replace(state, held_claims=()), held)

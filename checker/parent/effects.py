@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from checker.compiling import Compiler
 from checker.course.reading import Location
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from checker.parent.effects import Item, Row
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 MOST_PASSES, MOST_FAILURES = 5, 2  # how many rows that are alike are shown; of more, one counts the rest
 

@@ -14,7 +14,7 @@ from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
 from checker.parent.state import VerdictKind
 from checker.parent.view import View
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 if TYPE_CHECKING:
     from checker.parent.check import Check

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from checker.course.blanks import Unwritten, what_to_do, what_to_do_about_missing
 from checker.course.reading import Location
-from checker.course.steps import ClaimKind
 from checker.parent.effects import Row
 from checker.parent.state import State
-from checker.protocol.events import ClaimEnded, Mark
+from checker.protocol.events import ClaimEnded
+from checker.stages import ClaimKind, Mark
 
 
 def rows_of_unwritten(unwritten: Iterable[Unwritten], stop: str) -> list[Row]:

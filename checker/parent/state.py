@@ -10,7 +10,6 @@ from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.course.steps import ClaimKind
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, SavePass, ToSave
@@ -24,6 +23,7 @@ from checker.protocol.events import (
     Unloadable,
 )
 from checker.protocol.job import Options
+from checker.stages import ClaimKind
 
 PASSED = 0  # exit statuses
 FAILED = 1
@@ -168,7 +168,7 @@ class State:
         seconds: how long the check had taken when the last event came.
         source: the text of the file, if that could be read.
         to_write: the labels of the functions that are still to write.
-        claims: the last outcome of each claim.
+        ended_claims: the last outcome of each claim.
         findings: why claims fail, by the child's diagnosis.
         ended_stages: the stages that have ended.
         pass_was_said: whether it was said that the outputs match, which is a pass unless a compiled claim fails.
@@ -188,7 +188,7 @@ class State:
     seconds: float = 0.0
     source: Source = NO_TEXT
     to_write: tuple[str, ...] = ()
-    claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
+    ended_claims: Mapping[str, ClaimEnded] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     ended_stages: frozenset[Stage] = frozenset()
     pass_was_said: bool = False
@@ -205,7 +205,7 @@ class State:
     @property
     def marks(self) -> set[Mark]:
         """The marks of all claims so far."""
-        return {claim.mark for claim in self.claims.values()}
+        return {claim.mark for claim in self.ended_claims.values()}
 
     @property
     def is_passed_uncompiled(self) -> bool:
@@ -232,7 +232,7 @@ class State:
     @property
     def not_tried(self) -> list[str]:
         """The claims that a pass needs and that have no outcome, in the order of their names."""
-        tried = {claim.test for claim in self.claims.values() if claim.mark is not Mark.TRACED}
+        tried = {claim.test for claim in self.ended_claims.values() if claim.mark is not Mark.TRACED}
         return sorted(self.context.required - tried)
 
     @property
@@ -261,7 +261,7 @@ class State:
     def has_drawn_numbers(self) -> bool:
         """Whether numbers were drawn, which happens once all recorded numbers are right."""
         kinds = self.context.kinds
-        recorded_marks = {claim.mark for claim in self.claims.values() if kinds.get(claim.test) is ClaimKind.NUMBERS}
+        recorded_marks = {claim.mark for claim in self.ended_claims.values() if kinds.get(claim.test) is ClaimKind.NUMBERS}
         return (
             ClaimKind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
         )
@@ -269,7 +269,7 @@ class State:
     @property
     def failed_kinds(self) -> set[ClaimKind | None]:
         """The kinds of the claims that have failed."""
-        return {self.context.kinds.get(claim.test) for claim in self.claims.values() if claim.mark is Mark.FAIL}
+        return {self.context.kinds.get(claim.test) for claim in self.ended_claims.values() if claim.mark is Mark.FAIL}
 
     @property
     def failed_seed(self) -> int | None:

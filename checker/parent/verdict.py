@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from checker.course.languages import Language
 from checker.course.reading import Location
-from checker.course.steps import ClaimKind
 from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.parent.words import no_verdict, pass_is_kept_or_not
 from checker.protocol import events
-from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit, Mark, Stage
+from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit
+from checker.stages import ClaimKind, Mark, Stage
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process
@@ -239,7 +239,7 @@ def _when(state: State) -> str:
     """Return in words when a check was cut short, as the end of a sentence."""
     if state.current_claim:
         return f"during this claim: {state.current_claim}"
-    return "between two claims." if state.claims else "while the file was loaded."
+    return "between two claims." if state.ended_claims else "while the file was loaded."
 
 
 def _advice_on_solution(state: State) -> str:
@@ -286,7 +286,7 @@ def _failures(state: State) -> list[Finding]:
     failures = [finding for finding in state.findings if finding.mark is Mark.FAIL]
     if failures:
         return failures
-    claims = [state.with_finding(claim) for claim in state.claims.values()]
+    claims = [state.with_finding(claim) for claim in state.ended_claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
         Finding(
             claim.name,

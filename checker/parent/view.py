@@ -7,7 +7,7 @@ from collections.abc import Collection
 from checker.compiling import Compiler
 from checker.parent.effects import Item
 from checker.parent.folding import Folding
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 class View:

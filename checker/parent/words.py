@@ -88,7 +88,7 @@ def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
         return []
     taken_back = "The pass is taken back."
     tracing_has_found_it = not state.failure_is_saved
-    is_foreseen = any(claim.foreseen for claim in state.claims.values())
+    is_foreseen = any(claim.foreseen for claim in state.ended_claims.values())
     if is_foreseen or tracing_has_found_it:
         return [Words(taken_back)]
     report = "Only the compiler has found this, and the check should have found it before: please report it, with"

@@ -13,8 +13,9 @@ from checker.parent.check import Check
 from checker.parent.child_process import Child
 from checker.parent.limits import limits_of
 from checker.parent.state import Phase
-from checker.protocol.events import Stage, StageEnded
+from checker.protocol.events import StageEnded
 from checker.protocol.job import Job
+from checker.stages import Stage
 
 
 class ReadyChild:

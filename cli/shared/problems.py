@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from checker.parent.records import Record, kind_of_verdict
 from checker.parent.state import VerdictKind
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 @dataclass(frozen=True)

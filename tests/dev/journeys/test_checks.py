@@ -10,7 +10,7 @@ from checker.course.languages import PYTHON
 from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
 from checker.max_adapter import kernel_store
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
 

@@ -18,7 +18,7 @@ from checker.device import DeviceKind
 from checker.diagnosis.mistakes import apply_edits
 from checker.files import ROOT
 from checker.max_adapter import runtime
-from checker.protocol.events import Mark, Stage
+from checker.stages import Mark, Stage
 from tools.course_copy import python
 
 pytestmark = pytest.mark.slow

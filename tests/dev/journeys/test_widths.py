@@ -6,7 +6,7 @@ import pytest
 
 from checker import terminal
 from checker.course.steps import find_step
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from cli.grade import Grade, print_grade
 from tests.dev.helpers.terminal import Terminal
 

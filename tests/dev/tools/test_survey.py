@@ -2,7 +2,7 @@
 
 import pytest
 
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from tools.survey import SubjectReport
 
 

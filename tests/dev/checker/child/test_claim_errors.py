@@ -7,7 +7,7 @@ from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.claims.vocabulary import Refusal
 from checker.numeric.sketches import sketch
 from checker.outcomes import RaisedError, RefusalWords
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 PATH = "steps/step_90.py"
 NUMBERS = np.arange(3.0)

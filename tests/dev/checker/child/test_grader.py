@@ -13,8 +13,8 @@ from checker.device import DeviceKind
 from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
-from checker.protocol.events import Mark, Stage
 from checker.protocol.job import Job
+from checker.stages import Mark, Stage
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage
@@ -45,7 +45,7 @@ class Graded:
 
     def run_claims(self, to_run, send):
         self.tried.append(to_run)
-        only = to_run.claims[SUBJECT] if to_run.claims else "abc"
+        only = to_run.only[SUBJECT] if to_run.only else "abc"
         answers = outcomes_of(self.answers[to_run.stage])
         return {SUBJECT: {name: outcome for name, outcome in answers.items() if name in only}}
 
@@ -95,8 +95,8 @@ def test_only_what_was_traced_is_compiled_and_only_numbers_that_are_drawn_have_a
     graded = Graded(monkeypatch, {NUMBERS: "P", DRAWN: "P", TRACING: "PTT", COMPILED: "PPP"})
     graded.grade()
     by_stage = {to_run.stage: to_run for to_run in graded.tried}
-    assert by_stage[TRACING].claims is None
-    assert by_stage[COMPILED].claims == {SUBJECT: ["b", "c"]}
+    assert by_stage[TRACING].only is None
+    assert by_stage[COMPILED].only == {SUBJECT: ["b", "c"]}
     assert [by_stage[stage].device for stage in (NUMBERS, DRAWN, TRACING, COMPILED)] == [None, None, CPU, CPU]
     assert by_stage[DRAWN].seeds == [SEED]
     assert all(to_run.to_write == ["merge"] for to_run in graded.tried)

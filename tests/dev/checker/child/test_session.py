@@ -13,7 +13,7 @@ from checker.course.steps import Step
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 from checker.outcomes import RaisedError
 from checker.protocol import events
-from checker.protocol.events import Mark, Stage
+from checker.stages import Mark, Stage
 
 STEP = Step("step_98")
 CHECK = '''
@@ -91,7 +91,7 @@ def test_each_subject_has_the_outcomes_of_its_claims_in_the_order_of_the_file():
 def test_a_subject_runs_only_the_claims_that_are_asked_of_it():
     subjects = {"one": subject(double=RIGHT), "other": subject(double=RIGHT)}
     only = {"one": ["test_last"], "other": ["test_double", "test_compiled"]}
-    said = run_claims(ClaimsToRun(STEP, subjects, claims=only))
+    said = run_claims(ClaimsToRun(STEP, subjects, only=only))
     assert {name: list(outcomes) for name, outcomes in said.items()} == {"one": ["test_last"], "other": ["test_double"]}
 
 
@@ -131,7 +131,7 @@ def test_numbers_that_are_drawn_make_a_claim_each_and_a_failure_says_which():
     ],
 )
 def test_whatever_a_file_raises_is_an_outcome_with_its_line(text, to_write, mark):
-    run = ClaimsToRun(STEP, {"it": subject(double=text)}, claims={"it": ["test_double"]}, to_write=to_write)
+    run = ClaimsToRun(STEP, {"it": subject(double=text)}, only={"it": ["test_double"]}, to_write=to_write)
     outcome = run_claims(run)["it"]["test_double"]
     assert outcome.mark == mark
     assert mark == Mark.WAITS or outcome.location.line == 2

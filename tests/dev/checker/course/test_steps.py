@@ -3,7 +3,8 @@
 import pytest
 
 from checker.course import steps
-from checker.course.steps import MODEL, ClaimKind, Step, all_steps, claims_of, find_step, steps_up_to
+from checker.course.steps import MODEL, Step, all_steps, claims_of, find_step, steps_up_to
+from checker.stages import ClaimKind
 
 
 def test_an_unknown_step_lists_those_there_are(course):

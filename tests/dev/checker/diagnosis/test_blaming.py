@@ -12,7 +12,7 @@ from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.outcomes import Outcome, RaisedError, RefusalWords
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), is_about_values=True)
 ERROR = Outcome(

@@ -5,7 +5,7 @@ import pytest
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis.causes import state_that_outlives_a_call
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from tools.survey import survey
 
 CONCATENATE = "    return np.concatenate([W_query, W_key, W_value], axis=-1)\n"

@@ -13,7 +13,7 @@ from checker.course.steps import Step, all_steps, find_step
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.mistakes import KnownMistakes, apply_edits, functions_changed_by, load_attempts
 from checker.outcomes import Outcome
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from tests.dev.journeys.test_checks import with_several_blanks
 from tools.survey import survey
 

@@ -21,7 +21,7 @@ from checker.diagnosis.hunt_copies import (
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.files import ROOT
 from checker.outcomes import Outcome
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 

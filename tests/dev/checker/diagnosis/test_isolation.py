@@ -6,7 +6,7 @@ from checker.course.source import Source
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.isolation import Isolation
 from checker.outcomes import Outcome, RefusalWords, failed_outcomes, raised_error
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 SOLUTION = """\
 def a(x):

@@ -10,7 +10,7 @@ from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
 from checker.outcomes import Outcome, RaisedError, RefusalWords
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 FILE = LearnersFile(Source(""), "", Source(""), "", "", {"f": "f", "g": "g", "h": "h"}, [])
 OWN, NAMESAKE = "class B:\n    def forward(self, x): return {}\n", "class A:\n    def forward(self, x): return {}\n\n\n"

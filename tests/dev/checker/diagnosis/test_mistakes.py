@@ -8,7 +8,7 @@ from checker.course.steps import all_steps, find_step
 from checker.diagnosis import mistakes
 from checker.numeric.sketches import sketch
 from checker.outcomes import Outcome, RaisedError
-from checker.protocol.events import Mark
+from checker.stages import Mark
 
 
 def error(text):

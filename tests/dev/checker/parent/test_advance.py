@@ -11,7 +11,7 @@ from checker.course.languages import PYTHON
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.course.steps import ClaimKind, find_step
+from checker.course.steps import find_step
 from checker.parent.advance import advance
 from checker.parent.effects import (
     CloseView,
@@ -52,6 +52,7 @@ from checker.protocol.events import (
     Unloadable,
 )
 from checker.protocol.job import Options
+from checker.stages import ClaimKind
 from cli.watching.watch import in_one_line
 
 KINDS = {

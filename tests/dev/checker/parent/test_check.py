@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from checker.course import progress
-from checker.course.steps import ClaimKind, find_step
+from checker.course.steps import find_step
 from checker.parent import check as edge
 from checker.parent.check import Check, context_of
 from checker.parent.offers import IN_TERMINAL
@@ -16,6 +16,7 @@ from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
 from checker.protocol.events import Died, Ended, Interrupted
 from checker.protocol.job import Options
+from checker.stages import ClaimKind
 from tests.dev.checker.parent.test_advance import ALL_COMPILED, COMPILED_TOO, OPENED, S07, TO_COMPILE
 
 

@@ -10,9 +10,10 @@ import pytest
 
 from checker.course.source import Source
 from checker.parent.child_process import Child, thread_seconds
-from checker.protocol.events import ClaimBegan, Interrupted, Printed, Stage, StageEnded, Tick
+from checker.protocol.events import ClaimBegan, Interrupted, Printed, StageEnded, Tick
 from checker.protocol.job import Job
 from checker.protocol.processes import StartedProcess
+from checker.stages import Stage
 from tests.dev.journeys.test_bad_input import at_import
 
 #: What is printed -> the last line that is shown of it.

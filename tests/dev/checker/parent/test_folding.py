@@ -11,7 +11,8 @@ from checker.parent.folding import Folding
 from checker.parent.records import RecordView
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import ClaimEnded, Interrupted, Mark
+from checker.protocol.events import ClaimEnded, Interrupted
+from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
 HOLDING = [Row(Mark.PASS, "one", f"Claim {number}.") for number in range(1, 7)]

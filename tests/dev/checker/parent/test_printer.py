@@ -3,7 +3,7 @@
 from checker.course.reading import Location
 from checker.parent.effects import Explanation, Row, Words, WordsKind
 from checker.parent.printer import Printer
-from checker.protocol.events import Mark
+from checker.stages import Mark
 from checker.terminal import Terminal
 
 ROW = Row(Mark.FAIL, "attention_scores", "line 3: It returns the scores.", line=3)

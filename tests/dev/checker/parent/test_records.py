@@ -15,7 +15,8 @@ from checker.parent.check import Check
 from checker.parent.records import RecordView, verdict_record
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import Activity, Died, Stage, StageEnded
+from checker.protocol.events import Activity, Died, StageEnded
+from checker.stages import Stage
 from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())

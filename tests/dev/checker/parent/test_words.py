@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from checker.protocol.events import Ended, Finding, Mark, NumbersCompared
+from checker.protocol.events import Ended, Finding, NumbersCompared
 from checker.protocol.job import Options
+from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 
 #: Options -> how a right file is passed with them, and what is saved of it.

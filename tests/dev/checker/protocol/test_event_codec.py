@@ -9,7 +9,8 @@ import pytest
 
 from checker.course.reading import Location
 from checker.protocol.event_codec import EVENT_TYPES, READ_BY, decode, encode
-from checker.protocol.events import ClaimEnded, Mark
+from checker.protocol.events import ClaimEnded
+from checker.stages import Mark
 
 CLAIMED = ClaimEnded("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
 PLAIN = (str, int, float, bool, str | None, Sequence[str], Mapping[str, str])  # types of fields that JSON knows

@@ -20,7 +20,8 @@ import pytest
 from checker.course import progress
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
-from checker.protocol.events import Ended, Mark, Unloadable
+from checker.protocol.events import Ended, Unloadable
+from checker.stages import Mark
 from cli.page.answers import next_hint
 from cli.page.app import Book
 from cli.page.offers import ON_PAGE

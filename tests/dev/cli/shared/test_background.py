@@ -12,7 +12,8 @@ from checker.course.steps import find_step
 from checker.parent.check import Check
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import Busy, Ended, Mark, Stage, StageEnded
+from checker.protocol.events import Busy, Ended, StageEnded
+from checker.stages import Mark, Stage
 from cli.shared.background import BackgroundCheck, ReadyChild, Report
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
 
