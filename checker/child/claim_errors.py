@@ -19,7 +19,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
 
     Args:
         error: the error.
-        path: the graded file, whose lines are shown.
+        path: the checked file, whose lines are shown.
         about: the function that the claim is about.
         to_write: the labels of the functions that this file has yet to write.
     """

@@ -1,6 +1,6 @@
-"""The pytest plugin with the fixtures of claims: the module that is graded, the solution, recorded and drawn numbers.
+"""The pytest plugin with the fixtures of claims: the module that is checked, the solution, recorded and drawn numbers.
 
-In a check, the module that is graded is the learner's; under plain ``pytest``, it is the solution.
+In a check, the module that is checked is the learner's; under plain ``pytest``, it is the solution.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ def step_of(path: Path) -> Step:
 
 @pytest.fixture(scope="module")
 def step(request: pytest.FixtureRequest) -> ModuleType:
-    """Return the module that is graded: one of the subjects of a check or, without any, the solution."""
+    """Return the module that is checked: one of the subjects of a check or, without any, the solution."""
     subjects = request.config.stash.get(SUBJECTS, {})
     if subjects:
         return subjects[request.param]
     its_step = step_of(request.path)
-    return load_step(its_step, f"graded.{its_step.name}", its_step.read_solution(), str(its_step.solution_file))
+    return load_step(its_step, f"checked.{its_step.name}", its_step.read_solution(), str(its_step.solution_file))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers."""
     config.addinivalue_line("markers", "drawn: a claim about a configuration drawn anew, beside the solution")
-    config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; graded last")
+    config.addinivalue_line("markers", "compiled: a claim about the module that MAX compiled; run last")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -19,10 +19,10 @@ from types import ModuleType
 
 from checker import compiling
 from checker.child.claim_errors import fault_of_check
-from checker.child.grader import Grader
 from checker.child.keyboard import NoKeyboard, refuse_breakpoint
 from checker.child.loading import load_step
 from checker.child.preparing import import_claims, import_max, prepare_ahead
+from checker.child.stage_runner import StageRunner
 from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
 from checker.course.reading import Unreadable
@@ -96,13 +96,13 @@ def receive_job(parent: ParentProcess) -> Job | None:
     return job_of(message)
 
 
-def grade_file(step: Step, job: Job, send: Send) -> None:
-    """Load the learner's file, and grade its module."""
+def check_file(step: Step, job: Job, send: Send) -> None:
+    """Load the learner's file, and run the claims on its module."""
     try:
         module = load_file(step, job, send)
         if module:
             to_write = [*job.to_write, *find_missing(step, job, module, send)]
-            Grader(step, job, module, to_write, send).grade()
+            StageRunner(step, job, module, to_write, send).run()
     except Exception as error:  # a learner's code raises none this far up
         send(events.CheckFailed(fault_of_check(error)))
 
@@ -168,7 +168,7 @@ def main() -> None:
     # The stack of this thread alone, which runs the file. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     reporter.send(events.Busy())
-    grade_file(Step(job.step), job, reporter.send)
+    check_file(Step(job.step), job, reporter.send)
     reporter.send(events.Ended())
 
 

@@ -22,7 +22,7 @@ class ClaimsToRun:
 
     Attributes:
         step: the step of the claims.
-        subjects: the modules that are graded, by name.
+        subjects: the modules that are checked, by name.
         stage: decides which kind of claims is tried, and whether they stop where MAX would compile.
         seeds: the seeds of the configurations at the stage DRAWN; each claim runs once for each seed.
         only: the names of the only claims to run, by subject; None is all.

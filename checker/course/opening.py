@@ -1,4 +1,4 @@
-"""Open a learner's file: read it without running it, and refuse one that cannot be graded."""
+"""Open a learner's file: read it without running it, and refuse one that cannot be checked."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_file(step: Step, path: Path, *, is_solution: bool = False) -> OpenedFil
         is_solution: whether it is the solution, in which nothing is left to write.
 
     Raises:
-        Unreadable: the file cannot be graded.
+        Unreadable: the file cannot be checked.
     """
     source = Source(read_text(path))
     try:

@@ -46,7 +46,7 @@ class Location:
 
 @dataclass(eq=False)
 class Unreadable(Exception):
-    """A file that cannot be graded: a sentence that ends with what to do.
+    """A file that cannot be checked: a sentence that ends with what to do.
 
     Attributes:
         sentence: the reason.

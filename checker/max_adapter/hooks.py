@@ -1,7 +1,7 @@
 """Make MAX fast: hook into it at several places, here and, for what is kept compiled, in the two stores beside this.
 
 :func:`install_hooks` is called once by each entry point that runs MAX; nothing is patched by an import. It installs
-all :data:`HOOKS`, and sets what grading is (float32 on the CPU). Each hook is a trick, and TRICKS.md says what it
+all :data:`HOOKS`, and makes float32 on the CPU the default. Each hook is a trick, and TRICKS.md says what it
 buys: ``imports``, ``kernels``, ``graphs``, ``interpreter``, ``operations``, ``inputs``, ``sleep``, ``interrupts``. Most
 buy speed; ``imports`` also lets a machine without ``cc`` check steps in Python, and ``interpreter`` refuses numbers of
 16 bits. Where another MAX no longer has the place, checks run as it does by itself: slower, but just as right;
@@ -228,7 +228,7 @@ HOOKS: dict[str, Callable[[], None]] = {
 
 @cache
 def install_hooks() -> None:
-    """Install all hooks, and set MAX's defaults for grading; a second call does nothing."""
+    """Install all hooks, and set MAX's defaults for a check; a second call does nothing."""
     logging.getLogger("max").setLevel(logging.ERROR)  # MAX warns at every operation of every process that compiles
     for name, install in HOOKS.items():
         try:
@@ -236,6 +236,6 @@ def install_hooks() -> None:
         except Exception as error:  # whatever it is, checks are right without the hook
             words = " ".join(f"{type(error).__name__}: {error}".split())
             notices.append(f"The hook for {name} does not fit this MAX ({words}): checks are slower, but as right.")
-    # Grading is float32 on the CPU; if there is an accelerator, MAX's own defaults are bfloat16 on that device.
+    # A check computes in float32 on the CPU. With an accelerator, MAX's own defaults are bfloat16 on that device.
     _defaults.enter_context(default_device(CPU()))
     _defaults.enter_context(default_dtype(DType.float32))

@@ -46,7 +46,7 @@ class Check:
     """A check: it handles events, and has their effects shown by a view and saved.
 
     Args:
-        step: the step to grade.
+        step: the step to check.
         view: shows the parts of the check, as they become known.
         options: how the step is checked.
         offers: what a learner can do next, in the words of the place where the view is.

@@ -62,7 +62,7 @@ def limits_of(*, solution: bool = False, compile_seconds: float | None = None) -
     it, and ``COURSE_QUIET_SECONDS``, which tests set, that on computing, and two others in proportion.
 
     Args:
-        solution: whether the reference solution is graded.
+        solution: whether the reference solution is checked.
         compile_seconds: the limit on compiling one thing; None is none.
 
     Raises:

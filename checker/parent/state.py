@@ -261,7 +261,9 @@ class State:
     def has_drawn_numbers(self) -> bool:
         """Whether numbers were drawn, which happens once all recorded numbers are right."""
         kinds = self.context.kinds
-        recorded_marks = {claim.mark for claim in self.ended_claims.values() if kinds.get(claim.test) is ClaimKind.NUMBERS}
+        recorded_marks = {
+            claim.mark for claim in self.ended_claims.values() if kinds.get(claim.test) is ClaimKind.NUMBERS
+        }
         return (
             ClaimKind.DRAWN in kinds.values() and Stage.NUMBERS in self.ended_stages and recorded_marks == {Mark.PASS}
         )

@@ -38,7 +38,7 @@ class Limit(StrEnum):
 
 @dataclass(frozen=True)
 class ClaimBegan:
-    """A claim is being tried; a survey grades more than one ``subject``."""
+    """A claim is being tried; a survey tries more than one ``subject``."""
 
     sentence: str
     subject: str = ""

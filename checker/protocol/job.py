@@ -15,7 +15,7 @@ class Options:
     """How a step is checked.
 
     Attributes:
-        solution: grade the reference solution instead of the learner's file.
+        solution: check the reference solution instead of the learner's file.
         compile: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
@@ -37,7 +37,7 @@ class Job:
 
     Attributes:
         step: the name of the step, such as ``step_07``.
-        source: the text of the file to grade.
+        source: the text of the file to check.
         path: where that file is.
         to_write: the labels of the functions whose blank is still to write; a claim that needs one of them waits.
         is_solution: whether the file is the reference solution.

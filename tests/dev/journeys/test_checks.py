@@ -86,7 +86,7 @@ def test_a_blank_alone_is_judged_while_the_others_wait(step: Step, learner):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", [step for step in all_steps() if step.language is not PYTHON])
-def test_a_kernel_itself_is_graded_as_its_model_is(step: Step, pytestconfig):
+def test_a_kernel_itself_is_judged_as_its_model_is(step: Step, pytestconfig):
     """Each is compiled: one mistake and one alternative; by night all."""
     attempts, by_night = load_attempts(step), pytestconfig.option.nightly
     count = len(attempts.mistakes) if by_night else 1

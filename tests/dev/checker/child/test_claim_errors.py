@@ -1,4 +1,4 @@
-"""What an error in a claim says of the file that is graded."""
+"""What an error in a claim says of the file that is checked."""
 
 import numpy as np
 import pytest

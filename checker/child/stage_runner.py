@@ -1,4 +1,4 @@
-"""Grade the module of a learner's file: run the claims stage by stage, and explain those that fail.
+"""Run the claims on the module of a learner's file, stage by stage, and explain those that fail.
 
 A trick, ``silence``: from a diagnosis on, which is the last that it does, the process prints nothing.
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:  # a pass needs no explanation
     from checker.diagnosis.mistakes import KnownMistakes
 
 
-SUBJECT = "subject"  # the name of the learner's module among those that are graded
+SUBJECT = "subject"  # the name of the learner's module among the subjects
 
 
-class Grader:
-    """Grades the learner's module, stage after stage.
+class StageRunner:
+    """Runs the claims on the learner's module, stage after stage.
 
     Args:
         step: the step whose claims are run.
@@ -47,7 +47,7 @@ class Grader:
         self.step, self.job, self.module, self.to_write, self.send = step, job, module, to_write, send
         self.seeds = [job.seed]  # of the configurations that are drawn
 
-    def grade(self) -> None:
+    def run(self) -> None:
         """Report the outcome of every claim, and then why some fail or, if none does, those of the compiled claims."""
         stage = Stage.NUMBERS
         outcomes = self.run_stage(stage)
@@ -160,7 +160,7 @@ class ClaimTrials:
         """Run claims on each code; return the outcomes by the same names, without codes that cannot be loaded."""
         subjects = dict[str, ModuleType]()
         for number, (name, code) in enumerate(codes.items()):
-            module = try_to_load(f"graded.tried_{number}", code)
+            module = try_to_load(f"checked.tried_{number}", code)
             if module:
                 subjects[name] = module
         to_run = ClaimsToRun(self.step, subjects, self.stage, self.seeds, claims, show=show or self.show)

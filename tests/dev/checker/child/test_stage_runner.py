@@ -5,8 +5,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from checker.child import grader
-from checker.child.grader import SUBJECT, ClaimTrials, Grader
+from checker.child import stage_runner
+from checker.child.stage_runner import SUBJECT, ClaimTrials, StageRunner
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.device import DeviceKind
@@ -29,14 +29,14 @@ def outcomes_of(answers):
     return {name: Outcome(marks[answer]) for name, answer in zip("abc", answers, strict=False)}
 
 
-class Graded:
+class StagesRun:
     """What happens if the claims of each stage answer so; ``explained`` has what a diagnosis is given, in order."""
 
     def __init__(self, monkeypatch, answers, devices=(CPU,)):
         self.answers, self.comparisons = answers, []
         self.tried, self.sent, self.explained = [], [], []
-        monkeypatch.setattr(grader, "run_claims", self.run_claims)
-        monkeypatch.setattr(grader, "drop_output", lambda: self.explained.append("silence"))
+        monkeypatch.setattr(stage_runner, "run_claims", self.run_claims)
+        monkeypatch.setattr(stage_runner, "drop_output", lambda: self.explained.append("silence"))
         monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
         named = SimpleNamespace(recorded=lambda step: "recorded", unanswered=lambda step: "unanswered")
         monkeypatch.setattr(mistakes, "KnownMistakes", named)
@@ -58,7 +58,7 @@ class Graded:
 
         return SimpleNamespace(diagnose=diagnose)
 
-    def grade(self, *, tries_compiled_claims=True, **options):
+    def run(self, *, tries_compiled_claims=True, **options):
         job = Job(
             step=STEP.name,
             source=Source("x = 1\n"),
@@ -67,7 +67,7 @@ class Graded:
             seed=SEED,
             tries_compiled_claims=tries_compiled_claims,
         )
-        Grader(STEP, job, ModuleType("step_07"), ["merge"], self.sent.append).grade()
+        StageRunner(STEP, job, ModuleType("step_07"), ["merge"], self.sent.append).run()
         return [to_run.stage for to_run in self.tried]
 
 
@@ -85,21 +85,21 @@ class Graded:
     ],
 )
 def test_a_stage_follows_only_where_all_pass_before_it(monkeypatch, answers, options, stages):
-    graded = Graded(monkeypatch, answers)
-    assert graded.grade(**options) == stages
-    ended = [event for event in graded.sent if isinstance(event, events.StageEnded | events.CompiledTried)]
+    runs = StagesRun(monkeypatch, answers)
+    assert runs.run(**options) == stages
+    ended = [event for event in runs.sent if isinstance(event, events.StageEnded | events.CompiledTried)]
     assert ended == [*map(events.StageEnded, stages), *[events.CompiledTried()] * (TRACING in stages)]
 
 
 def test_only_what_was_traced_is_compiled_and_only_numbers_that_are_drawn_have_a_seed(monkeypatch):
-    graded = Graded(monkeypatch, {NUMBERS: "P", DRAWN: "P", TRACING: "PTT", COMPILED: "PPP"})
-    graded.grade()
-    by_stage = {to_run.stage: to_run for to_run in graded.tried}
+    runs = StagesRun(monkeypatch, {NUMBERS: "P", DRAWN: "P", TRACING: "PTT", COMPILED: "PPP"})
+    runs.run()
+    by_stage = {to_run.stage: to_run for to_run in runs.tried}
     assert by_stage[TRACING].only is None
     assert by_stage[COMPILED].only == {SUBJECT: ["b", "c"]}
     assert [by_stage[stage].device for stage in (NUMBERS, DRAWN, TRACING, COMPILED)] == [None, None, CPU, CPU]
     assert by_stage[DRAWN].seeds == [SEED]
-    assert all(to_run.to_write == ["merge"] for to_run in graded.tried)
+    assert all(to_run.to_write == ["merge"] for to_run in runs.tried)
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_only_what_was_traced_is_compiled_and_only_numbers_that_are_drawn_have_a
 )
 def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compiled, named, tries_gpu):
     answers = {NUMBERS: "P", DRAWN: "P", TRACING: "T", COMPILED: compiled, ON_GPU: "P"}
-    graded = Graded(monkeypatch, answers, devices=DeviceKind)
-    assert (ON_GPU in graded.grade(device=named)) == tries_gpu
-    assert {to_run.device for to_run in graded.tried if to_run.stage == COMPILED} == {named or CPU}
+    runs = StagesRun(monkeypatch, answers, devices=DeviceKind)
+    assert (ON_GPU in runs.run(device=named)) == tries_gpu
+    assert {to_run.device for to_run in runs.tried if to_run.stage == COMPILED} == {named or CPU}
     if tries_gpu:
-        assert graded.tried[-1].device == GPU
-        assert graded.sent[-2:] == [events.CompiledTried(), events.StageEnded(ON_GPU)], "it changes no verdict"
+        assert runs.tried[-1].device == GPU
+        assert runs.sent[-2:] == [events.CompiledTried(), events.StageEnded(ON_GPU)], "it changes no verdict"
 
 
 @pytest.mark.parametrize(
@@ -125,27 +125,27 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
     ],
 )
 def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, given):
-    graded = Graded(monkeypatch, answers)
-    graded.grade(names_mistakes=not hunt)
-    assert graded.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
-    assert graded.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
+    runs = StagesRun(monkeypatch, answers)
+    runs.run(names_mistakes=not hunt)
+    assert runs.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
+    assert runs.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
 
 
 @pytest.mark.parametrize("show", ["scale", "merge"])
 def test_the_first_numbers_of_the_function_asked_for_are_shown(monkeypatch, show):
     monkeypatch.setattr("checker.numeric.showing.lines_of", lambda comparison: [comparison])
-    graded = Graded(monkeypatch, {NUMBERS: "PF"})
-    graded.comparisons = [None, "first", "second"]
-    graded.grade(show=show)
-    assert graded.sent[-1] == events.NumbersCompared(show, ["first"] if show == "scale" else ())
-    assert all(to_run.show for to_run in graded.tried)
+    runs = StagesRun(monkeypatch, {NUMBERS: "PF"})
+    runs.comparisons = [None, "first", "second"]
+    runs.run(show=show)
+    assert runs.sent[-1] == events.NumbersCompared(show, ["first"] if show == "scale" else ())
+    assert all(to_run.show for to_run in runs.tried)
 
 
 def test_code_that_cannot_be_run_is_no_subject_of_a_trial(monkeypatch):
-    graded = Graded(monkeypatch, {DRAWN: "P"})
-    monkeypatch.setattr(grader, "run_claims", lambda to_run, send: graded.tried.append(to_run))
+    runs = StagesRun(monkeypatch, {DRAWN: "P"})
+    monkeypatch.setattr(stage_runner, "run_claims", lambda to_run, send: runs.tried.append(to_run))
     codes = {name: compile(text, name, "exec") for name, text in (("runs", "x = 1"), ("exits", "raise SystemExit"))}
     ClaimTrials(STEP, DRAWN, [SEED]).run(codes, {"runs": ["a"], "exits": ["a"]})
-    (to_run,) = graded.tried
+    (to_run,) = runs.tried
     assert {name: module.x for name, module in to_run.subjects.items()} == {"runs": 1}
     assert (to_run.stage, to_run.seeds, to_run.show) == (DRAWN, [SEED], False)
