@@ -107,7 +107,7 @@ def check_file(step: Step, job: Job, send: Send) -> None:
         send(events.CheckFailed(fault_of_check(error)))
 
 
-class Reporter:
+class Sender:
     """Sends events to the parent; as a listener, it makes events of what a compiler begins and ends."""
 
     def __init__(self, parent: ParentProcess) -> None:
@@ -156,20 +156,20 @@ def _is_in_course(module: str) -> bool:
 def main() -> None:
     """Do one job and end."""
     parent = ParentProcess()
-    reporter = Reporter(parent)
-    compiling.listeners.append(Listener(reporter.compiling_began, reporter.compiling_ended))
+    sender = Sender(parent)
+    compiling.listeners.append(Listener(sender.compiling_began, sender.compiling_ended))
     try:
         job = prepare(parent)
     except Exception as error:
-        reporter.send(events.CheckFailed(why_not_prepared(error)))
+        sender.send(events.CheckFailed(why_not_prepared(error)))
         return
     if job is None:
         return
     # The stack of this thread alone, which runs the file. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
-    reporter.send(events.Busy())
-    check_file(Step(job.step), job, reporter.send)
-    reporter.send(events.Ended())
+    sender.send(events.Busy())
+    check_file(Step(job.step), job, sender.send)
+    sender.send(events.Ended())
 
 
 if __name__ == "__main__":

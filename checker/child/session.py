@@ -1,7 +1,7 @@
-"""Run the claims of a step on one subject or many, in one pytest session, and record their outcomes.
+"""Run the claims of a step on one subject or many, in one pytest session, and report their outcomes.
 
 Of pytest's plugins there are four of ours: ``selection`` says which claims run, ``fixtures`` gives them what they ask
-for, ``running`` says how far each goes, and ``recording`` what each says. Pytest calls them in this order:
+for, ``running`` says how far each goes, and ``reporting`` what each says. Pytest calls them in this order:
 
 =============================  =============  ================================================================
 the hook                       is that of     and
@@ -10,10 +10,10 @@ pytest_generate_tests          ``selection``  makes of a claim one for each subj
 pytest_generate_tests          ``fixtures``   makes of a claim that MAX compiles one for each device
 pytest_collection_modifyitems  ``selection``  drops the claims that were not asked for
 pytest_collection_finish       ``selection``  hands the subjects to ``fixtures``
-pytest_runtest_setup           ``recording``  reports that a claim begins; then it gets its module and numbers
+pytest_runtest_setup           ``reporting``  reports that a claim begins; then it gets its module and numbers
 pytest_pyfunc_call             ``running``    runs the claim, when tracing up to where MAX would compile
-pytest_runtest_makereport      ``recording``  records the outcome, and reports it
-pytest_keyboard_interrupt      ``recording``  does the same of a claim that raised an exception which ends pytest
+pytest_runtest_makereport      ``reporting``  makes the outcome, and reports it
+pytest_keyboard_interrupt      ``reporting``  does the same of a claim that raised an exception which ends pytest
 =============================  =============  ================================================================
 
 A trick, ``plugins``: the plugins of pytest's that would take what a learner's file prints, logs or raises are off.
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.child.recording import Recorder
+from checker.child.reporting import Reporter
 from checker.child.running import Runner
 from checker.child.selection import ClaimsToRun, Selection
 from checker.course.steps import Step
@@ -67,9 +67,9 @@ def run_claims(claims_to_run: ClaimsToRun, send: Send = send_to_nobody) -> dict[
         send: called with an event when a claim starts and when it ends.
     """
     runner = Runner(claims_to_run)
-    recorder = Recorder(claims_to_run, runner, send)
-    run_pytest(claims_to_run, [runner, recorder])
-    return recorder.outcomes
+    reporter = Reporter(claims_to_run, runner, send)
+    run_pytest(claims_to_run, [runner, reporter])
+    return reporter.outcomes
 
 
 def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph]:
@@ -80,7 +80,7 @@ def collect_graphs(step: Step, subjects: Mapping[str, ModuleType]) -> list[Graph
     return [*runner.abandoned_graphs.values()]
 
 
-def run_pytest(claims_to_run: ClaimsToRun, plugins: Sequence[Runner | Recorder]) -> None:
+def run_pytest(claims_to_run: ClaimsToRun, plugins: Sequence[Runner | Reporter]) -> None:
     """Run claims in one pytest session of this process, with these ``plugins`` beside the selection."""
     options = ["--capture=no"]
     for plugin in UNUSED_PLUGINS:

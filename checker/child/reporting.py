@@ -1,4 +1,4 @@
-"""The pytest plugin that records the outcome of each claim, and reports it."""
+"""The pytest plugin that makes an outcome of each claim, and reports it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from checker.stages import Mark, Stage
 FIXTURES = str(Path(__file__).with_name("fixtures.py"))  # whose errors are none of the learner's
 
 
-class Recorder:
-    """Records the outcome of each claim.
+class Reporter:
+    """Reports the outcome of each claim.
 
     Args:
         claims_to_run: which claims.
@@ -50,7 +50,7 @@ class Recorder:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> pytest.TestReport:
-        """Record the outcome; return a report for pytest's ``tmp_path``, which reads whether the claim has passed.
+        """Report the outcome; return a report for pytest's ``tmp_path``, which reads whether the claim has passed.
 
         The report that pytest would make formats the traceback, which takes longer than the claim.
         """
@@ -58,19 +58,19 @@ class Recorder:
         if call.when == "setup" and error is not None and passed_through(error, FIXTURES):
             self.send(events.CheckFailed(fault_of_check(error)))
         elif call.when == "call" or (call.when == "setup" and error is not None):
-            self.record(item, error)
+            self.report(item, error)
         assert call.when != "collect"
         return pytest.TestReport(
             item.nodeid, item.location, {}, "failed" if call.excinfo else "passed", None, call.when
         )
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-        """Record the outcome of a claim in which the learner's code raised an exception that ends pytest."""
+        """Report the outcome of a claim in which the learner's code raised an exception that ends pytest."""
         if self.current:
-            self.record(self.current, excinfo.value)
+            self.report(self.current, excinfo.value)
 
-    def record(self, item: pytest.Function, error: BaseException | None) -> None:
-        """Record the outcome of a claim that has just run, and has maybe raised an error; report it."""
+    def report(self, item: pytest.Function, error: BaseException | None) -> None:
+        """Keep and send the outcome of a claim that has just run, and has maybe raised an error."""
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcome(item, error)
         self.outcomes[name][claim] = outcome
