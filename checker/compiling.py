@@ -1,4 +1,8 @@
-"""Tell whoever listens what MAX or Mojo is compiling."""
+"""Tell whoever listens what MAX or Mojo is compiling.
+
+In a check, ``parent/advance.py`` says after how long that is shown; ``terminal`` shows it, and for the page
+``parent/records.py``. Commands of the finished model show it by ``play/compiling_line.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Show where the learner's file and the solution differ: blanks written in another way, which may be just as right.
 
-Lines of the learner's file alone are marked ``-``, and lines of the solution alone ``+``, as ``diff`` does.
+Lines of the learner's file alone are marked ``-``, and lines of the solution alone ``+``, as ``diff`` does. The page
+and the end of a hunt show two texts in the same form.
 """
 
 from __future__ import annotations

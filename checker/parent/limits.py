@@ -1,4 +1,4 @@
-"""The limits on a child's silence, and whether one is reached. Nothing is measured here.
+"""The limits on a child's silence, and whether one is reached; ``child_process`` measures it.
 
 A busy machine must not refuse a right file. So the limit on computing counts only the processor time of the thread that
 runs the learner's file: MAX's threads compute while they wait, so the time of the whole process says nothing. Waiting
