@@ -33,6 +33,12 @@ MISTAKES = {
         for name, code in (("mean", CENTERED), ("variance", VARIANCE))
         for axis in (0, 1)
     },
+    **{
+        f"The {name} is one number for all tokens, by axis=None; each token needs its own, over the last axis, -1.": {
+            code: code.replace("axis=-1", "axis=None")
+        }
+        for name, code in (("mean", CENTERED), ("variance", VARIANCE))
+    },
     "In a batch, it normalizes over the tokens, axis 1; the channels are the last axis, -1.": {
         FORWARD: FORWARD.replace("axis=-1", "axis=1")
     },

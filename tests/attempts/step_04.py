@@ -13,6 +13,9 @@ MISTAKES = {
     "The activation is SiLU; GPT-2's is GELU.": {GELU: "F.silu(wide)"},
     "The activation is tanh alone; GELU multiplies by the input.": {GELU: "F.tanh(wide)"},
     "The GELU is written out with the square of x in place of its cube.": {GELU: FORMULA.replace("**3", "**2")},
+    "The GELU is written out without the cube of x: it adds 0.044715 * x**3 to x.": {
+        GELU: FORMULA.replace("(wide + 0.044715 * wide**3)", "wide")
+    },
     "The GELU is written out with 2/pi in place of its square root.": {
         GELU: FORMULA.replace("0.7978845608028654", "0.6366197723675814")
     },

@@ -225,6 +225,13 @@ MISTAKES = {
         }
         for part in ("query", "key", "value")
     },
+    **{
+        f"Only the {part} is split into heads: call _split_heads on the other two, too.": {
+            OF_HEADS: "return "
+            + ", ".join(f"self._split_heads({name})" if name == part else name for name in ("query", "key", "value"))
+        }
+        for part in ("query", "key", "value")
+    },
     "12 heads are hard-coded, or n_layer is taken for n_head: GPT-2 small has 12 of both.": {
         "= config.n_head\n": "= 12\n"
     },

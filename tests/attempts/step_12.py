@@ -72,6 +72,9 @@ MISTAKES = {
         SIZE: UNLESS_ALL,
         KTH: SORTED.replace("-top_k", "top_k"),
     },
+    "np.partition puts only the place that it is given in order, so give it the place that is read, -top_k.": {
+        KTH: KTH.replace("(logits, -top_k", "(logits, top_k")
+    },
     "The k-th largest is at -top_k, counted from the end: [:, -top_k, None].": {
         KTH: KTH.replace("[:, -top_k", "[:, top_k")
     },

@@ -47,6 +47,8 @@ MISTAKES = {
     "Only c_attn and c_fc are transposed; both c_proj are Conv1D too.": {
         IS_CONV1D: 'name.endswith((".c_attn.weight", ".c_fc.weight"))'
     },
+    "Only c_fc is transposed; c_attn and both c_proj are Conv1D too.": {IS_CONV1D: 'name.endswith(".c_fc.weight")'},
+    "Only the c_proj are transposed; c_attn and c_fc are Conv1D too.": {IS_CONV1D: 'name.endswith(".c_proj.weight")'},
     "Only c_attn is transposed; c_fc and both c_proj are Conv1D too.": {IS_CONV1D: 'name.endswith(".c_attn.weight")'},
     "c_attn is not transposed; it is a Conv1D like c_fc and both c_proj.": {
         IS_CONV1D: 'name.endswith((".c_proj.weight", ".c_fc.weight"))'

@@ -178,6 +178,12 @@ MISTAKES = {
         M_HAT: M_HAT.replace("**step", " ** (step + 1)"),
         V_HAT: V_HAT.replace("**step", " ** (step + 1)"),
     },
+    **{
+        f"{average}'s correction counts steps from 0; the first is step 1 already.": {
+            code: code.replace("**step", " ** (step + 1)")
+        }
+        for average, code in (("m", M_HAT), ("v", V_HAT))
+    },
     "The root is missing: m_hat is divided by the root of v_hat.": {
         DIRECTION: DIRECTION.replace("F.sqrt(v_hat)", "v_hat")
     },
