@@ -47,7 +47,7 @@ from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, ro
 from checker.parent.state import Compilation, Phase, State, Verdict
 from checker.parent.verdict import decide
 from checker.protocol import events
-from checker.protocol.events import ClaimEnded, EndEvent, Event
+from checker.protocol.events import EndEvent, Event
 from checker.stages import Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
@@ -72,7 +72,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
         case events.ClaimBegan():
             phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
             return replace(state, current_claim=event.sentence, phase=phase), []
-        case ClaimEnded():
+        case events.ClaimEnded():
             return _claim_ended(state, event)
         case events.Finding():
             return replace(state, findings=(*state.findings, event)), []
@@ -150,7 +150,7 @@ def _printed(state: State, text: str) -> StateAndEffects:
     return state, [Words(text, WordsKind.PRINTED)]
 
 
-def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
+def _claim_ended(state: State, claim: events.ClaimEnded) -> StateAndEffects:
     """Note the outcome of a claim, and show the claim or, from the first failure on, hold it."""
     state = replace(state, ended_claims={**state.ended_claims, claim.name: claim}, current_claim="")
     if claim.mark is Mark.TRACED:
@@ -162,7 +162,7 @@ def _claim_ended(state: State, claim: ClaimEnded) -> StateAndEffects:
     return rows_of_claims(state, [claim])
 
 
-def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
+def _claim_ended_on_gpu(state: State, claim: events.ClaimEnded) -> StateAndEffects:
     """Show a claim on a GPU, which changes no verdict."""
     state, rows = rows_of_claims(state, [claim])
     if claim.mark is not Mark.FAIL:
@@ -170,7 +170,7 @@ def _claim_ended_on_gpu(state: State, claim: ClaimEnded) -> StateAndEffects:
     return state, [*rows, words.only_the_gpu_disagrees(claim)]
 
 
-def _hold(state: State, claim: ClaimEnded) -> StateAndEffects:
+def _hold(state: State, claim: events.ClaimEnded) -> StateAndEffects:
     """Hold a claim, since a finding may say that it waits for another function; a failure takes back a pass."""
     state = replace(state, held_claims=(*state.held_claims, claim.name))
     takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.another_max_is_to_blame(claim)

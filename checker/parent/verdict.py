@@ -11,7 +11,7 @@ from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.parent.words import no_verdict, pass_is_kept_or_not
 from checker.protocol import events
-from checker.protocol.events import Activity, Died, EndEvent, Finding, Late, Limit
+from checker.protocol.events import Activity, EndEvent, Limit
 from checker.stages import ClaimKind, Mark, Stage
 
 RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
@@ -29,9 +29,9 @@ def decide(state: State, event: EndEvent) -> Verdict:
             return _on_unloadable(state, event)
         case events.CheckFailed():
             return _on_failed_check(state, event)
-        case Died():
+        case events.Died():
             return _on_death(state, event)
-        case Late():
+        case events.Late():
             return _on_late(state, event)
         case events.Interrupted():
             return _on_interrupt(state)
@@ -153,7 +153,7 @@ def _known_so_far(state: State) -> str:
     return "there is no verdict"
 
 
-def _on_death(state: State, died: Died) -> Verdict:
+def _on_death(state: State, died: events.Died) -> Verdict:
     """Return the verdict on a check whose child has ended too early.
 
     The file is to blame if it was computing, unless a signal ended it that others send: the system, when memory is
@@ -174,7 +174,7 @@ def _on_death(state: State, died: Died) -> Verdict:
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
-def _how_it_ended(state: State, died: Died) -> str:
+def _how_it_ended(state: State, died: events.Died) -> str:
     """Return how the process has ended, as the beginning of a sentence."""
     if state.crash:
         _, reason = state.crash
@@ -182,7 +182,7 @@ def _how_it_ended(state: State, died: Died) -> str:
     return f"the process was ended by {died.signal}" if died.signal else "the process ended"
 
 
-def _look_for(language: Language, died: Died) -> str:
+def _look_for(language: Language, died: events.Died) -> str:
     """Return what to look for in a file whose process was ended by a signal, or has exited."""
     if died.signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
@@ -195,7 +195,7 @@ def _look_for(language: Language, died: Died) -> str:
     return language.look_for_crash if died.signal else language.look_for_exit
 
 
-def _on_late(state: State, late: Late) -> Verdict:
+def _on_late(state: State, late: events.Late) -> Verdict:
     """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
     explanation = _why_late(state, late, happened)
@@ -204,7 +204,7 @@ def _on_late(state: State, late: Late) -> Verdict:
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
-def _which_limit(state: State, late: Late) -> str:
+def _which_limit(state: State, late: events.Late) -> str:
     """Return in words which limit was reached, as the middle of a sentence."""
     seconds = f"{late.seconds:.0f} s"
     match late.limit:
@@ -218,7 +218,7 @@ def _which_limit(state: State, late: Late) -> str:
             return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
 
 
-def _why_late(state: State, late: Late, happened: str) -> Explanation:
+def _why_late(state: State, late: events.Late, happened: str) -> Explanation:
     """Return why a file is not judged to the end: its child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     busy = f"Other programs have the processor ({late.load_if_busy})." if late.load_if_busy else ""
@@ -281,14 +281,14 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(words), to_save=SaveFailure())
 
 
-def _failures(state: State) -> list[Finding]:
+def _failures(state: State) -> list[events.Finding]:
     """Return the findings of failures; if the child has found out none, the claims' own reasons."""
     failures = [finding for finding in state.findings if finding.mark is Mark.FAIL]
     if failures:
         return failures
     claims = [state.with_finding(claim) for claim in state.ended_claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
-        Finding(
+        events.Finding(
             claim.name,
             claim.about,
             claim.reason,
@@ -301,20 +301,20 @@ def _failures(state: State) -> list[Finding]:
     ]
 
 
-def why_claims_fail(state: State, failures: Sequence[Finding]) -> list[Explanation]:
+def why_claims_fail(state: State, failures: Sequence[events.Finding]) -> list[Explanation]:
     """Return the explanations of the claims that failed: one for each known mistake, else one for each function.
 
     A function is explained by its first failure, since the claims about one blank go from the plain to the special, as
     CONTRIBUTING.md asks: the reason of a special claim is often false if a plain one fails. If several inputs cause an
     error at one line, the first is told.
     """
-    by_mistake: dict[tuple[str, str | None], list[Finding]] = {}
+    by_mistake: dict[tuple[str, str | None], list[events.Finding]] = {}
     for failure in failures:
         by_mistake.setdefault((failure.about, failure.mistake), []).append(failure)
     return [_first_with_count(state, alike) for alike in by_mistake.values()]
 
 
-def _first_with_count(state: State, failures: Sequence[Finding]) -> Explanation:
+def _first_with_count(state: State, failures: Sequence[events.Finding]) -> Explanation:
     """Return why the first claim fails, and how many others fail by the same error with other sizes."""
     first = failures[0]
     sentence = first.reason
