@@ -69,6 +69,7 @@ def test_a_driver_that_does_not_serve_yet_is_ended_at_once_whatever_it_does(monk
     assert time.monotonic() - began < 60
 
 
+@pytest.mark.nightly
 def test_two_replicas_share_requests_replace_one_that_is_killed_and_drain(tmp_path):
     options = ("--replicas", "2", "--batch", "2", "--queue", "2", "--grace", "600")
     home, temporary = tmp_path / "home", Path(tempfile.mkdtemp(dir="/tmp"))  # short, as addresses of sockets have to be

@@ -264,7 +264,7 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course):
     ("begins", "problem"),
     [
         ("        positions = ragged_positions(", "raise ValueError('mine')"),
-        ("        positions = ragged_positions(", "raise SystemExit('mine')"),
+        pytest.param("        positions = ragged_positions(", "raise SystemExit('mine')", marks=pytest.mark.nightly),
         ("def last_rows(", "raise ValueError('mine')"),
     ],
 )
