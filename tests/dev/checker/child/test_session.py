@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from checker.child import recording
+from checker.child import reporting
 from checker.child.selection import ClaimsToRun
 from checker.child.session import collect_graphs, run_claims
 from checker.course import steps
@@ -180,8 +180,8 @@ def test_an_error_from_no_line_of_the_file_is_looked_for_again_but_known_as_it_c
 
     again, module = [], subject(broken="raise TypeError('here')")
     module.double = module.compiled = computed
-    monkeypatch.setattr(recording, "uses_max", lambda step: True)
-    monkeypatch.setattr(recording, "error_at_its_line", error_at_its_line)
+    monkeypatch.setattr(reporting, "uses_max", lambda step: True)
+    monkeypatch.setattr(reporting, "error_at_its_line", error_at_its_line)
     claim = "test_double" if stage == Stage.NUMBERS else "test_compiled"
     outcome = answers(stage, claims=[claim], it=module)["it"][claim]
     assert again == [claim] * is_run_again
