@@ -86,7 +86,7 @@ def show_differences(step: Step, *, anyway: bool) -> int:
         anyway: print them even if the file as it is has not passed.
 
     Returns:
-        The exit status: 1 if the file has not passed.
+        The exit status: 1 if nothing is printed, since the file has not passed.
 
     Raises:
         UserError: the file cannot be read.

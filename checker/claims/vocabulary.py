@@ -188,7 +188,8 @@ def equal(
     axes = axes or AXES.get(expected.ndim, tuple(f"axis {axis}" for axis in range(expected.ndim)))
     array = _array_of_form(actual, expected, axes, what)
     comparison = Comparison(what, array, expected, axes, whose, noted_inputs(), tolerance_in_force(tolerance))
-    if not np.array_equal(np.isfinite(array), np.isfinite(expected)):
+    finite = np.isfinite(expected)
+    if not np.array_equal(np.isfinite(array), finite) or not np.array_equal(array[~finite], expected[~finite], True):
         raise Refusal(comparison.not_finite(), array, compared=comparison)
     if not close(array, expected, tolerance):
         raise Refusal(f"{comparison.pattern} {comparison.difference()}".strip(), array, compared=comparison)

@@ -212,7 +212,7 @@ class Comparison:
         return f"No {where} is right throughout; yours and the right numbers have a correlation of {likeness:.2f}."
 
     def not_finite(self) -> str:
-        """Return as a sentence where one of the arrays has NaN or infinity, and the other a number."""
+        """Return as a sentence where arrays differ in NaN or infinity: at first, where one of them has a number."""
         actual, expected = self.actual, self.expected
         if not expected.ndim:
             return f"{self.what} is {actual}, and must be {expected:.5g}."
@@ -221,6 +221,9 @@ class Comparison:
         if not wrong.any():  # then only the expected ones are, which the learner's code may have returned before
             wrong = np.isfinite(actual) & ~np.isfinite(expected)
             are = f"are neither NaN nor infinite, unlike {self.whose}"
+        if not wrong.any():  # then one has NaN, or an infinity, where the other has another
+            wrong = ~((actual == expected) | np.isnan(actual) & np.isnan(expected)) & ~np.isfinite(expected)
+            are = f"are NaN or infinite, and differ from {self.whose}"
         first = index_in_words(np.unravel_index(int(wrong.argmax()), wrong.shape), self.axes)
         return f"In {self.what}, {int(wrong.sum())} of {actual.size} values {are}, the first at {first}."
 

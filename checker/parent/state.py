@@ -17,13 +17,11 @@ from checker.parent.offers import IN_TERMINAL, Offers
 from checker.protocol.events import (
     ClaimEnded,
     Finding,
-    Mark,
     NumbersCompared,
-    Stage,
     Unloadable,
 )
 from checker.protocol.job import Options
-from checker.stages import ClaimKind
+from checker.stages import ClaimKind, Mark, Stage
 
 PASSED = 0  # exit statuses
 FAILED = 1

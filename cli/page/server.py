@@ -21,6 +21,7 @@ import uvicorn
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT, saved_at
 from cli.page.app import Book
+from cli.shared.command_line import writing
 
 LOOPBACK = "127.0.0.1"  # this machine's own address
 PORT = 3000  # where the book is if the port is free: a browser keeps drafts by address
@@ -128,8 +129,10 @@ def _open_socket(port: int | None) -> socket.socket:
 @contextlib.contextmanager
 def _redirecting(link: str) -> Iterator[Path]:
     """Make a file that leads a browser to a link, for this user alone: a command line is seen by everyone."""
-    (ROOT / ".course").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="open-", dir=ROOT / ".course") as folder:  # nobody else may enter it
-        file = Path(folder, "book.html")
+    with writing():
+        (ROOT / ".course").mkdir(exist_ok=True)
+        folder = tempfile.TemporaryDirectory(prefix="open-", dir=ROOT / ".course")  # nobody else may enter it
+        file = Path(folder.name, "book.html")
         file.write_text(f'<meta charset="utf-8"><meta http-equiv="refresh" content="0; url={escape(link)}">\n')
+    with folder:
         yield file

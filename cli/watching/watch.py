@@ -160,8 +160,9 @@ class Watch:
             self.terminal.line(line)
         offers = BY_KEYS if self.read_keys else AT_SAVE
         check = Check(self.step, Printer(self.terminal), options, offers=offers, started=started)
-        self.running = BackgroundCheck(check, self.ready, self.notify)
-        self.running.start()
+        running = BackgroundCheck(check, self.ready, self.notify)
+        running.start()
+        self.running = running
 
     def notify(self, background: BackgroundCheck, report: Report) -> None:
         """Put the report of a check among the inputs; called in the check's thread."""

@@ -64,7 +64,7 @@ def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyw
     if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
     write_durably(file, text.encode())
-    tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, safetensors and tokenizers do:")
+    tell(f"{file} has {len(text.splitlines())} lines, and runs wherever MAX, NumPy, safetensors and tokenizers do:")
     python, program = relative_path(Path(sys.executable)), shlex.quote(str(file))
     tell(f'{python} {program} "The whale" --model {relative_path(SMALL_MODEL)}')
 

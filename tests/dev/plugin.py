@@ -97,7 +97,7 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what was not asked for, and put compiled claims last; hook into MAX if a collected file imports it."""
-    option, cases, left_out = config.option, dict[str, int](), []
+    option, cases, left_out = config.option, dict[str, int](), dict[pytest.Item, None]()
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
@@ -111,9 +111,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or ("sampled" in marks and not is_drawn(cases[function], option))
             or (option.rest and not goes_further)
         ):
-            left_out.append(item)
+            left_out[item] = None
     items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
+    config.hook.pytest_deselected(items=[*left_out])
     items.sort(key=lambda item: item.get_closest_marker("compiled") is not None)
     if "checker.max_adapter.runtime" in sys.modules:
         from checker.max_adapter.hooks import install_hooks

@@ -21,8 +21,11 @@ def check(chapters: list[str]) -> int:
     pages = {}
     for chapter in chapters:
         source = (SRC / chapter).read_text()
-        pages[chapter.removesuffix(".md")] = count(chapter, source, _expand(chapter, source, faults))
-        faults += page_faults(chapter, source)
+        try:
+            pages[chapter.removesuffix(".md")] = count(chapter, source, expand(chapter, source, faults))
+            faults += page_faults(chapter, source)
+        except Fault as fault:  # one that stops the reading
+            faults.append(fault)
     found = [*report(pages), *map(str, faults)]
     print("\n".join(found) or "no faults")
     return 1 if found else 0

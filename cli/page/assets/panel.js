@@ -326,8 +326,9 @@ export class Panel {
         if (!this.below) {
             const section = make('section', { class: 'panel', 'data-step': name }, make('p', { class: 'file' }, file));
             this.section.after(section);
-            this.below = new Panel(section);
-            await this.below.open();
+            const below = new Panel(section);
+            await below.open();
+            this.below = below;
         }
         this.below.say(words);
         this.below.section.scrollIntoView();

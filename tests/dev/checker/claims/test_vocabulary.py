@@ -48,6 +48,14 @@ def test_every_word_that_a_check_file_names_by_its_module_is_there():
         assert hasattr(importlib.import_module(f"checker.claims.{module}"), name), f"{module}.{name}"
 
 
+@pytest.mark.parametrize("value", [-np.inf, np.nan])
+def test_infinity_is_equal_to_itself_alone(value):
+    wanted = np.where(RIGHT > 1, np.inf, RIGHT)
+    equal(wanted.copy(), wanted)
+    with pytest.raises(Refusal, match="are NaN or infinite, and differ"):
+        equal(np.where(RIGHT > 1, np.float32(value), RIGHT), wanted)
+
+
 @pytest.mark.parametrize(
     ("call", "right", "refused"),
     [

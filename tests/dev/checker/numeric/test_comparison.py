@@ -59,17 +59,18 @@ def test_what_is_said(words, wrong):
     assert words in sentence(wrong)
 
 
-NAN = np.where(RIGHT > 0, RIGHT, np.nan)
+NAN, INFINITE = (np.where(RIGHT > 0, RIGHT, value) for value in (np.nan, np.inf))
 
 
 @pytest.mark.parametrize(
     ("actual", "expected", "said"),
     [
         (NAN, RIGHT, "In it, 9 of 30 values are NaN or infinite, the first at "),
+        (NAN, INFINITE, "In it, 9 of 30 values are NaN or infinite, and differ from what it was before, the first at "),
         (RIGHT, NAN, "In it, 9 of 30 values are neither NaN nor infinite, unlike what it was before, the first at "),
         (NAN, NAN, ""),
     ],
-    ids=["here", "before", "both"],
+    ids=["here", "another", "before", "both"],
 )
 def test_numbers_that_are_not_finite_are_counted_where_they_are(actual, expected, said):
     """What is expected may be what the learner's own function has returned before."""

@@ -42,17 +42,15 @@ from checker.protocol.events import (
     Interrupted,
     Late,
     Limit,
-    Mark,
     NothingToTry,
     NotSaved,
     Printed,
-    Stage,
     StageEnded,
     Tick,
     Unloadable,
 )
 from checker.protocol.job import Options
-from checker.stages import ClaimKind
+from checker.stages import ClaimKind, Mark, Stage
 from cli.watching.watch import in_one_line
 
 KINDS = {
