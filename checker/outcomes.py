@@ -80,19 +80,19 @@ class Outcome:
 
     Attributes:
         mark: ``pass``, ``fail``, ``waits`` (for a blank that is not written) or ``traced`` (all but compiled).
-        sentence: why the claim does not pass.
-        location: the place in the file that the sentence is about.
+        reason: why the claim does not pass.
+        location: the place in the file that the reason is about.
         observation: the numbers that did not fit, the words of a refusal, or the error; mistakes are told apart by it.
         about: the label of the blank that the claim is about.
         comparison: the numbers that ``--show`` shows.
-        is_about_values: whether the sentence tells what the code computed, not which error it raised.
-        foreseen: whether only the compiler could find the failure, and the sentence says what to do.
-        advice: the end of the sentence that says what to do about an error.
+        is_about_values: whether the reason tells what the code computed, not which error it raised.
+        foreseen: whether only the compiler could find the failure, and the reason says what to do.
+        advice: the end of the reason that says what to do about an error.
         comes_from_max: whether MAX has raised the error, or lacks something that the file asks for.
     """
 
     mark: Mark
-    sentence: str = ""
+    reason: str = ""
     _: KW_ONLY
     location: Location | None = None
     observation: Observation | None = None
@@ -128,7 +128,7 @@ class Outcome:
     @property
     def figures(self) -> str:
         """The sentence as it stands behind a mistake's name: without the words that the order is wrong."""
-        return OPENING.sub(lambda word: word[0].title(), self.sentence.removeprefix(OTHER_ORDER).strip())
+        return OPENING.sub(lambda word: word[0].title(), self.reason.removeprefix(OTHER_ORDER).strip())
 
     @property
     def essence(self) -> object:

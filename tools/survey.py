@@ -22,7 +22,7 @@ from checker.child.loading import load_source, load_step
 from checker.child.preparing import import_max
 from checker.child.selection import ClaimsToRun
 from checker.child.session import run_claims
-from checker.child.stage_runner import ClaimTrials
+from checker.child.trials import ClaimTrials
 from checker.compiling import Compiler, Listener, listeners
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable
@@ -205,7 +205,7 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
     for name, subject in subjects.items():
         outcomes = graded.get(name, {}) | drawn.get(name, {})
         subject.report.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
-        subject.report.reasons = {claim: outcome.sentence for claim, outcome in outcomes.items()}
+        subject.report.reasons = {claim: outcome.reason for claim, outcome in outcomes.items()}
         if failed_outcomes(outcomes):
             begin(name)
             of_subject = diagnostician

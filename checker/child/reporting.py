@@ -79,7 +79,7 @@ class Reporter:
             outcome.about,
             sentence_of(item),
             outcome.mark,
-            reason=outcome.sentence,
+            reason=outcome.reason,
             location=outcome.location,
             foreseen=outcome.foreseen,
             error_key=outcome.error_key if outcome.mark is Mark.FAIL else "",
@@ -105,7 +105,7 @@ class Reporter:
         if cause is not error:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observation=raised_error(error))
         if outcome.mark is Mark.FAIL and self.claims_to_run.stage is Stage.DRAWN:
-            outcome = replace(outcome, sentence=f"{recorded_numbers_are_right(item)} {outcome.sentence}")
+            outcome = replace(outcome, reason=f"{recorded_numbers_are_right(item)} {outcome.reason}")
         return outcome
 
     def may_be_of_lazy_operation(self, error: BaseException, path: str) -> bool:

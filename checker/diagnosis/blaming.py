@@ -66,7 +66,7 @@ def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None
     """
     if mistake and not mistake.is_guess:
         return finding_with_figures(claim, about, outcome, mistake.name, mistake.name)
-    sentence = outcome.sentence
+    sentence = outcome.reason
     if mistake:
         sentence += f" Perhaps: {mistake.name}"
     elif outcome.comparison and (tendency := outcome.comparison.tendency()):

@@ -63,7 +63,7 @@ def _sentence_on_missing_name(outcome: Outcome, error: RaisedError, solution: So
     imports = imports_of(solution)
     if error.missing_name in imports:
         return f"{error.words}. The file does not import it: write `{imports[error.missing_name]}` at the top."
-    sentence = outcome.sentence if outcome.advice else f"{outcome.sentence}."
+    sentence = outcome.reason if outcome.advice else f"{outcome.reason}."
     if error.missing_name in PYTHON.functions(solution):
         return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."
     return sentence
@@ -177,9 +177,9 @@ def _state_shared_by(label: str, outcome: Outcome, file: LearnersFile) -> Shared
     """Return the state that the calls of a function share; if none is seen in the file, the place where it failed."""
     first = next(state_that_outlives_a_call(file.source, file.functions.get(label, "")), None)
     if first is None:
-        return SharedState(f"{SHARED} {outcome.sentence}".rstrip(), outcome.location)
+        return SharedState(f"{SHARED} {outcome.reason}".rstrip(), outcome.location)
     line, reason = first
-    return SharedState(f"{SHARED} {reason} {outcome.sentence}".rstrip(), Location(line, code_in(file.path, line)))
+    return SharedState(f"{SHARED} {reason} {outcome.reason}".rstrip(), Location(line, code_in(file.path, line)))
 
 
 def state_that_outlives_a_call(source: Source, function: str) -> Iterator[tuple[int, str]]:

@@ -193,7 +193,7 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
 
 def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
     """Note that a pass is not saved; say so after an error or a verdict, since no later words will."""
-    state = replace(state, not_saved=event.reason)
+    state = replace(state, why_not_saved=event.reason)
     if event.error:
         return state, [words.progress_was_not_saved(event)]
     if state.verdict:

@@ -178,7 +178,7 @@ def save_progress(step: Step, effect: ToSave, source: Source) -> Event | None:
             return None if is_saved else events.NotSaved("the file has been edited since")
         case effects.SaveFailure():
             progress.note_failure(step, source, takes_back=True)
-        case effects.SaveNoEnd():
+        case effects.SaveCutShort():
             progress.note_failure(step, source, takes_back=False)
     return None
 

@@ -57,7 +57,7 @@ class SaveFailure:
 
 
 @dataclass(frozen=True)
-class SaveNoEnd:
+class SaveCutShort:
     """Save for ``status`` that the process of a learner's file only ended, or was late: an earlier pass stays."""
 
 
@@ -105,5 +105,5 @@ class Explanation:
 
 Item = Row | Explanation | Words  # what is shown
 ForView = Item | ShowCompiling | EndCompiling | CloseView
-ToSave = SavePass | SaveFailure | SaveNoEnd
+ToSave = SavePass | SaveFailure | SaveCutShort
 Effect = ForView | ToSave

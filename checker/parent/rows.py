@@ -39,7 +39,7 @@ def rows_of_claims(state: State, claims: Iterable[ClaimEnded]) -> tuple[State, S
     """Return the state and the rows of some claims, with their findings; the state knows which functions wait."""
     rows = []
     for original in claims:
-        claim = state.with_finding(original)
+        claim = state.as_found(original)
         if _has_no_row(state, claim):
             continue
         rows.append(_row_of_claim(state, claim))

@@ -170,7 +170,7 @@ class State:
         findings: why claims fail, by the child's diagnosis.
         ended_stages: the stages that have ended.
         pass_was_said: whether it was said that the outputs match, which is a pass unless a compiled claim fails.
-        not_saved: why a pass could not be saved; nothing if it was.
+        why_not_saved: why a pass could not be saved; nothing if it was.
         current_claim: the claim that is being tried, in words; nothing between two claims.
         compilations: what MAX or Mojo compiles now, each compilation within the one before.
         has_compiled: whether MAX has compiled something, which is kept.
@@ -190,7 +190,7 @@ class State:
     findings: tuple[Finding, ...] = ()
     ended_stages: frozenset[Stage] = frozenset()
     pass_was_said: bool = False
-    not_saved: str = ""
+    why_not_saved: str = ""
     current_claim: str = ""
     compilations: tuple[Compilation, ...] = ()
     has_compiled: bool = False
@@ -280,7 +280,7 @@ class State:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""
         return bool(self.context.why_another_max) and failure.comes_from_max
 
-    def with_finding(self, claim: ClaimEnded) -> ClaimEnded:
+    def as_found(self, claim: ClaimEnded) -> ClaimEnded:
         """Return a claim with its finding, if it has one: it may fail only because another function is wrong."""
         for finding in self.findings:
             if finding.claim == claim.name:

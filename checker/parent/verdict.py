@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from checker.course.languages import Language
 from checker.course.reading import Location
-from checker.parent.effects import Explanation, SaveFailure, SaveNoEnd, SavePass, ToSave
+from checker.parent.effects import Explanation, SaveCutShort, SaveFailure, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.parent.words import no_verdict, pass_is_kept_or_not
 from checker.protocol import events
@@ -170,7 +170,7 @@ def _on_death(state: State, died: events.Died) -> Verdict:
         advice = _advice_on_solution(state) or _look_for(state.context.language, died)
         explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
-    to_save = SaveNoEnd() if is_of_file else None
+    to_save = SaveCutShort() if is_of_file else None
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
@@ -200,7 +200,7 @@ def _on_late(state: State, late: events.Late) -> Verdict:
     happened = _which_limit(state, late)
     explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
-    to_save = SaveNoEnd() if is_of_file else None
+    to_save = SaveCutShort() if is_of_file else None
     return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
 
 
@@ -286,7 +286,7 @@ def _failures(state: State) -> list[events.Finding]:
     failures = [finding for finding in state.findings if finding.mark is Mark.FAIL]
     if failures:
         return failures
-    claims = [state.with_finding(claim) for claim in state.ended_claims.values()]
+    claims = [state.as_found(claim) for claim in state.ended_claims.values()]
     return [  # of compiled claims, or the child ended before it could explain
         events.Finding(
             claim.name,

@@ -20,14 +20,14 @@ def outputs_match(state: State) -> Words:
 def step_is_complete(state: State) -> Words:
     """Return the words for a pass that MAX only compiles; if it is saved, the learner may go on."""
     words = "This step is complete. MAX now compiles your module."
-    if not state.not_saved:
+    if not state.why_not_saved:
         words += f" {state.context.offers.going_on}"
     return Words(words, aside=True)
 
 
 def pass_is_kept_or_not(state: State) -> str:
     """Return a sentence that says whether a pass which is not compiled was saved."""
-    return f"The pass is not kept: {state.not_saved}." if state.not_saved else PASS_IS_KEPT
+    return f"The pass is not kept: {state.why_not_saved}." if state.why_not_saved else PASS_IS_KEPT
 
 
 def pass_was_not_saved(state: State) -> Words:

@@ -236,7 +236,7 @@ class CheckAnswer:
             case Report.CANCELED:
                 reason = "Stopped." if background is self.book.stopped_check else "A newer check has ended this one."
                 state = background.check.state
-                text = f"{reason} The pass is kept." if state.pass_stands and not state.not_saved else reason
+                text = f"{reason} The pass is kept." if state.pass_stands and not state.why_not_saved else reason
                 self.send({"event": "ended", "text": text})
 
     async def lines(self, background: BackgroundCheck) -> AsyncIterator[bytes]:

@@ -176,14 +176,14 @@ class Watch:
         verdict = state.verdict
         if report is Report.GOES_ON and background is self.running:
             self.running, self.going_on[step] = None, background
-            self.go_on(is_done=not state.not_saved)
+            self.go_on(is_done=not state.why_not_saved)
         elif verdict and background is self.running:
             self.running = None
             if report is Report.BROKEN:  # on a GPU, after the verdict
                 self.terminal.line(f"\n{FAULT}")
             about = next((explanation.about for explanation in verdict.explanations if explanation.has_numbers), "")
             self.to_show = Options(show=about, seed=state.failed_seed)
-            self.go_on(is_done=verdict.kind is VerdictKind.PASS and not state.not_saved)
+            self.go_on(is_done=verdict.kind is VerdictKind.PASS and not state.why_not_saved)
         elif report is Report.BROKEN and background is self.running:
             self.running = None
             self.terminal.line(f"\n{FAULT}")

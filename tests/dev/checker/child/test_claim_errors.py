@@ -18,7 +18,7 @@ NUMBERS = np.arange(3.0)
 )
 def test_what_a_refusal_has_seen_tells_mistakes_apart(seen, observation):
     outcome = outcome_of(Refusal("It is off.", seen), PATH, "f")
-    assert (outcome.mark, outcome.sentence, outcome.about) == (Mark.FAIL, "It is off.", "f")
+    assert (outcome.mark, outcome.reason, outcome.about) == (Mark.FAIL, "It is off.", "f")
     assert outcome.observation == observation
     assert outcome.is_about_values
 
@@ -33,11 +33,11 @@ def raised_in_file(statement):
 
 def test_what_comes_to_a_blank_waits_for_it_and_any_other_error_is_a_failure():
     stops, lacks = raised_in_file("raise NotImplementedError"), raised_in_file("g()")
-    assert outcome_of(stops, PATH, "h", ["f"]).sentence == "waits until f is written"
+    assert outcome_of(stops, PATH, "h", ["f"]).reason == "waits until f is written"
     assert outcome_of(lacks, PATH, "h", ["g"]).mark == Mark.WAITS
     failed = outcome_of(lacks, PATH, "h")
     assert failed.mark == Mark.FAIL
-    assert failed.sentence == "NameError: name 'g' is not defined"
+    assert failed.reason == "NameError: name 'g' is not defined"
     assert (failed.location.line, type(failed.observation)) == (2, RaisedError)
 
 

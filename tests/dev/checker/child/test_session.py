@@ -85,7 +85,7 @@ def test_each_subject_has_the_outcomes_of_its_claims_in_the_order_of_the_file():
     said = answers(right=subject(double=RIGHT), wrong=subject(double=WRONG))
     assert [list(said[name]) for name in ("right", "wrong")] == 2 * [["test_double", "test_last"]]
     assert [said[name]["test_double"].mark for name in said] == [Mark.PASS, Mark.FAIL]
-    assert said["wrong"]["test_double"].sentence == "double(2) is 3."
+    assert said["wrong"]["test_double"].reason == "double(2) is 3."
 
 
 def test_a_subject_runs_only_the_claims_that_are_asked_of_it():
@@ -114,7 +114,7 @@ def test_numbers_that_are_drawn_make_a_claim_each_and_a_failure_says_which():
     run = ClaimsToRun(STEP, {"it": subject(double=WRONG)}, Stage.DRAWN, [5, 6])
     outcomes = run_claims(run)["it"]
     assert list(outcomes) == ["test_any[5]", "test_any[6]"]
-    sentences = [outcome.sentence for outcome in outcomes.values()]
+    sentences = [outcome.reason for outcome in outcomes.values()]
     assert all(sentence.endswith(". It is off.") for sentence in sentences)
     assert sentences[0].startswith("It is right with the recorded numbers, but not with others (number = ")
     assert sentences[0] != sentences[1]
@@ -187,4 +187,4 @@ def test_an_error_from_no_line_of_the_file_is_looked_for_again_but_known_as_it_c
     assert again == [claim] * is_run_again
     assert outcome.observation == RaisedError(type(error).__name__, str(error))
     assert (outcome.location is not None) == is_run_again
-    assert ("here" in outcome.sentence) == is_run_again
+    assert ("here" in outcome.reason) == is_run_again

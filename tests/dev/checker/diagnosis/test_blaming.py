@@ -29,7 +29,7 @@ SAID = [
     (
         Mistake("The mask is off by one.", is_guess=True),
         ERROR,
-        f"{ERROR.sentence} Perhaps: The mask is off by one.",
+        f"{ERROR.reason} Perhaps: The mask is off by one.",
         False,
     ),
     (None, MEASURED, "the output is off by 0.3.", False),

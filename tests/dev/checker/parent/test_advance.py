@@ -18,8 +18,8 @@ from checker.parent.effects import (
     EndCompiling,
     Explanation,
     Row,
+    SaveCutShort,
     SaveFailure,
-    SaveNoEnd,
     SavePass,
     ShowCompiling,
     WordsKind,
@@ -470,7 +470,7 @@ def effect_in_words(effect):
             return "saved: pass, compiled" if effect.compiled else "saved: pass"
         case SaveFailure():
             return "saved: fail"
-        case SaveNoEnd():
+        case SaveCutShort():
             return "saved: fail, unless it has passed"
         case Explanation():
             head, place = f"{effect.about}: " * bool(effect.about), effect.location

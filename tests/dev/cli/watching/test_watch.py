@@ -179,7 +179,7 @@ def test_an_offer_outlives_the_verdict_that_comes_before_the_answer():
 def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
     watch = Watch(find_step("w01"), ReadyChild(), None)
     verdict = Verdict(VerdictKind.PASS) if report is Report.VERDICT else None
-    state = SimpleNamespace(verdict=verdict, not_saved=not_saved, failed_seed=None)
+    state = SimpleNamespace(verdict=verdict, why_not_saved=not_saved, failed_seed=None)
     watch.running = SimpleNamespace(check=SimpleNamespace(step=watch.step, state=state))
     watch.handle(Reported(watch.running, report))
     shown = capsys.readouterr().out
@@ -191,7 +191,7 @@ def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
 def test_a_fault_after_the_verdict_is_told_beside_it(capsys, goes_on):
     watch, step = Watch(find_step("s01"), ReadyChild(), None), find_step("s01")
     verdict = Verdict(VerdictKind.PASS, to_save=SavePass(compiled=True))
-    state = SimpleNamespace(verdict=verdict, not_saved="", failed_seed=None)
+    state = SimpleNamespace(verdict=verdict, why_not_saved="", failed_seed=None)
     background = SimpleNamespace(check=SimpleNamespace(step=step, state=state, seconds=lambda: 2.0))
     if goes_on:
         watch.going_on[step] = background
