@@ -189,7 +189,8 @@ def equal(
     array = _array_of_form(actual, expected, axes, what)
     comparison = Comparison(what, array, expected, axes, whose, noted_inputs(), tolerance_in_force(tolerance))
     finite = np.isfinite(expected)
-    if not np.array_equal(np.isfinite(array), finite) or not np.array_equal(array[~finite], expected[~finite], True):
+    same_places = np.array_equal(np.isfinite(array), finite)
+    if not same_places or not np.array_equal(array[~finite], expected[~finite], equal_nan=True):
         raise Refusal(comparison.not_finite(), array, compared=comparison)
     if not close(array, expected, tolerance):
         raise Refusal(f"{comparison.pattern} {comparison.difference()}".strip(), array, compared=comparison)
