@@ -22,7 +22,7 @@ from checker.child.loading import load_source, load_step
 from checker.child.preparing import import_max
 from checker.child.selection import ClaimsToRun
 from checker.child.session import run_claims
-from checker.child.trials import ClaimTrials
+from checker.child.stage_runner import ClaimTrials
 from checker.compiling import Compiler, Listener, listeners
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable

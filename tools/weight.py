@@ -19,7 +19,7 @@ NO_CODE = (
 #: The first five and their sum have two percent more than is there, so that a mended fault may bring its test. Lower a
 #: limit when its part has become lighter for good; what needs a higher one first takes something away.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (17_200, ("checker/", "cli/")),
+    "checker and cli": (17_170, ("checker/", "cli/")),
     "play": (8_470, ("play/",)),
     "tools": (7_260, ("tools/",)),
     "tests/dev": (16_760, ("tests/dev/",)),

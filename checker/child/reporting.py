@@ -11,8 +11,7 @@ import pytest
 from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
 from checker.child.rerun import error_at_its_line
-from checker.child.running import Runner
-from checker.child.selection import ClaimsToRun
+from checker.child.selection import ClaimsToRun, Runner
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import uses_max
 from checker.diagnosis.frames import passed_through

@@ -1,7 +1,8 @@
 """Run the claims of a step on one subject or many, in one pytest session, and report their outcomes.
 
-Of pytest's plugins there are four of ours: ``selection`` says which claims run, ``fixtures`` gives them what they ask
-for, ``running`` says how far each goes, and ``reporting`` what each says. Pytest calls them in this order:
+Of pytest's plugins there are four of ours: in ``selection``, ``Selection`` says which claims run, and ``Runner`` how
+far each goes; ``fixtures`` gives them what they ask for, and ``reporting`` tells what each says. Pytest calls them in
+this order:
 
 =============================  =============  ================================================================
 the hook                       is that of     and
@@ -11,7 +12,7 @@ pytest_generate_tests          ``fixtures``   makes of a claim that MAX compiles
 pytest_collection_modifyitems  ``selection``  drops the claims that were not asked for
 pytest_collection_finish       ``selection``  hands the subjects to ``fixtures``
 pytest_runtest_setup           ``reporting``  reports that a claim begins; then it gets its module and numbers
-pytest_pyfunc_call             ``running``    runs the claim, when tracing up to where MAX would compile
+pytest_pyfunc_call             ``selection``  runs the claim, when tracing up to where MAX would compile
 pytest_runtest_makereport      ``reporting``  makes the outcome, and reports it
 pytest_keyboard_interrupt      ``reporting``  does the same of a claim that raised an exception which ends pytest
 =============================  =============  ================================================================
@@ -30,8 +31,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from checker.child.reporting import Reporter
-from checker.child.running import Runner
-from checker.child.selection import ClaimsToRun, Selection
+from checker.child.selection import ClaimsToRun, Runner, Selection
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.max_adapter.tracing import GraphMode

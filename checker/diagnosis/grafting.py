@@ -20,7 +20,7 @@ FAR = 1_000_000  # added to the line numbers of the solution, to tell its code f
 
 
 class Trials(Protocol):
-    """Runs claims on code that was put together: in a check, ``checker.child.trials.ClaimTrials``."""
+    """Runs claims on code that was put together: in a check, ``checker.child.stage_runner.ClaimTrials``."""
 
     def run(
         self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False

@@ -5,8 +5,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from checker.child import stage_runner, trials
-from checker.child.stage_runner import SUBJECT, StageRunner
+from checker.child import stage_runner
+from checker.child.stage_runner import SUBJECT, ClaimTrials, StageRunner
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.device import DeviceKind
@@ -36,7 +36,7 @@ class StagesRun:
         self.answers, self.comparisons = answers, []
         self.tried, self.sent, self.explained = [], [], []
         monkeypatch.setattr(stage_runner, "run_claims", self.run_claims)
-        monkeypatch.setattr(trials, "drop_output", lambda: self.explained.append("silence"))
+        monkeypatch.setattr(stage_runner, "drop_output", lambda: self.explained.append("silence"))
         monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
         named = SimpleNamespace(recorded=lambda step: "recorded", unanswered=lambda step: "unanswered")
         monkeypatch.setattr(mistakes, "KnownMistakes", named)
@@ -139,3 +139,14 @@ def test_the_first_numbers_of_the_function_asked_for_are_shown(monkeypatch, show
     runs.run(show=show)
     assert runs.sent[-1] == events.NumbersCompared(show, ["first"] if show == "scale" else ())
     assert all(to_run.show for to_run in runs.tried)
+
+
+def test_code_that_cannot_be_run_is_no_subject_of_a_trial(monkeypatch):
+    tried = []
+    monkeypatch.setattr(stage_runner, "run_claims", lambda to_run, send: tried.append(to_run))
+    codes = {name: compile(text, name, "exec") for name, text in (("runs", "x = 1"), ("exits", "raise SystemExit"))}
+    only = {"runs": ["a"], "exits": ["a"]}
+    ClaimTrials(STEP, DRAWN, [SEED]).run(codes, only)
+    (to_run,) = tried
+    assert {name: module.x for name, module in to_run.subjects.items()} == {"runs": 1}
+    assert (to_run.stage, to_run.seeds, to_run.only, to_run.show) == (DRAWN, [SEED], only, False)
