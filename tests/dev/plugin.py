@@ -26,9 +26,9 @@ from checker.child.fixtures import step_of
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
     "nightly": "takes minutes; ./run nightly alone runs it",
-    "sampled": "has many cases; one in twelve is run each day, and all by ./run nightly",
+    "sampled": "has many cases; one in six is run each day, and all by ./run nightly",
 }
-SHARE = 12  # of many cases of one kind, one in so many is run each day
+SHARE = 6  # of many cases of one kind, one in so many is run each day
 NOT_INSTALLED = ("nbclient", "nbformat", "openai", "playwright", "ray", "starlette", "torch", "transformers", "uvicorn")
 LEFT_OUT = "Left out: browser, server, PyTorch, Ray, what takes long, and most mistakes. `./run test --all` runs them."
 SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
