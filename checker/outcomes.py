@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from checker.course.reading import Location
 from checker.numeric.comparison import OTHER_ORDER, Comparison
 from checker.numeric.sketches import Sketch
+from checker.reasons import Reason
 from checker.stages import Mark
 
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
@@ -104,9 +105,10 @@ class Outcome:
     comes_from_max: bool = False
 
     @property
-    def has_numbers(self) -> bool:
-        """Whether there are wrong numbers to show."""
-        return self.comparison is not None
+    def why(self) -> Reason:
+        """The reason, as others hand it on."""
+        has_numbers = self.comparison is not None
+        return Reason(self.reason, self.location, has_numbers, self._error_key, self.comes_from_max)
 
     @property
     def is_error(self) -> bool:
@@ -119,9 +121,9 @@ class Outcome:
         return self.observation.words if isinstance(self.observation, RefusalWords | RaisedError) else ""
 
     @property
-    def error_key(self) -> str:
-        """The line, kind and words of an error, without sizes; nothing if there is no error or no line."""
-        if not (isinstance(self.observation, RaisedError) and self.location):
+    def _error_key(self) -> str:
+        """The line, kind and words of an error, without sizes; nothing if it is no failure, or has no line."""
+        if not (self.mark is Mark.FAIL and isinstance(self.observation, RaisedError) and self.location):
             return ""
         return " ".join([f"line {self.location.line}:", *self.observation.without_sizes])
 

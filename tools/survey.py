@@ -57,8 +57,8 @@ class SubjectReport:
     def take(self, finding: Finding) -> None:
         """Take in why a claim fails."""
         self.marks[finding.claim] = finding.mark
-        self.reasons[finding.claim] = finding.reason
-        self.locations[finding.claim] = finding.location
+        self.reasons[finding.claim] = finding.sentence
+        self.locations[finding.claim] = finding.why.location
         if finding.mistake and finding.mistake not in self.mistake_names:
             self.mistake_names.append(finding.mistake)
 

@@ -34,6 +34,7 @@ from checker.protocol.event_codec import encode
 from checker.protocol.events import FromChild, Send
 from checker.protocol.job import Job, job_of
 from checker.protocol.processes import ParentProcess, end_with_parent
+from checker.reasons import Reason
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
@@ -42,7 +43,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
         name = f"steps.{step.name if job.is_solution else Path(job.path).stem}"
         return load_step(step, name, job.source, job.path)
     except Unreadable as error:
-        send(events.Unloadable(str(error), error.location))
+        send(events.Unloadable(Reason(str(error), error.location)))
     except UserError as error:  # Mojo cannot compile on this machine
         send(events.CheckFailed(str(error)))
     except BaseException as error:
@@ -65,7 +66,8 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
             words += f". {advice}"
         else:
             changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
-    return events.Unloadable(words, location_of(error, job.path), comes_from_max(error, job.path), changed_since)
+    reason = Reason(words, location_of(error, job.path), comes_from_max=comes_from_max(error, job.path))
+    return events.Unloadable(reason, changed_since)
 
 
 def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:

@@ -78,12 +78,8 @@ class Reporter:
             outcome.about,
             sentence_of(item),
             outcome.mark,
-            reason=outcome.reason,
-            location=outcome.location,
+            outcome.why,
             foreseen=outcome.foreseen,
-            error_key=outcome.error_key if outcome.mark is Mark.FAIL else "",
-            has_numbers=outcome.has_numbers,
-            comes_from_max=outcome.comes_from_max,
         )
         self.send(event)
 

@@ -17,6 +17,7 @@ from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.outcomes import Outcome, Outcomes, failed_outcomes, outcomes_about
 from checker.protocol.events import Finding
+from checker.reasons import Reason
 from checker.stages import Mark
 
 TOGETHER = "Each function is right alone, but together they are not."
@@ -43,7 +44,7 @@ class Blame:
     def findings(self) -> list[Finding]:
         """Return a finding on each of its failing claims."""
         if shared := self.shared:
-            return [Finding(claim, self.label, shared.sentence, shared.location) for claim in self.outcomes]
+            return [Finding(claim, self.label, Reason(shared.sentence, shared.location)) for claim in self.outcomes]
         if sentence := self.unchanged_input:
             return [
                 finding_with_figures(claim, self.label, outcome, sentence) for claim, outcome in self.outcomes.items()
@@ -71,15 +72,7 @@ def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None
         sentence += f" Perhaps: {mistake.name}"
     elif outcome.comparison and (tendency := outcome.comparison.tendency()):
         sentence += f" {tendency}"
-    return Finding(
-        claim,
-        about,
-        sentence,
-        outcome.location,
-        has_numbers=outcome.has_numbers,
-        error_key=outcome.error_key,
-        comes_from_max=outcome.comes_from_max,
-    )
+    return Finding(claim, about, replace(outcome.why, sentence=sentence))
 
 
 def finding_with_figures(
@@ -87,15 +80,8 @@ def finding_with_figures(
 ) -> Finding:
     """Return a finding with a sentence and what was measured; the words of an error would only say it twice."""
     figures = outcome.figures if outcome.is_about_values else ""
-    return Finding(
-        claim,
-        about,
-        sentence,
-        outcome.location,
-        has_numbers=outcome.has_numbers,
-        figures=figures,
-        mistake=known_mistake,
-    )
+    reason = replace(outcome.why, sentence=sentence, comes_from_max=False)  # the sentence says what the file does
+    return Finding(claim, about, reason, mistake=known_mistake, figures=figures)
 
 
 class Blamer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from checker.course.languages import PYTHON
 from checker.course.reading import Location
@@ -14,6 +14,7 @@ from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
 from checker.outcomes import Outcome, Outcomes, RaisedError, failed_outcomes, outcomes_about
 from checker.protocol.events import Finding
+from checker.reasons import Reason
 from checker.stages import Mark
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # the names of two versions of a file
@@ -25,7 +26,7 @@ SHARED = "It is right on its own, but not after earlier calls: something is kept
 def finding_that_waits(claim: str, about: str, labels: Collection[str]) -> Finding:
     """Return the finding that a claim about one function waits for others."""
     works = "work" if len(labels) > 1 else "works"
-    return Finding(claim, about, f"waits until {' and '.join(labels)} {works}", mark=Mark.WAITS)
+    return Finding(claim, about, Reason(f"waits until {' and '.join(labels)} {works}"), Mark.WAITS)
 
 
 # ---------------------------------------------------------------- a missing name
@@ -54,7 +55,7 @@ def findings_on_missing_names(failing: Outcomes, file: LearnersFile) -> list[Fin
             findings.append(finding_that_waits(claim, outcome.about, [about]))
         else:
             sentence = _sentence_on_missing_name(outcome, error, file.solution)
-            findings.append(Finding(claim, about, sentence, outcome.location, error_key=outcome.error_key))
+            findings.append(Finding(claim, about, replace(outcome.why, sentence=sentence, comes_from_max=False)))
     return findings
 
 
@@ -114,9 +115,9 @@ def _findings_for_changes(mended: Mapping[str, str], changes: Sequence[Change], 
     are = "are" if len(changes) > 1 else "is"
     first = next(iter(mended.values()))
     return [
-        Finding(claim, names, sentence, changes[0].location(path))
+        Finding(claim, names, Reason(sentence, changes[0].location(path)))
         if about == first
-        else Finding(claim, about, f"waits until {names} {are} as given", mark=Mark.WAITS)
+        else Finding(claim, about, Reason(f"waits until {names} {are} as given"), Mark.WAITS)
         for claim, about in mended.items()
     ]
 

@@ -85,10 +85,7 @@ class Diagnostician:
         )
         name = self._mistake_that_changes_the_same(file.source) if findings else None
         if name:
-            findings = [
-                replace(finding, sentence=name, mistake=name) if finding.mark is Mark.FAIL else finding
-                for finding in findings
-            ]
+            findings = [_with_mistake(finding, name) if finding.mark is Mark.FAIL else finding for finding in findings]
         return findings, restored
 
     def _mistake_that_changes_the_same(self, source: Source) -> str | None:
@@ -133,3 +130,8 @@ class Diagnostician:
             for claim, outcome in failing.items()
         ]
         return Diagnosis(findings, (blame,))
+
+
+def _with_mistake(finding: Finding, name: str) -> Finding:
+    """Return a finding that a known mistake explains, in the mistake's words."""
+    return replace(finding, why=replace(finding.why, sentence=name), mistake=name)

@@ -130,7 +130,7 @@ def _file_refused(state: State, event: events.FileRefused) -> StateAndEffects:
 
 def _unloadable(state: State, event: events.Unloadable) -> StateAndEffects:
     """Show that the file cannot be loaded, and end the check."""
-    row = row_of_file(state.context.language.claim_that_it_loads, event.location)
+    row = row_of_file(state.context.language.claim_that_it_loads, event.why.location)
     state, effects = _end(state, event)
     return state, [row, *effects]
 
@@ -173,7 +173,7 @@ def _claim_ended_on_gpu(state: State, claim: events.ClaimEnded) -> StateAndEffec
 def _hold(state: State, claim: events.ClaimEnded) -> StateAndEffects:
     """Hold a claim, since a finding may say that it waits for another function; a failure takes back a pass."""
     state = replace(state, held_claims=(*state.held_claims, claim.name))
-    takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.another_max_is_to_blame(claim)
+    takes_back = state.is_passed_uncompiled and claim.mark is Mark.FAIL and not state.another_max_is_to_blame(claim.why)
     if takes_back:
         return replace(state, phase=Phase.TAKEN_BACK), [SaveFailure()]
     return state, []

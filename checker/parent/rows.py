@@ -61,8 +61,8 @@ def _has_no_row(state: State, claim: ClaimEnded) -> bool:
 def _row_of_claim(state: State, claim: ClaimEnded) -> Row:
     """Return the row of a claim; the row of a claim that waits says for what."""
     if claim.mark is Mark.WAITS:
-        return Row(Mark.WAITS, claim.about, claim.reason, state.line_of(claim.about, None))
-    line = state.line_of(claim.about, claim.location)
+        return Row(Mark.WAITS, claim.about, claim.why.sentence, state.line_of(claim.about, None))
+    line = state.line_of(claim.about, claim.why.location)
     group = _group_of(state, claim) if claim.mark is Mark.FAIL else ""
     return Row(claim.mark, claim.about, claim.sentence, line, group)
 
@@ -71,5 +71,5 @@ def _group_of(state: State, failure: ClaimEnded) -> str:
     """Return the group of a failure, whose rows are shown together: its finding's sentence, without figures."""
     for finding in state.findings:
         if finding.claim == failure.name:
-            return finding.sentence
-    return failure.reason
+            return finding.why.sentence
+    return failure.why.sentence

@@ -14,13 +14,9 @@ from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, SavePass, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
-from checker.protocol.events import (
-    ClaimEnded,
-    Finding,
-    NumbersCompared,
-    Unloadable,
-)
+from checker.protocol.events import ClaimEnded, Finding, NumbersCompared
 from checker.protocol.job import Options
+from checker.reasons import Reason
 from checker.stages import ClaimKind, Mark, Stage
 
 PASSED = 0  # exit statuses
@@ -276,15 +272,15 @@ class State:
         """The seed of drawn numbers that are wrong; None if none are."""
         return self.context.seed if ClaimKind.DRAWN in self.failed_kinds else None
 
-    def another_max_is_to_blame(self, failure: ClaimEnded | Finding | Unloadable) -> bool:
+    def another_max_is_to_blame(self, why: Reason) -> bool:
         """Return whether another MAX is installed and to blame for a failure, since MAX has raised the error."""
-        return bool(self.context.why_another_max) and failure.comes_from_max
+        return bool(self.context.why_another_max) and why.comes_from_max
 
     def as_found(self, claim: ClaimEnded) -> ClaimEnded:
         """Return a claim with its finding, if it has one: it may fail only because another function is wrong."""
         for finding in self.findings:
             if finding.claim == claim.name:
-                claim = replace(claim, mark=finding.mark, reason=finding.reason, location=finding.location)
+                claim = replace(claim, mark=finding.mark, why=replace(finding.why, sentence=finding.sentence))
         return claim
 
     def line_of(self, about: str, location: Location | None) -> int | None:

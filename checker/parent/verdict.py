@@ -113,14 +113,14 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     """Return the verdict on a file that cannot be loaded."""
-    if state.another_max_is_to_blame(event):
+    if state.another_max_is_to_blame(event.why):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
-    sentence = event.sentence
+    sentence = event.why.sentence
     if event.changed_since:
         changed = f"The step has changed since this file was written: see {', '.join(event.changed_since)}."
         offer = state.context.offers.of_old_file.format(task=state.context.task)
         sentence = _sentences(f"{sentence}.", changed, offer)
-    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.location),), to_save=SaveFailure())
+    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.why.location),), to_save=SaveFailure())
 
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
@@ -273,7 +273,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
     """
     words = [cut_short] if cut_short else []
     failures = _failures(state)
-    of_file = [failure for failure in failures if not state.another_max_is_to_blame(failure)]
+    of_file = [failure for failure in failures if not state.another_max_is_to_blame(failure.why)]
     if failures and not of_file:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
     if of_file != failures:
@@ -287,15 +287,8 @@ def _failures(state: State) -> list[events.Finding]:
     if failures:
         return failures
     claims = [state.as_found(claim) for claim in state.ended_claims.values()]
-    return [  # of compiled claims, or the child ended before it could explain
-        events.Finding(
-            claim.name,
-            claim.about,
-            claim.reason,
-            claim.location,
-            error_key=claim.error_key,
-            comes_from_max=claim.comes_from_max,
-        )
+    return [  # of compiled claims, or the child ended before it could explain: --show has no numbers of them
+        events.Finding(claim.name, claim.about, replace(claim.why, has_numbers=False))
         for claim in claims
         if claim.mark is Mark.FAIL
     ]
@@ -317,12 +310,12 @@ def why_claims_fail(state: State, failures: Sequence[events.Finding]) -> list[Ex
 def _first_with_count(state: State, failures: Sequence[events.Finding]) -> Explanation:
     """Return why the first claim fails, and how many others fail by the same error with other sizes."""
     first = failures[0]
-    sentence = first.reason
-    if first.error_key and not first.mistake:
-        reasons = {failure.reason for failure in failures if failure.error_key == first.error_key}
-        others = len(reasons) - 1
+    sentence, error_key = first.sentence, first.why.error_key
+    if error_key and not first.mistake:
+        sentences = {failure.sentence for failure in failures if failure.why.error_key == error_key}
+        others = len(sentences) - 1
         if others:
             count = "another input" if others == 1 else f"{others} other inputs"
             sentence += f" (The same happens with {count} of the check.)"
     def_line = state.line_of(first.about, None)
-    return Explanation(sentence, first.about, first.location, first.has_numbers, def_line)
+    return Explanation(sentence, first.about, first.why.location, first.why.has_numbers, def_line)

@@ -42,7 +42,7 @@ def progress_was_not_saved(event: NotSaved) -> Words:
 
 def only_the_gpu_disagrees(claim: ClaimEnded) -> Words:
     """Return the words for a claim that fails on a GPU alone."""
-    return Words(f"{claim.reason} Only the GPU disagrees, and the CPU decides: a pass, with that caveat.")
+    return Words(f"{claim.why.sentence} Only the GPU disagrees, and the CPU decides: a pass, with that caveat.")
 
 
 def no_verdict(reason: str) -> str:

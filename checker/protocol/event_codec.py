@@ -10,6 +10,7 @@ from checker.compiling import Compiler
 from checker.course.reading import Location
 from checker.protocol.events import Event, FromChild
 from checker.protocol.processes import Message, message_of
+from checker.reasons import Reason
 from checker.stages import Mark, Stage
 
 EVENT_TYPES: dict[str, Any] = {event_type.__name__: event_type for event_type in get_args(FromChild)}
@@ -20,10 +21,16 @@ def _location(value: dict[str, Any] | None) -> Location | None:
     return Location(**value) if value else None
 
 
+def _reason(value: dict[str, Any]) -> Reason:
+    """Return why a claim does not pass."""
+    return Reason(**{**value, "location": _location(value["location"])})
+
+
 #: The fields of events whose values JSON does not know -> what makes such a value of what it has for it.
 READ_BY: dict[str, Callable[[Any], object]] = {
     "location": _location,
     "mark": Mark,
+    "why": _reason,
     "stage": Stage,
     "compiler": Compiler,
 }

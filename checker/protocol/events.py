@@ -6,14 +6,17 @@ The parent gives the child one job (``job``); the child answers with events (``e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 
 from checker.compiling import Compiler
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
+from checker.reasons import Reason
 from checker.stages import Mark, Stage
+
+NO_REASON = Reason("")  # of a claim that passes
 
 
 class Activity(StrEnum):
@@ -46,24 +49,17 @@ class ClaimBegan:
 
 @dataclass(frozen=True)
 class ClaimEnded:
-    """The outcome of the claim ``name`` about one function: ``reason`` and ``location`` say why it does not pass.
+    """The outcome of the claim ``name`` about one function, and ``why`` it does not pass.
 
-    A failure is ``foreseen`` if only the compiler could find it, and the reason says what to do. ``error_key`` is the
-    same for two errors that differ in sizes alone. ``has_numbers`` says that there are wrong numbers to show. The error
-    ``comes_from_max`` if MAX has raised it, or lacks something that the file asks for.
+    A failure is ``foreseen`` if only the compiler could find it, and the reason says what to do.
     """
 
     name: str
     about: str
     sentence: str
     mark: Mark
-    _: KW_ONLY
-    reason: str = ""
-    location: Location | None = None
+    why: Reason = NO_REASON
     foreseen: bool = False
-    error_key: str = ""
-    has_numbers: bool = False
-    comes_from_max: bool = False
 
     @property
     def test(self) -> str:
@@ -85,29 +81,24 @@ class CompiledTried:
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a ``claim`` fails, by the diagnosis: the function to blame, a ``sentence`` or two, and the place.
+    """``why`` a ``claim`` fails, by the diagnosis, and the function to blame.
 
-    If it ``has_numbers``, they are wrong, and ``--show`` shows them. The ``mark`` is waits if the function that the
-    claim is about is right, and only another function is wrong. ``mistake`` is the name of the known mistake, if there
-    is one. ``figures`` are the numbers that this claim measured, if several claims share the sentence. ``error_key``
-    and ``comes_from_max`` are those of the claim.
+    The ``mark`` is waits if the function that the claim is about is right, and only another function is wrong.
+    ``mistake`` is the name of the known mistake, if there is one. ``figures`` are the numbers that this claim measured,
+    if several claims share the reason's sentence.
     """
 
     claim: str
     about: str
-    sentence: str
-    location: Location | None = None
-    has_numbers: bool = False
+    why: Reason
     mark: Mark = Mark.FAIL
     mistake: str | None = None
     figures: str = ""
-    error_key: str = ""
-    comes_from_max: bool = False
 
     @property
-    def reason(self) -> str:
-        """The sentence, with the figures behind it."""
-        return f"{self.sentence} {self.figures}" if self.figures else self.sentence
+    def sentence(self) -> str:
+        """The reason's sentence, with the figures behind it."""
+        return f"{self.why.sentence} {self.figures}" if self.figures else self.why.sentence
 
 
 @dataclass(frozen=True)
@@ -122,13 +113,10 @@ class NumbersCompared:
 class Unloadable:
     """The learner's file cannot be imported. Nothing is heard of the child after it.
 
-    Its error ``comes_from_max``, or not. ``changed_since`` are parts of the step that have changed since the file was
-    written, if that is the reason.
+    ``changed_since`` are parts of the step that have changed since the file was written, if that is the reason.
     """
 
-    sentence: str
-    location: Location | None = None
-    comes_from_max: bool = False
+    why: Reason
     changed_since: Sequence[str] = ()
 
 

@@ -85,7 +85,7 @@ def test_each_subject_has_the_outcomes_of_its_claims_in_the_order_of_the_file():
     said = answers(right=subject(double=RIGHT), wrong=subject(double=WRONG))
     assert [list(said[name]) for name in ("right", "wrong")] == 2 * [["test_double", "test_last"]]
     assert [said[name]["test_double"].mark for name in said] == [Mark.PASS, Mark.FAIL]
-    assert said["wrong"]["test_double"].reason == "double(2) is 3."
+    assert said["wrong"]["test_double"].why.sentence == "double(2) is 3."
 
 
 def test_a_subject_runs_only_the_claims_that_are_asked_of_it():
@@ -107,7 +107,7 @@ def test_it_is_told_when_a_claim_begins_and_how_it_ends():
     began, ended, *_ = told
     assert began == events.ClaimBegan("It doubles a number.", "it")
     assert (ended.name, ended.about, ended.mark) == ("test_double", "double", Mark.FAIL)
-    assert (ended.sentence, ended.reason) == ("It doubles a number.", "double(2) is 3.")
+    assert (ended.sentence, ended.why.sentence) == ("It doubles a number.", "double(2) is 3.")
 
 
 def test_numbers_that_are_drawn_make_a_claim_each_and_a_failure_says_which():

@@ -14,13 +14,14 @@ from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.job import Job
+from checker.reasons import Reason
 from checker.stages import Mark, Stage
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage
 STEP = Step("step_07")
 SEED = 5
-FINDING = events.Finding("b", "scale", "It is off.")
+FINDING = events.Finding("b", "scale", Reason("It is off."))
 
 
 def outcomes_of(answers):

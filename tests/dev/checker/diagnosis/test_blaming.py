@@ -39,14 +39,14 @@ SAID = [
 @pytest.mark.parametrize(("mistake", "outcome", "sentence", "is_sure"), SAID)
 def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(mistake, outcome, sentence, is_sure):
     finding = finding_on("a claim", "causal_mask", outcome, mistake)
-    assert (finding.reason, finding.mistake) == (sentence, mistake.name if is_sure else None)
-    assert (finding.claim, finding.about, finding.location) == ("a claim", "causal_mask", Location(7))
+    assert (finding.sentence, finding.mistake) == (sentence, mistake.name if is_sure else None)
+    assert (finding.claim, finding.about, finding.why.location) == ("a claim", "causal_mask", Location(7))
 
 
 def test_a_copy_is_said_with_what_was_measured_and_is_no_known_mistake():
     (finding,) = Blame("f", {"a claim": MEASURED}, unchanged_input="The result is x, unchanged.").findings()
-    assert finding.reason == "The result is x, unchanged. The output is off by 0.3."
-    assert (finding.sentence, finding.mistake) == ("The result is x, unchanged.", None)
+    assert finding.sentence == "The result is x, unchanged. The output is off by 0.3."
+    assert (finding.why.sentence, finding.mistake) == ("The result is x, unchanged.", None)
 
 
 @pytest.mark.parametrize(("other_mark", "mistake"), [(Mark.PASS, None), (Mark.FAIL, Mistake("It is off."))])

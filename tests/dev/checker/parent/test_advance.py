@@ -50,6 +50,7 @@ from checker.protocol.events import (
     Unloadable,
 )
 from checker.protocol.job import Options
+from checker.reasons import Reason
 from checker.stages import ClaimKind, Mark, Stage
 from cli.watching.watch import in_one_line
 
@@ -77,8 +78,9 @@ TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan(
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
 ALL_COMPILED = [StageEnded(Stage.COMPILED), CompiledTried()]
 OTHER_COMPILED_TOO = ClaimEnded("test_compiled[cpu-2]", "g", "G, for two tokens.", Mark.PASS)
-ONE_FAILS = replace(ONE, mark=Mark.FAIL, reason="It is off.")
-FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off.")
+ONE_FAILS = replace(ONE, mark=Mark.FAIL, why=Reason("It is off."))
+FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, why=Reason("It is off."))
+FAILS_COMPILED_BY_MAX = replace(FAILS_COMPILED, why=Reason("It is off.", comes_from_max=True))
 LONG = Tick()  # three seconds later than what came before
 
 ROWS = ["pass one: One is right.", "pass other: So is it."]
@@ -172,7 +174,7 @@ CHECKS = {
     "the GPU disagrees, and does not end": (
         [
             *[*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU.")],
-            ClaimEnded("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, reason="It is off."),
+            ClaimEnded("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, why=Reason("It is off.")),
             Died(),
         ],
         [
@@ -182,7 +184,7 @@ CHECKS = {
         ],
     ),
     "only the compiler finds it": (
-        [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, reason="It is off."), *ALL_COMPILED, Ended()],
+        [*TO_COMPILE, replace(TRACED_TOO, mark=Mark.FAIL, why=Reason("It is off.")), *ALL_COMPILED, Ended()],
         [
             *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             f"{REPORT}steps/step_07.py. The pass is taken back.",
@@ -231,11 +233,11 @@ CHECKS = {
         [
             *[
                 OPENED,
-                replace(ONE, mark=Mark.FAIL, reason="It is off."),
-                replace(OTHER, mark=Mark.FAIL, reason="It is, too."),
+                replace(ONE, mark=Mark.FAIL, why=Reason("It is off.")),
+                replace(OTHER, mark=Mark.FAIL, why=Reason("It is, too.")),
             ],
-            Finding("test_one", "one", "Nothing is divided.", Location(2), True, mistake="Nothing."),
-            Finding("test_other", "other", "waits until one works", mark=Mark.WAITS),
+            Finding("test_one", "one", Reason("Nothing is divided.", Location(2), True), mistake="Nothing."),
+            Finding("test_other", "other", Reason("waits until one works"), mark=Mark.WAITS),
             Ended(),
         ],
         [
@@ -247,7 +249,7 @@ CHECKS = {
     "two functions are wrong": (
         [
             *[OPENED, replace(ONE, mark=Mark.FAIL), replace(OTHER, mark=Mark.FAIL)],
-            *[Finding("test_one", "one", "First."), Finding("test_other", "other", "Second.")],
+            *[Finding("test_one", "one", Reason("First.")), Finding("test_other", "other", Reason("Second."))],
             Ended(),
         ],
         [
@@ -258,7 +260,7 @@ CHECKS = {
     "drawn numbers are wrong": (
         [
             *NUMBERS_RIGHT[:4],
-            replace(DRAWN_TOO, mark=Mark.FAIL, reason="Not with others."),
+            replace(DRAWN_TOO, mark=Mark.FAIL, why=Reason("Not with others.")),
             StageEnded(Stage.DRAWN),
             Ended(),
         ],
@@ -269,11 +271,11 @@ CHECKS = {
         ],
     ),
     "a blank is left": (
-        [OPENED_WITH_BLANK, ONE, replace(OTHER, mark=Mark.WAITS, reason="…"), Ended()],
+        [OPENED_WITH_BLANK, ONE, replace(OTHER, mark=Mark.WAITS, why=Reason("…")), Ended()],
         ["todo other: line 6: Return it. (1 line)", ROWS[0], "Right so far. Still to write: other."],
     ),
     "everything waits": (
-        [OPENED_WITH_BLANK, replace(ONE, mark=Mark.WAITS, reason="…"), Ended()],
+        [OPENED_WITH_BLANK, replace(ONE, mark=Mark.WAITS, why=Reason("…")), Ended()],
         ["todo other: line 6: Return it. (1 line)", "waits one: …", "Nothing could be tried yet."],
     ),
     "a blank is left, and all holds": (  # a name may be given another function afterwards
@@ -285,9 +287,9 @@ CHECKS = {
     ),
     "explaining takes long": (
         [
-            *[OPENED, ONE_FAILS, replace(OTHER, mark=Mark.FAIL, reason="No."), LONG],
-            Finding("test_other", "other", "It waits.", mark=Mark.WAITS),
-            Finding("test_one", "one", "Off."),
+            *[OPENED, ONE_FAILS, replace(OTHER, mark=Mark.FAIL, why=Reason("No.")), LONG],
+            Finding("test_other", "other", Reason("It waits."), mark=Mark.WAITS),
+            Finding("test_one", "one", Reason("Off.")),
             Ended(),
         ],
         ["saved: fail", "fail one: One is right.", "waits other: It waits.", "one: Off."],
@@ -322,11 +324,11 @@ CHECKS = {
     ),
     "no text of Python": ([FileRefused("Null bytes.", source=Source("\0"))], ["saved: fail", "Null bytes."]),
     "it cannot be loaded": (
-        [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
+        [OPENED, Unloadable(Reason("NameError: F", Location(2))), Ended()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "it is older than the step": (
-        [OPENED, Unloadable("ImportError: F", changed_since=["f", "g"]), Ended()],
+        [OPENED, Unloadable(Reason("ImportError: F"), changed_since=["f", "g"]), Ended()],
         [
             "fail : The file can be imported.",
             "saved: fail",
@@ -335,7 +337,7 @@ CHECKS = {
         ],
     ),
     "it dies after it could not be loaded": (
-        [OPENED, Unloadable("NameError: F", Location(2)), Died()],
+        [OPENED, Unloadable(Reason("NameError: F", Location(2))), Died()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "MAX cannot": ([OPENED, CheckFailed("MAX."), Ended()], ["No verdict: MAX."]),
@@ -484,19 +486,19 @@ def test_what_follows_from_events(events, lines):
 
 
 ANOTHER = "MAX 1 is installed."
-CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, reason="AttributeError: …", comes_from_max=True)
-OTHERS_SHAPE = Finding("test_other", "other", "A shape.")
-ITS_REASON = Finding("test_one", "one", "AttributeError: …", comes_from_max=True)
-NUMBERS_ARE_OFF = replace(ONE_FAILS, has_numbers=True)
+CALLS_WHAT_IS_NOT_THERE = replace(ONE, mark=Mark.FAIL, why=Reason("AttributeError: …", comes_from_max=True))
+OTHERS_SHAPE = Finding("test_other", "other", Reason("A shape."))
+ITS_REASON = Finding("test_one", "one", Reason("AttributeError: …", comes_from_max=True))
+NUMBERS_ARE_OFF = replace(ONE_FAILS, why=Reason("It is off.", has_numbers=True))
 
 #: What happens in a step whose claims run MAX, where another one is installed -> what is shown and saved.
 WITH_MAX = {
     "it cannot be loaded": (
-        [OPENED, Unloadable("ImportError: F", Location(2), comes_from_max=True), Ended()],
+        [OPENED, Unloadable(Reason("ImportError: F", Location(2), comes_from_max=True)), Ended()],
         ["fail : The file can be imported.", ANOTHER],
     ),
     "it cannot be loaded, by itself": (
-        [OPENED, Unloadable("NameError: F", Location(2)), Ended()],
+        [OPENED, Unloadable(Reason("NameError: F", Location(2))), Ended()],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "it calls what is not there": (
@@ -512,15 +514,15 @@ WITH_MAX = {
         ["saved: fail", "fail one: One is right.", "fail other: So is it.", ANOTHER, "other: A shape."],
     ),
     "only the compiled claim raises an error, which takes no pass back": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), *ALL_COMPILED],
+        [*TO_COMPILE, FAILS_COMPILED_BY_MAX, *ALL_COMPILED],
         [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
     ),
     "another compiled claim holds after that": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), OTHER_COMPILED_TOO, *ALL_COMPILED],
+        [*TO_COMPILE, FAILS_COMPILED_BY_MAX, OTHER_COMPILED_TOO, *ALL_COMPILED],
         [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
     ),
     "Ctrl-C after that": (
-        [*TO_COMPILE, replace(FAILS_COMPILED, comes_from_max=True), Interrupted()],
+        [*TO_COMPILE, FAILS_COMPILED_BY_MAX, Interrupted()],
         [
             *[*ROWS, MATCHES, SAVED, "fail g: G."],
             "Interrupted while MAX was compiling your module: once compiled, a claim does not hold. Run it again.",
@@ -529,7 +531,7 @@ WITH_MAX = {
     "tracing raises an error, which takes no pass back": (
         [
             *NUMBERS_RIGHT,
-            replace(FAILS_COMPILED, comes_from_max=True),
+            FAILS_COMPILED_BY_MAX,
             StageEnded(Stage.TRACING),
             CompiledTried(),
             Ended(),
@@ -537,7 +539,7 @@ WITH_MAX = {
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (
-        [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", "Off.", None, True), Ended()],
+        [OPENED, NUMBERS_ARE_OFF, Finding("test_one", "one", Reason("Off.", has_numbers=True)), Ended()],
         [
             *["saved: fail", "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
@@ -545,7 +547,7 @@ WITH_MAX = {
         ],
     ),
     "an error turns out to be a wrong number": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, Finding("test_one", "one", "Off.", None, True), Ended()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, Finding("test_one", "one", Reason("Off.", has_numbers=True)), Ended()],
         [
             *["saved: fail", "fail one: One is right."],
             "`./run s07 --show one` shows the numbers side by side.",
@@ -603,7 +605,7 @@ def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
 
 @pytest.mark.parametrize(("why", "words"), [("", "s07 is no longer done: "), (ANOTHER, f"{STAYS} {ANOTHER}")])
 def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words):
-    events = [*TO_COMPILE, LONG, replace(FAILS_COMPILED, comes_from_max=True), *ALL_COMPILED, Ended()]
+    events = [*TO_COMPILE, LONG, FAILS_COMPILED_BY_MAX, *ALL_COMPILED, Ended()]
     state, _ = folded(events, replace(S07, why_another_max=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 

@@ -12,6 +12,7 @@ from checker.parent.records import RecordView
 from checker.parent.state import State
 from checker.parent.view import View
 from checker.protocol.events import ClaimEnded, Interrupted
+from checker.reasons import Reason
 from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
@@ -46,7 +47,7 @@ def test_of_many_rows_that_are_alike_the_first_ones_and_a_count_are_shown(items,
 
 
 def claimed(row):
-    return ClaimEnded(row.sentence, row.about, row.sentence, row.mark, reason=row.group)
+    return ClaimEnded(row.sentence, row.about, row.sentence, row.mark, Reason(row.group))
 
 
 WAITING = {

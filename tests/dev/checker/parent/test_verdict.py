@@ -11,6 +11,7 @@ from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
 from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed
 from checker.protocol.job import Options
+from checker.reasons import Reason
 from tests.dev.checker.parent.test_advance import (
     ALL_COMPILED,
     COMPILED_TOO,
@@ -93,7 +94,7 @@ def test_a_death_says_whose_compiler_was_at_work(compiler):
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
     said = ["ValueError: [2, 3] is not [2].", "ValueError: [5, 3] is not [5].", "ValueError: [2, 3] is not [2]."]
-    alike = [Finding(each, "f", each, Location(3), error_key="line 3: ValueError  is not .") for each in said]
+    alike = [Finding(each, "f", Reason(each, Location(3), error_key="line 3: ValueError  is not .")) for each in said]
     assert [each.sentence for each in why_claims_fail(State(S07), alike)] == [
         f"{said[0]} (The same happens with another input of the check.)"
     ]
@@ -101,9 +102,10 @@ def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():
 
 def test_of_what_a_function_does_wrong_the_plainest_is_told():
     """Claims go from the plain to the special, and what a special one says is often false of another mistake."""
-    plain, special = (Finding("a claim", "f", sentence) for sentence in ("Yours is 3.", "The default is not used."))
-    known = Finding("a claim", "f", "Off by one.", mistake="Off by one.")
-    other = Finding("a claim", "g", "Yours is 4.")
+    plain = Finding("a claim", "f", Reason("Yours is 3."))
+    special = Finding("a claim", "f", Reason("The default is not used."))
+    known = Finding("a claim", "f", Reason("Off by one."), mistake="Off by one.")
+    other = Finding("a claim", "g", Reason("Yours is 4."))
 
     def told(*findings):
         return [why.sentence for why in why_claims_fail(State(S07), findings)]
@@ -111,5 +113,7 @@ def test_of_what_a_function_does_wrong_the_plainest_is_told():
     assert told(plain, special) == ["Yours is 3."]
     assert told(plain, other, special) == ["Yours is 3.", "Yours is 4."]
     assert told(known, known, other) == ["Off by one.", "Yours is 4."]
-    at_two_lines = (replace(plain, error_key="line 1: …"), replace(special, error_key="line 2: …"))
-    assert told(*at_two_lines) == ["Yours is 3."]
+    at_lines = {"line 1: …": plain, "line 2: …": special}
+    assert told(*(replace(each, why=replace(each.why, error_key=key)) for key, each in at_lines.items())) == [
+        "Yours is 3."
+    ]

@@ -6,6 +6,7 @@ import pytest
 
 from checker.protocol.events import Ended, Finding, NumbersCompared
 from checker.protocol.job import Options
+from checker.reasons import Reason
 from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 
@@ -26,12 +27,12 @@ def test_what_a_pass_leaves_out(options, words, saved):
 
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(show="one"))
-    wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", "Off.", has_numbers=True)]
+    wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", Reason("Off.", has_numbers=True))]
     assert folded([*wrong, NumbersCompared("one", ["1 2", "1 3"]), Ended()], context)[1][2:4] == ["1 2", "1 3"]
     assert "one has no wrong numbers to show." in folded([*wrong, NumbersCompared("one", ()), Ended()], context)[1]
 
 
 def test_a_function_that_waits_has_no_numbers_to_show_yet():
     context = replace(S07, options=Options(show="other"))
-    wrong = [OPENED, ONE_FAILS, replace(OTHER, mark=Mark.WAITS), Finding("test_one", "one", "Off."), Ended()]
+    wrong = [OPENED, ONE_FAILS, replace(OTHER, mark=Mark.WAITS), Finding("test_one", "one", Reason("Off.")), Ended()]
     assert "other waits, so it has no numbers to show yet." in folded(wrong, context)[1]

@@ -10,9 +10,11 @@ import pytest
 from checker.course.reading import Location
 from checker.protocol.event_codec import EVENT_TYPES, READ_BY, decode, encode
 from checker.protocol.events import ClaimEnded
+from checker.reasons import Reason
 from checker.stages import Mark
 
-CLAIMED = ClaimEnded("test_one", "one", "One is right.", Mark.PASS, location=Location(3, "f()", more=["line 2"]))
+WHY = Reason("It is off.", Location(3, "f()", more=["line 2"]))
+CLAIMED = ClaimEnded("test_one", "one", "One is right.", Mark.FAIL, WHY)
 PLAIN = (str, int, float, bool, str | None, Sequence[str], Mapping[str, str])  # types of fields that JSON knows
 NO_EVENTS = ["hello", "[]", "{}", '{"event": "Other"}', '{"event": []}', '{"event": {}}', '{"event": "ClaimEnded"}']
 

@@ -21,6 +21,7 @@ from checker.course import progress
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.protocol.events import Ended, Unloadable
+from checker.reasons import Reason
 from checker.stages import Mark
 from cli.page.answers import next_hint
 from cli.page.app import Book
@@ -143,7 +144,7 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         said = " ".join(record.get(name, "") for record in records for name in ("text", "sentence"))
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
-    old_file = [Unloadable("ImportError: F", changed_since=["f"]), Ended()]
+    old_file = [Unloadable(Reason("ImportError: F"), changed_since=["f"]), Ended()]
     for events in (*(events for events, *_ in LIMITS.values()), old_file):
         on_page = folded([OPENED, *events], replace(S07, offers=ON_PAGE))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
