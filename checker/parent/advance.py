@@ -192,10 +192,11 @@ def _stage_ended(state: State, event: events.StageEnded) -> StateAndEffects:
 
 
 def _not_saved(state: State, event: events.NotSaved) -> StateAndEffects:
-    """Note that a pass is not saved; say so after an error or a verdict, since no later words will."""
+    """Note that a pass is not saved; say so once after an error, or after a verdict, since no later words will."""
+    was_said = state.why_not_saved == event.reason
     state = replace(state, why_not_saved=event.reason)
     if event.error:
-        return state, [words.progress_was_not_saved(event)]
+        return state, [] if was_said else [words.progress_was_not_saved(event)]
     if state.verdict:
         return state, [words.pass_was_not_saved(state)]
     return state, []

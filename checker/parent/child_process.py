@@ -17,6 +17,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
@@ -44,7 +45,8 @@ from checker.protocol.job import Job
 from checker.protocol.processes import Lines, StartedProcess
 
 TICK_SECONDS = 0.05  # the longest time between two looks for Ctrl-C
-PRINTED_LINES = 200  # of the learner's own output are shown
+PRINTED_LINES = 200  # of the learner's own output are shown as they come
+LAST_LINES = 5  # and so many at its end
 PRINTED_BYTES = 10_000  # of one such line are shown
 MOST_READS = 16  # of the output when the child ends: more than a pipe holds
 ANSWER_SECONDS = 2  # for the child to write its stack
@@ -234,11 +236,15 @@ class _Messages:
 
 
 class _Output:
-    """The output of the learner's file, up to a number of lines and of bytes in each; it tells how much was cut."""
+    """The output of the learner's file, in lines up to a number of bytes: the first ones, and the last, at its end.
+
+    It tells how much was cut. The last lines may say why the language has stopped the file.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self.lines = lines
         self.count = 0  # lines that have come
+        self.last = deque[Printed](maxlen=LAST_LINES)  # of those that are not shown yet
         self.cut = 0  # bytes that were cut from the line which is not complete yet
 
     def events(self) -> list[Printed]:
@@ -253,17 +259,19 @@ class _Output:
         return events
 
     def _printed(self, line: bytes) -> list[Printed]:
-        """Return a complete line, as far as it is shown; nothing if enough lines were shown."""
+        """Return a complete line, as far as it is shown; nothing if enough lines were shown for now."""
         cut = self.cut + len(line[PRINTED_BYTES:])
         self.cut = 0
         self.count += 1
-        if self.count > PRINTED_LINES:
-            return []
         text = line[:PRINTED_BYTES].decode(errors="replace")
-        return [Printed(f"{text} … ({cut:,} more bytes)" if cut else text)]
+        event = Printed(f"{text} … ({cut:,} more bytes)" if cut else text)
+        if self.count > PRINTED_LINES:
+            self.last.append(event)
+            return []
+        return [event]
 
     def rest(self) -> list[Printed]:
-        """Return the output that is left, also without an end of line, and how many lines were left out."""
+        """Return the output that is left, also without an end of line: how many lines are left out, and the last."""
         events = list[Printed]()
         for _ in range(MOST_READS):
             if self.lines.is_open and select.select([self.lines.descriptor], [], [], 0)[0]:
@@ -271,7 +279,7 @@ class _Output:
         if self.lines.line:
             events += self._printed(self.lines.line)
             self.lines.line = b""
-        left_out = self.count - PRINTED_LINES
+        left_out = self.count - PRINTED_LINES - len(self.last)
         if left_out > 0:
-            events.append(Printed(f"… and {left_out:,} more lines"))
-        return events
+            events.append(Printed(f"… and {left_out:,} more lines, then:"))
+        return [*events, *self.last]

@@ -58,7 +58,8 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
     words = [Words(sentence) for sentence in verdict.words]
     match verdict.kind:
         case VerdictKind.PASS:
-            return [*words, *_pass_in_words(state, verdict)]
+            numbers = _numbers(state, state.context.options.show) if state.context.options.show else []
+            return [*words, *numbers, *_pass_in_words(state, verdict)]
         case VerdictKind.FAIL:
             taken_back, numbers = _words_on_taking_back(state, verdict), _words_on_numbers(state, verdict)
             return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
@@ -82,10 +83,14 @@ def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
 
 
 def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
-    """Return the words for a pass that is taken back; ask for a report if it was saved, unless that is foreseen."""
-    is_taken_back = state.pass_was_said and state.has_failed and verdict.blames_file
-    if not is_taken_back:
+    """Return the words for a pass that is taken back; ask for a report if it was saved, unless that is foreseen.
+
+    If another MAX is to blame for what fails then, a pass that was saved is kept.
+    """
+    if not (state.pass_was_said and state.has_failed):
         return []
+    if not verdict.blames_file:
+        return [Words(pass_is_kept_or_not(state))] if state.is_passed_uncompiled else []
     taken_back = "The pass is taken back."
     tracing_has_found_it = not state.failure_is_saved
     is_foreseen = any(claim.foreseen for claim in state.ended_claims.values())

@@ -515,11 +515,11 @@ WITH_MAX = {
     ),
     "only the compiled claim raises an error, which takes no pass back": (
         [*TO_COMPILE, FAILS_COMPILED_BY_MAX, *ALL_COMPILED],
-        [*ROWS, MATCHES, SAVED, "fail g: G.", ANOTHER],
+        [*ROWS, MATCHES, SAVED, "fail g: G.", STAYS, ANOTHER],
     ),
     "another compiled claim holds after that": (
         [*TO_COMPILE, FAILS_COMPILED_BY_MAX, OTHER_COMPILED_TOO, *ALL_COMPILED],
-        [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", ANOTHER],
+        [*ROWS, MATCHES, SAVED, "fail g: G.", "pass g: G, for two tokens.", STAYS, ANOTHER],
     ),
     "Ctrl-C after that": (
         [*TO_COMPILE, FAILS_COMPILED_BY_MAX, Interrupted()],
@@ -608,6 +608,14 @@ def test_watch_takes_a_pass_back_only_where_no_other_max_is_to_blame(why, words)
     events = [*TO_COMPILE, LONG, FAILS_COMPILED_BY_MAX, *ALL_COMPILED, Ended()]
     state, _ = folded(events, replace(S07, why_another_max=why))
     assert words in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
+
+
+def test_that_progress_cannot_be_written_is_said_once():
+    cannot = NotSaved("progress.json cannot be written", "No space left on device")
+    _, lines = folded([*TO_COMPILE, cannot, COMPILED_TOO, *ALL_COMPILED, cannot, Ended()])
+    assert [line for line in lines if "not saved" in line] == [
+        "(Progress was not saved: progress.json cannot be written, No space left on device.)"
+    ]
 
 
 ENDS = ("Ended", "Died", "Late", "Interrupted", "Unloadable", "CheckFailed")

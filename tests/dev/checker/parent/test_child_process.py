@@ -19,7 +19,7 @@ from tests.dev.journeys.test_bad_input import at_import
 #: What is printed -> the last line that is shown of it.
 OUTPUT = {
     "100 MB in a line": ("print('x' * 100_000_000)", f"  | {'x' * 10_000} … (99,990,000 more bytes)"),
-    "100 MB in lines": ("print(('x' * 99 + '\\n') * 1_000_000)", "  | … and 999,801 more lines"),
+    "100 MB in lines": ("print(('x' * 99 + '\\n') * 1_000_000)", "  | … and 999,796 more lines, then:"),
     "no end of line": ("print('hello', end='')", "  | hello"),
     "200 lines": ("print('hello\\n' * 199)", "  | hello"),
 }
@@ -46,11 +46,14 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
 
 
 def test_what_it_has_printed_until_ctrl_c_is_heard(course):
-    at_import("import time; print('hello\\n' * 201, end='half', flush=True); time.sleep(60)")(course.path("w01"))
+    at_import("import time; print('hello\\n' * 206, end='half', flush=True); time.sleep(60)")(course.path("w01"))
     job = Job(step="warmup_01", source=Source(course.path("w01").read_text()), path="steps/warmup_01.py")
     with Child() as child:
-        *_, last, end = child.run(job, is_interrupted=lambda: child.output.lines.line == b"half")
-    assert (last, end) == (Printed("… and 2 more lines"), Interrupted())
+        *_, cut, one, two, three, four, half, end = child.run(
+            job, is_interrupted=lambda: child.output.lines.line == b"half"
+        )
+    assert (cut, half, end) == (Printed("… and 2 more lines, then:"), Printed("half"), Interrupted())
+    assert {one, two, three, four} == {Printed("hello")}
 
 
 SAYS_MUCH_AT_ONCE = """

@@ -25,6 +25,11 @@ def test_what_a_pass_leaves_out(options, words, saved):
     assert [line for line in lines if line.startswith("saved")] == saved
 
 
+def test_of_a_right_function_it_is_said_that_there_are_no_numbers_to_show():
+    _, lines = folded([*NUMBERS_RIGHT, Ended()], replace(S07, options=Options(show="one")))
+    assert "one has no wrong numbers to show." in lines
+
+
 def test_numbers_are_shown_if_there_are_wrong_ones():
     context = replace(S07, options=Options(show="one"))
     wrong = [OPENED, ONE_FAILS, Finding("test_one", "one", Reason("Off.", has_numbers=True))]
