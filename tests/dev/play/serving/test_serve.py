@@ -5,8 +5,11 @@ What stands before the model is tested without a model in the other files here; 
 
 import json
 import os
+import re
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +22,7 @@ import httpx
 import numpy as np
 import psutil
 import pytest
+from max.serve.config import Settings
 
 from checker.course.steps import SMALL_MODEL
 from checker.files import ROOT
@@ -308,3 +312,16 @@ def test_a_request_may_ask_for_as_many_texts_as_there_are_places(batch, queue, m
     )
     served = SimpleNamespace(checkpoint=checkpoint, options=ServerOptions(MODEL, batch=batch, queue=queue))
     assert Served._limits(served).most_choices == most
+
+
+def test_the_page_gives_max_options_that_it_has():
+    """What the command does was tried by hand, since it fetches a model."""
+    page = (ROOT / "book/src/serving.md").read_text()
+    (command,) = re.findall(r"^\.venv/bin/max serve .*", page, re.MULTILINE)
+    _, _, *options = command.split()
+    call = [Path(sys.executable).with_name("max"), "serve", "--help"]
+    known = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    assert {option for option in options if option.startswith("--")} <= {*re.findall(r"--[\w-]+", known)}
+    fields = {field.alias: field for field in Settings.model_fields.values()}
+    assert {*re.findall(r"export (\w+)=", page)} <= fields.keys()
+    assert fields["MAX_SERVE_HOST"].default == "0.0.0.0", "any machine can use it, the page says"

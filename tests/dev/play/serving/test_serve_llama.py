@@ -1,17 +1,14 @@
-"""A Llama behind the real server, asked by the real client: a tiny one, and by night SmolLM2."""
+"""A Llama behind the real server, asked by the real client, by night: compiling it takes minutes.
 
-import re
-import subprocess
-import sys
+By day, ``test_paged_llama.py`` has its logits without a server, and ``test_serve.py`` a GPT-2 behind one.
+"""
+
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import httpx
 import pytest
 import torch
-from max.serve.config import Settings
 
-from checker.files import ROOT
 from solutions.gguf_tokenizer import tokenizer_of
 from solutions.llama_files import read_llama
 from solutions.solution_27 import END, START, chat_ids
@@ -19,10 +16,9 @@ from tests.dev.play.serving import tiny_llama
 from tests.dev.play.serving.real_server import KEY, WITH_KEY, Server, openai
 from tools.hugging_face import hugging_face_llama, load
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 CONTEXT = 256
-MAX = Path(sys.executable).with_name("max")
 QUESTIONS = (
     "Tell me a joke.",
     "When?",
@@ -172,7 +168,6 @@ def test_requests_without_a_key_are_refused_and_all_are_counted(server):
         server.wait_until(lambda: count(status) == before + 1, seconds=10)  # noqa: B023 # counted once it is sent
 
 
-@pytest.mark.nightly
 def test_smollm2_answers_many_at_once_as_transformers_does_up_to_a_full_context(smollm2_file):
     theirs = Theirs(smollm2_file)
     long = "The whale struck the ship. " * 325
@@ -190,14 +185,3 @@ def test_smollm2_answers_many_at_once_as_transformers_does_up_to_a_full_context(
         assert 1960 < answers[-1].usage.prompt_tokens < 2008
         filled = chat(server, ("user", long), model="smollm2", max_tokens=None, extra_body={"ignore_eos": True})
         assert (filled.choices[0].finish_reason, filled.usage.total_tokens) == ("length", 2048)
-
-
-def test_the_page_gives_max_options_that_it_has():
-    """What the command does was tried by hand, since it fetches a model."""
-    page = (ROOT / "book/src/serving.md").read_text()
-    (command,) = re.findall(r"^\.venv/bin/max serve .*", page, re.MULTILINE)
-    _, _, *options = command.split()
-    known = subprocess.run([MAX, "serve", "--help"], capture_output=True, text=True, check=True).stdout
-    assert {option for option in options if option.startswith("--")} <= {*re.findall(r"--[\w-]+", known)}
-    variables = {field.alias for field in Settings.model_fields.values()}
-    assert {*re.findall(r"export (\w+)=1", page)} <= variables
