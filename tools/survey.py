@@ -41,6 +41,7 @@ from checker.stages import Mark, Stage
 QUIET_SECONDS = 900.0  # for one claim, and for what MAX compiles before it
 THE_SOLUTION = "the solution"
 MOST_ROUNDS = 5  # in which a habit is followed
+DRAWS = 6  # of each right answer when kernels are recorded: MAX compiles some for each of a few drawn numbers
 
 
 @dataclass
@@ -274,7 +275,7 @@ def record_answers(steps: Iterable[Step]) -> int:
     used = {name: kernels for name, kernels in json.loads(RECORD.read_text()).items() if name in known}
     wrong = 0
     for step in steps:
-        reports, used[step.name], _ = survey(step, subjects_of(step), record=True)
+        reports, used[step.name], _ = survey(step, subjects_of(step), draws=DRAWS, record=True)
         for report in reports:
             if problem := report.problem({report.name} & load_attempts(step).mistakes.keys()):
                 wrong += 1

@@ -4,8 +4,10 @@ The code that people write instead of a solution is kept apart from the claims, 
 file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a name ->
 the edits that turn the solution into another right answer), and ``HABITS`` (a habit from PyTorch or Python -> the edits
 that put it into the solution; the check shows the line to write instead). It may define ``FIXED``: numbers of the
-recorded configuration, written into the code. If the solution is a kernel, it defines ``MODELS``: each mistake once
-more, as edits of the kernel's model in NumPy, from which its answers are recorded.
+recorded configuration, written into the code; and ``OVERFLOWS``: the sentences of mistakes by which numbers become
+infinite that depend on the processor (with AVX-512, MAX's exp stays finite where it does not with AVX2). If the
+solution is a kernel, it defines ``MODELS``: each mistake once more, as edits of the kernel's model in NumPy, from which
+its answers are recorded.
 
 The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run kernels``
 writes a file for each step, such as ``tests/references/mistakes/step_07.json.gz``.
@@ -23,7 +25,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.files import digest
-from checker.numeric.sketches import Sketch
+from checker.numeric.sketches import ANYWHERE, Sketch
 from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
 from checker.stages import Mark
 
@@ -50,6 +52,7 @@ class Attempts:
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
     habits: Mapping[str, Edits]  # a name -> how people used to another library write it
     fixed: Mapping[str, Edits]  # a name -> how to write a recorded size into the code
+    overflows: Collection[str]  # the mistakes by which other numbers become infinite on another processor
     models: Mapping[str, Edits]  # the mistakes of a kernel, made in its model
 
 
@@ -64,6 +67,7 @@ def load_attempts(step: Step) -> Attempts:
         alternatives=tables.get("ALTERNATIVES", {}),
         habits=tables.get("HABITS", {}),
         fixed=tables.get("FIXED", {}),
+        overflows=tables.get("OVERFLOWS", ()),
         models=tables.get("MODELS", {}),
     )
 
@@ -210,12 +214,14 @@ def read_answers(step: Step) -> Answers | None:
     if record["made_of"] != digest_of_inputs(step):
         return None
     sentences = {key: sentence for sentence, key in keys_of_mistakes(step).items()}
-    return {
-        sentences[key]: {
-            claim: Outcome(Mark(mark), observation=_from_json(kept)) for claim, (mark, kept) in outcomes.items()
+    overflows = load_attempts(step).overflows
+    answers = dict[str, Outcomes]()
+    for key, outcomes in record["answers"].items():
+        sentence, read = sentences[key], partial(_from_json, overflows=sentences[key] in overflows)
+        answers[sentence] = {
+            claim: Outcome(Mark(mark), observation=read(kept)) for claim, (mark, kept) in outcomes.items()
         }
-        for key, outcomes in record["answers"].items()
-    }
+    return answers
 
 
 def write_answers(step: Step, answers: Answers) -> None:
@@ -249,10 +255,11 @@ def _as_json(observation: Observation | None) -> dict[str, Any] | None:
     return None
 
 
-def _from_json(kept: dict[str, Any] | None) -> Observation | None:
-    """Return the observation of which :func:`_as_json` has made an object."""
+def _from_json(kept: dict[str, Any] | None, *, overflows: bool) -> Observation | None:
+    """Return the observation of which :func:`_as_json` has made an object; numbers may overflow anywhere."""
     match kept:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
+            odd = ANYWHERE if odd and overflows else odd
             return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
         case {"said": words}:
             return RefusalWords(words)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 Array = np.ndarray
+FEW = 3
 
 
 class Reference(dict[str, Array]):
@@ -84,8 +85,12 @@ class Draw:
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
-        """Return a number between two positive ones; each power of ten between them is as likely as the next."""
-        value = float(np.exp(self._random.uniform(np.log(low), np.log(high))))
+        """Return one of :data:`FEW` numbers between two positive ones, at equal ratios.
+
+        MAX compiles an RMS norm anew for every epsilon, for a minute on a slow machine.
+        """
+        place = (self._random.integers(FEW) + 0.5) / FEW
+        value = float(f"{low * (high / low) ** place:.3g}")
         self.drawn[name] = value
         return value
 

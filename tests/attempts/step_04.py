@@ -82,6 +82,9 @@ MISTAKES = {
     },
 }
 
+#: Which numbers become infinite depends on the processor: on how far up its exp is finite.
+OVERFLOWS = [sentence for sentence in MISTAKES if "exp(2u) is infinite" in sentence]
+
 ALTERNATIVES = {
     "one line": {
         FC: "",

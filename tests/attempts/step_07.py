@@ -300,6 +300,9 @@ MISTAKES = {
     },
 }
 
+#: Which numbers become infinite depends on the processor: on how far up its exp is finite.
+OVERFLOWS = [sentence for sentence in MISTAKES if "Large scores overflow" in sentence]
+
 ALTERNATIVES = {
     "F.chunk": {QKV: "query, key, value = F.chunk(qkv, 3, axis=-1)"},
     "slices": {

@@ -126,6 +126,9 @@ MISTAKES = {
     "up_proj is used twice; the gate is SiLU of gate_proj's output.": {GATE: GATE.replace("gate_proj", "up_proj")},
 }
 
+#: Which numbers become infinite depends on the processor: on how far up its exp is finite.
+OVERFLOWS = [sentence for sentence in MISTAKES if "SiLU is NaN" in sentence]
+
 ALTERNATIVES = {
     "MAX's operation": RMS_IS,
     "divided by the root": {NORMED: "return x / F.sqrt(mean_square + eps) * weight"},

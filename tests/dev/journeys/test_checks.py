@@ -35,8 +35,8 @@ def problems(step, reports):
     return {report.name: report.problem({report.name} & mistakes) for report in reports}
 
 
-def recordable(kernels):
-    """The kernels that any check of a step needs; MAX compiles an RMS norm for each epsilon, and a check draws one."""
+def not_drawn(kernels):
+    """The kernels of every check of a step; MAX compiles an RMS norm for each epsilon, and a check draws one."""
     return {kernel for kernel in kernels if not re.search(r"_eps[0-9a-f]{8}", kernel)}
 
 
@@ -59,9 +59,9 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytest
     subjects = {name: edits for name, edits in subjects_of(step).items() if name in drawn}
     reports, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
     assert problems(step, reports) == dict.fromkeys(subjects, "")
-    recorded = recordable(kernel_store.recorded_kernels().get(step.name, []))
-    assert recordable(used) <= recorded, "run ./run kernels"
-    assert recordable(used) == recorded or subjects.keys() < subjects_of(step).keys(), "run ./run kernels"
+    recorded = {*kernel_store.recorded_kernels().get(step.name, [])}
+    assert {*used} <= recorded, "run ./run kernels"
+    assert not_drawn(used) == not_drawn(recorded) or drawn < subjects_of(step).keys(), "run ./run kernels"
 
 
 @every_step
@@ -105,7 +105,7 @@ def test_what_a_check_tells_to_write_for_a_habit_leads_to_a_pass(step: Step, pyt
     drawn = habits if option.nightly else random.Random(f"{option.seed} {step.name}").sample(habits, 1)
     wrong, kernels = follow(step, drawn)
     assert wrong == dict.fromkeys(drawn, "")
-    alone = {kernel for kernel in recordable(kernels) if not kernel.endswith("kernels that the checks use")}
+    alone = {kernel for kernel in kernels if not kernel.endswith("kernels that the checks use")}
     assert not alone, "who has such a habit waits for the compiler; add the kernels to kernels.json as `habits`"
 
 
