@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from checker.course.reading import Location
 from checker.numeric.comparison import OTHER_ORDER, Comparison
 from checker.numeric.sketches import Sketch
-from checker.reasons import Reason
+from checker.protocol.events import Reason
 from checker.stages import Mark
 
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error

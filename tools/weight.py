@@ -21,8 +21,8 @@ NO_CODE = (
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
     "checker and cli": (17_170, ("checker/", "cli/")),
     "play": (8_470, ("play/",)),
-    "tools": (7_260, ("tools/",)),
-    "tests/dev": (16_760, ("tests/dev/",)),
+    "tools": (7_200, ("tools/",)),
+    "tests/dev": (16_820, ("tests/dev/",)),
     "book": (2_170, ("book/theme/", "book/src/widgets/")),
     "together": (52_020, ()),  # all parts above; the parts below are the course itself
     "claims and attempts": (16_500, ("tests/",)),

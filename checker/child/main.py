@@ -31,10 +31,9 @@ from checker.errors import UserError
 from checker.files import ROOT
 from checker.protocol import events
 from checker.protocol.event_codec import encode
-from checker.protocol.events import FromChild, Send
+from checker.protocol.events import FromChild, Reason, Send
 from checker.protocol.job import Job, job_of
 from checker.protocol.processes import ParentProcess, end_with_parent
-from checker.reasons import Reason
 
 
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:

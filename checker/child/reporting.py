@@ -73,15 +73,8 @@ class Reporter:
         name, claim = subject_of(item), claim_of(item)
         outcome = self.outcome(item, error)
         self.outcomes[name][claim] = outcome
-        event = events.ClaimEnded(
-            claim,
-            outcome.about,
-            sentence_of(item),
-            outcome.mark,
-            outcome.why,
-            foreseen=outcome.foreseen,
-        )
-        self.send(event)
+        sentence, foreseen = sentence_of(item), outcome.foreseen
+        self.send(events.ClaimEnded(claim, outcome.about, sentence, outcome.mark, outcome.why, foreseen))
 
     def outcome(self, item: pytest.Function, error: BaseException | None) -> Outcome:
         """Return the outcome of a claim that has raised an error, or none."""

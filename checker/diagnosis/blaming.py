@@ -16,8 +16,7 @@ from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.outcomes import Outcome, Outcomes, failed_outcomes, outcomes_about
-from checker.protocol.events import Finding
-from checker.reasons import Reason
+from checker.protocol.events import Finding, Reason
 from checker.stages import Mark
 
 TOGETHER = "Each function is right alone, but together they are not."

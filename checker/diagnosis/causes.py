@@ -13,8 +13,7 @@ from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
 from checker.outcomes import Outcome, Outcomes, RaisedError, failed_outcomes, outcomes_about
-from checker.protocol.events import Finding
-from checker.reasons import Reason
+from checker.protocol.events import Finding, Reason
 from checker.stages import Mark
 
 AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # the names of two versions of a file

@@ -14,9 +14,8 @@ from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, SavePass, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
-from checker.protocol.events import ClaimEnded, Finding, NumbersCompared
+from checker.protocol.events import ClaimEnded, Finding, NumbersCompared, Reason
 from checker.protocol.job import Options
-from checker.reasons import Reason
 from checker.stages import ClaimKind, Mark, Stage
 
 PASSED = 0  # exit statuses

@@ -8,9 +8,8 @@ from typing import Any, get_args
 
 from checker.compiling import Compiler
 from checker.course.reading import Location
-from checker.protocol.events import Event, FromChild
+from checker.protocol.events import Event, FromChild, Reason
 from checker.protocol.processes import Message, message_of
-from checker.reasons import Reason
 from checker.stages import Mark, Stage
 
 EVENT_TYPES: dict[str, Any] = {event_type.__name__: event_type for event_type in get_args(FromChild)}

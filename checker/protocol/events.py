@@ -13,10 +13,7 @@ from checker.compiling import Compiler
 from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.course.source import Source
-from checker.reasons import Reason
 from checker.stages import Mark, Stage
-
-NO_REASON = Reason("")  # of a claim that passes
 
 
 class Activity(StrEnum):
@@ -34,6 +31,24 @@ class Limit(StrEnum):
     COMPUTING = "computing"
     WAITING = "waiting"
     COMPILING = "compiling"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a claim does not pass, or a file cannot be loaded: a ``sentence`` or two, and the place in the file.
+
+    If it ``has_numbers``, they are wrong, and ``--show`` shows them. ``error_key`` is the same for two errors that
+    differ in sizes alone. An error ``comes_from_max`` if MAX has raised it, or lacks something that the file asks for.
+    """
+
+    sentence: str
+    location: Location | None = None
+    has_numbers: bool = False
+    error_key: str = ""
+    comes_from_max: bool = False
+
+
+NO_REASON = Reason("")  # of a claim that passes
 
 
 # ---------------------------------------------------------------- what a child says

@@ -2,7 +2,7 @@
 
 ``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says
 so: what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
-``nightly``. Where there are many cases of one kind, ``sample`` and the marker ``sampled`` choose some by ``--seed``.
+``nightly``. Where there are many cases of one kind, ``sample``, ``sampled`` and ``spread`` choose some by ``--seed``.
 ``--rest`` runs what ``--all`` adds to ``./run test``, once that has run.
 """
 
@@ -27,10 +27,13 @@ MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
     "nightly": "takes minutes; ./run nightly alone runs it",
     "sampled": "has many cases; one in six is run each day, and all by ./run nightly",
+    "spread": "has many cases; a whole ./run test runs one in six, and ./run test --all all",
 }
 SHARE = 6  # of many cases of one kind, one in so many is run each day
 NOT_INSTALLED = ("nbclient", "nbformat", "openai", "playwright", "ray", "starlette", "torch", "transformers", "uvicorn")
-LEFT_OUT = "Left out: browser, server, PyTorch, Ray, what takes long, and most mistakes. `./run test --all` runs them."
+LEFT_OUT = (
+    "Left out: browser, server, PyTorch, Ray, what takes long, and most of many cases. `./run test --all` runs them."
+)
 SLOW_FILE = re.compile(r"^pytestmark = (?:\[[^\]]*|.*)\bmark\.(?:slow|nightly)\b", re.MULTILINE)
 
 
@@ -71,7 +74,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
-    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword and not option.markexpr:
+    if is_whole(config):
         compile_missing(all_parts() if option.all else TO_TRACE)
     else:
         compile_missing([FIRST])
@@ -102,13 +105,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
         cases[function] = cases.get(function, -1) + 1
-        goes_further = marks & {"slow", "compiled"} or "sample" in getattr(item, "fixturenames", ())  # than ./run test
+        drawn = is_drawn(cases[function], option)
+        is_left_out = "slow" in marks or ("spread" in marks and not drawn)  # of a whole ./run test
+        goes_further = is_left_out or "compiled" in marks or "sample" in getattr(item, "fixturenames", ())
         if option.all and "compiled" in marks and step_of(item.path).compiles_long:  # not ./run warm either
             marks.add("nightly")
         if (
             ("slow" in marks and not option.all)
+            or (is_left_out and not option.all and is_whole(config))
             or ("nightly" in marks and not option.nightly)
-            or ("sampled" in marks and not is_drawn(cases[function], option))
+            or ("sampled" in marks and not drawn)
             or (option.rest and not goes_further)
         ):
             left_out[item] = None
@@ -132,6 +138,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return str(file) if file.parent.name == "tests" or is_slow(config.rootpath / file) else nodeid
 
     return FilesTogether(config, log)
+
+
+def is_whole(config: pytest.Config) -> bool:
+    """Return whether all tests are meant: no file, word or marker is named."""
+    named = config.option.keyword or config.option.markexpr
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not named
 
 
 def is_drawn(case: int, option: argparse.Namespace) -> bool:

@@ -92,6 +92,7 @@ WHAT_IT_DOES = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("make", "words"), IN_PLACE_OF_THE_FILE.values(), ids=IN_PLACE_OF_THE_FILE)
 def test_what_stands_in_place_of_the_file(course, make, words):
     assert_fails(course, make, words)
@@ -99,6 +100,7 @@ def test_what_stands_in_place_of_the_file(course, make, words):
     assert ("not Python" in status) is status.endswith(", last check: fail)"), status
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("make", "words"), WHAT_IT_DOES.values(), ids=WHAT_IT_DOES)
 def test_what_the_file_does(course, monkeypatch, make, words):
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")  # instead of 10

@@ -51,6 +51,7 @@ def test_a_check_knows_enough_and_has_recorded_what_mistakes_answer(step: Step):
     assert step.language is PYTHON or attempts.models.keys() == attempts.mistakes.keys()
 
 
+@pytest.mark.spread
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytestconfig):
     """All in one process, in an order drawn by lot."""
@@ -64,6 +65,7 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytest
     assert not_drawn(used) == not_drawn(recorded) or drawn < subjects_of(step).keys(), "run ./run kernels"
 
 
+@pytest.mark.spread
 @every_step
 def test_the_untouched_skeleton_is_refused_at_once(step: Step, learner):
     learner.reset()

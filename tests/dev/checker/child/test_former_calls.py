@@ -13,6 +13,7 @@ MLP = "GPT2MLP(config)"
 ASSIGNED = f"self.mlp = {MLP}\n"
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(
     ("step", "edits"),
     [

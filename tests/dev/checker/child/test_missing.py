@@ -153,12 +153,14 @@ LACKING = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("step", "edits"), RIGHT.values(), ids=RIGHT)
 def test_a_right_file_passes_however_it_is_written(course, step, edits):
     course.write(step, edits=edits)
     course.check(step, "--no-compile", status=0)
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("step", "edits", "messages"), LACKING.values(), ids=LACKING)
 def test_what_a_file_lacks_is_said_with_what_it_has_instead(course, step, edits, messages):
     course.write(step, edits=edits)

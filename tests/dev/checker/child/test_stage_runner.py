@@ -13,8 +13,8 @@ from checker.device import DeviceKind
 from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
+from checker.protocol.events import Reason
 from checker.protocol.job import Job
-from checker.reasons import Reason
 from checker.stages import Mark, Stage
 
 CPU, GPU = DeviceKind

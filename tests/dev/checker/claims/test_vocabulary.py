@@ -126,6 +126,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.spread
 @pytest.mark.parametrize(("step", "edits", "said", "not_said"), REFUSED.values(), ids=REFUSED)
 def test_a_file_that_is_wrong_in_one_case_is_told_so(course, step, edits, said, not_said):
     course.write(step, edits=edits)

@@ -26,6 +26,7 @@ from checker.stages import Mark
 EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
 
 
+@pytest.mark.spread
 @EACH_STEP
 def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
     copies, solution = copies_of(step), step.read_solution().text
@@ -38,6 +39,7 @@ def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
     assert step.language.meaning(Source(copy_with(step, {}))) == step.language.meaning(Source(solution))
 
 
+@pytest.mark.spread
 @EACH_STEP
 def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, sample):
     answers = KnownMistakes.recorded(step).answers

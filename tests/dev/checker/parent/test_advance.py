@@ -45,12 +45,12 @@ from checker.protocol.events import (
     NothingToTry,
     NotSaved,
     Printed,
+    Reason,
     StageEnded,
     Tick,
     Unloadable,
 )
 from checker.protocol.job import Options
-from checker.reasons import Reason
 from checker.stages import ClaimKind, Mark, Stage
 from cli.watching.watch import in_one_line
 

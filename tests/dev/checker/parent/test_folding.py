@@ -11,8 +11,7 @@ from checker.parent.folding import Folding
 from checker.parent.records import RecordView
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import ClaimEnded, Interrupted
-from checker.reasons import Reason
+from checker.protocol.events import ClaimEnded, Interrupted, Reason
 from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 

@@ -9,9 +9,8 @@ from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
-from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed
+from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Reason
 from checker.protocol.job import Options
-from checker.reasons import Reason
 from tests.dev.checker.parent.test_advance import (
     ALL_COMPILED,
     COMPILED_TOO,

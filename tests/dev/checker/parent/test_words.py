@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from checker.protocol.events import Ended, Finding, NumbersCompared
+from checker.protocol.events import Ended, Finding, NumbersCompared, Reason
 from checker.protocol.job import Options
-from checker.reasons import Reason
 from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 

@@ -9,8 +9,7 @@ import pytest
 
 from checker.course.reading import Location
 from checker.protocol.event_codec import EVENT_TYPES, READ_BY, decode, encode
-from checker.protocol.events import ClaimEnded
-from checker.reasons import Reason
+from checker.protocol.events import ClaimEnded, Reason
 from checker.stages import Mark
 
 WHY = Reason("It is off.", Location(3, "f()", more=["line 2"]))

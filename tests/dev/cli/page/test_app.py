@@ -20,8 +20,7 @@ import pytest
 from checker.course import progress
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
-from checker.protocol.events import Ended, Unloadable
-from checker.reasons import Reason
+from checker.protocol.events import Ended, Reason, Unloadable
 from checker.stages import Mark
 from cli.page.answers import next_hint
 from cli.page.app import Book

@@ -12,7 +12,7 @@ from checker.course.steps import find_step
 from checker.parent.check import Check
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import Busy, Ended, StageEnded
+from checker.protocol.events import Busy, Ended, Reason, StageEnded
 from checker.stages import Mark, Stage
 from cli.shared.background import BackgroundCheck, ReadyChild, Report
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
@@ -39,7 +39,7 @@ def reports_of(monkeypatch, handle, said=TWO_EVENTS, start_spare=lambda step: No
     return [*reports.queue]
 
 
-WRONG_NUMBERS = replace(DRAWN_TOO, mark=Mark.FAIL, reason="It is off.")
+WRONG_NUMBERS = replace(DRAWN_TOO, mark=Mark.FAIL, why=Reason("It is off."))
 
 #: What a child says -> the event after which the next child is started.
 NEXT_CHILD = {
