@@ -147,7 +147,7 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
     for events in (*(events for events, *_ in LIMITS.values()), old_file):
         on_page = folded([OPENED, *events], replace(S07, offers=ON_PAGE))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
-    error = replace(DRAWN_TOO, mark=Mark.FAIL, reason="TypeError")  # there are no numbers to show
+    error = replace(DRAWN_TOO, mark=Mark.FAIL, why=Reason("TypeError"))  # there are no numbers to show
     said = folded([*NUMBERS_RIGHT[:4], error, Ended()], replace(S07, offers=ON_PAGE))[1]
     assert "Every check draws new numbers." in said
 
