@@ -35,7 +35,7 @@ from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.files import digest
-from checker.numeric.sketches import ANYWHERE, Sketch
+from checker.numeric.sketches import Sketch
 from checker.outcomes import Observation, Outcome, Outcomes, RaisedError, RefusalWords, agrees, failed_outcomes
 from checker.stages import Mark
 
@@ -256,11 +256,10 @@ def _as_json(observation: Observation | None) -> dict[str, Any] | None:
 
 
 def _from_json(kept: dict[str, Any] | None, *, overflows: bool) -> Observation | None:
-    """Return the observation of which :func:`_as_json` has made an object; numbers may overflow anywhere."""
+    """Return the observation of which :func:`_as_json` has made an object; its numbers may overflow."""
     match kept:
         case {"dtype": dtype, "shape": shape, "odd": odd, "sums": sums}:
-            odd = ANYWHERE if odd and overflows else odd
-            return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32))
+            return Sketch(dtype, tuple(shape), odd, np.frombuffer(base64.b64decode(sums), np.float32), overflows)
         case {"said": words}:
             return RefusalWords(words)
         case {"raised": kind, "text": text}:

@@ -17,7 +17,6 @@ from checker.numeric.comparison import equal_within, must_be_exact
 from checker.numeric.tolerance import TOLERANCE
 
 GROUPS = 64
-ANYWHERE = "anywhere"  # in place of a digest: which numbers are NaN or infinite depends on the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,14 +26,16 @@ class Sketch:
     Args:
         dtype: the name of its dtype.
         shape: its shape.
-        odd: a digest of the places where it is NaN or infinite, or :data:`ANYWHERE`; empty if there are none.
+        odd: a digest of the places where it is NaN or infinite; empty if there are none.
         sums: the sums of its finite numbers, by group; float32.
+        overflows: whether other numbers, or any at all, are NaN or infinite on another processor.
     """
 
     dtype: str
     shape: tuple[int, ...]
     odd: str
     sums: np.ndarray
+    overflows: bool = False
 
     def __eq__(self, other: object) -> bool:
         """Return whether a check takes two arrays as equal, as far as their sketches say."""
@@ -42,8 +43,8 @@ class Sketch:
             return NotImplemented
         if (self.dtype, self.shape) != (other.dtype, other.shape):
             return False
-        if ANYWHERE in (self.odd, other.odd):
-            return bool(self.odd and other.odd)
+        if (self.overflows and other.odd) or (other.overflows and self.odd):
+            return True
         if self.odd != other.odd:
             return False
         if must_be_exact(self.dtype):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from checker.numeric.sketches import ANYWHERE, GROUPS, sketch
+from checker.numeric.sketches import GROUPS, sketch
 
 LARGE = np.random.RandomState(0).standard_normal((4, 7, 300)).astype(np.float32)
 
@@ -42,7 +42,8 @@ def test_a_neighboring_id_is_another(size):
 
 
 def test_where_numbers_overflow_may_depend_on_the_processor():
-    here = replace(sketch(WITH_NAN), odd=ANYWHERE)
-    assert here == sketch(np.full_like(WITH_NAN, np.inf)) == here
-    assert here != sketch(LARGE)
+    here, there = (replace(sketch(array), overflows=True) for array in (LARGE, WITH_NAN))
+    assert here == sketch(WITH_NAN) == there == sketch(np.full_like(WITH_NAN, np.inf)) == here
+    assert here == sketch(LARGE) != there
+    assert here != sketch(LARGE + 1)
     assert here != sketch(WITH_NAN.ravel())
