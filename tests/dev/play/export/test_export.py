@@ -21,11 +21,15 @@ from tools.course_copy import python
 
 pytestmark = pytest.mark.slow
 
+#: Any other graph raises an error, and only the file itself turns telemetry off.
 WITH_KEPT_GRAPHS = """
-import runpy, sys
+import os, runpy, sys
 from checker.max_adapter.hooks import install_hooks
+from checker.max_adapter.tracing import GraphMode, in_mode
 install_hooks()
-runpy.run_path(sys.argv.pop(1), run_name="__main__")
+del os.environ["MODULAR_TELEMETRY_ENABLED"]
+with in_mode(GraphMode.TRACE):
+    runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 PACKAGES = ("max", "numpy", "safetensors", "tokenizers", "huggingface_hub")  # the last for a name on the hub alone
 
@@ -99,13 +103,14 @@ def test_it_writes_what_generate_writes(exported, calls, tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("how", [(), ("--no-cache",)], ids=["", "no cache"])
-def test_it_writes_what_generate_writes_where_nothing_else_is_installed(exported, alone, tmp_path, how):
+def test_it_writes_the_same_and_sends_nothing_where_nothing_else_is_installed(exported, alone, calls, tmp_path, how):
     """MAX compiles each way anew, for minutes."""
     options = ("The whale", "--model", SMALL_MODEL, "--seed", "4", "--max-new-tokens", "40")
-    call = [alone, "-I", exported, *options, *how]
+    call = [*traced(calls), alone, "-I", exported, *options, *how]
     written = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False)
     assert written.returncode == 0, written.stderr
     assert written.stdout == python(ROOT, "-m", "cli", "generate", "--no-kernels", *options, status=0).stdout
+    assert is_silent(calls)
 
 
 def test_it_refuses_what_it_cannot_run(exported, alone, tmp_path):
