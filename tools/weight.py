@@ -19,9 +19,9 @@ NO_CODE = (
 #: The first five and their sum have two percent more than is there, so that a mended fault may bring its test. Lower a
 #: limit when its part has become lighter for good; what needs a higher one first takes something away.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (17_180, ("checker/", "cli/")),
+    "checker and cli": (17_170, ("checker/", "cli/")),
     "play": (8_470, ("play/",)),
-    "tools": (7_190, ("tools/",)),
+    "tools": (7_200, ("tools/",)),
     "tests/dev": (16_820, ("tests/dev/",)),
     "book": (2_170, ("book/theme/", "book/src/widgets/")),
     "together": (52_020, ()),  # all parts above; the parts below are the course itself

@@ -25,7 +25,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -213,15 +213,16 @@ def read_answers(step: Step) -> Answers | None:
     record = json.loads(gzip.decompress(step.answers_file.read_bytes()))
     if record["made_of"] != digest_of_inputs(step):
         return None
-    sentences = {key: sentence for sentence, key in keys_of_mistakes(step).items()}
-    overflows = load_attempts(step).overflows
-    answers = dict[str, Outcomes]()
-    for key, outcomes in record["answers"].items():
-        sentence, read = sentences[key], partial(_from_json, overflows=sentences[key] in overflows)
-        answers[sentence] = {
-            claim: Outcome(Mark(mark), observation=read(kept)) for claim, (mark, kept) in outcomes.items()
+    attempts = load_attempts(step)
+    sentences = {key_of(edits): sentence for sentence, edits in attempts.mistakes.items()}
+    overflows = {key_of(attempts.mistakes[sentence]) for sentence in attempts.overflows}
+    return {
+        sentences[key]: {
+            claim: Outcome(Mark(mark), observation=_from_json(kept, overflows=key in overflows))
+            for claim, (mark, kept) in outcomes.items()
         }
-    return answers
+        for key, outcomes in record["answers"].items()
+    }
 
 
 def write_answers(step: Step, answers: Answers) -> None:

@@ -26,7 +26,7 @@ from checker.course.steps import MODEL, RECORDED_KERNELS, steps_up_to
 from checker.files import remove_unused, replacing, use_if_kept
 from checker.max_adapter.runtime import ALL_KEPT, cache_path
 
-RMS_NORM = re.compile(r"rms_norm_cpu_0_float32_eps([0-9a-f]{8})_wo00000000_mbc0$")  # the bytes of epsilon
+RMS_NORM = re.compile(r"rms_norm_cpu_0_float32_eps([0-9a-f]{8})_wo00000000_mbc0$")  # its bytes
 
 
 def recorded_kernels() -> dict[str, list[str]]:
@@ -109,16 +109,13 @@ def load_kernels(names: set[str]) -> dict[str, Any]:
 
 
 def _module_of(names: set[str]) -> Module:
-    """Return one module with the graphs of some kernels, picked from all that MAX's interpreter knows.
-
-    It knows an RMS norm for two epsilons, and is told the recorded ones.
-    """
+    """Return one module with the graphs of some kernels, picked from all that MAX's interpreter knows."""
     from max._interpreter_ops import gc_compile, rms_norm_gc
     from max._mlir_context import ensure_default_mlir_context
 
     epsilons = [match[1] for name in names if (match := RMS_NORM.match(name))]
-    known: Any = rms_norm_gc
-    known._SWEPT_SCALARS = [(struct.unpack("<f", bytes.fromhex(each))[0], 0.0) for each in epsilons]
+    scalars: Any = [(struct.unpack("<f", bytes.fromhex(epsilon))[0], 0.0) for epsilon in epsilons]
+    rms_norm_gc._SWEPT_SCALARS = scalars  # MAX lists two epsilons of its own
     with ensure_default_mlir_context():  # an operation may run on a thread without one
         module, others = Module(), Module()
         for family in gc_compile.registered_families():

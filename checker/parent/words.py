@@ -83,10 +83,7 @@ def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
 
 
 def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
-    """Return the words for a pass that is taken back; ask for a report if it was saved, unless that is foreseen.
-
-    If another MAX is to blame for what fails then, a pass that was saved is kept.
-    """
+    """Return the words for a pass that is taken back, maybe to be reported, or kept if another MAX is to blame."""
     if not (state.pass_was_said and state.has_failed):
         return []
     if not verdict.blames_file:
