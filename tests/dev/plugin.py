@@ -15,6 +15,7 @@ import functools
 import re
 import signal
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,11 @@ from checker.child.fixtures import step_of
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
     "nightly": "takes minutes; ./run nightly alone runs it",
-    "sampled": "has many cases; one in six is run each day, and all by ./run nightly",
-    "spread": "has many cases; a whole ./run test runs one in six, and ./run test --all all",
+    "sampled": "has many cases; one in six is run each day, all by ./run nightly, and all where its file is named",
+    "spread": "has many cases; ./run test runs one in six, and all with --all or where its file is named",
 }
 SHARE = 6  # of many cases of one kind, one in so many is run each day
+SHARE_OF_ATTEMPTS = 12  # with --all, so many of the attempts of a step have one that is tried
 NOT_INSTALLED = ("nbclient", "nbformat", "openai", "playwright", "ray", "starlette", "torch", "transformers", "uvicorn")
 LEFT_OUT = (
     "Left out: browser, server, PyTorch, Ray, what takes long, and most of many cases. `./run test --all` runs them."
@@ -74,7 +76,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     for program in ("cli", "checker", "play", "tools"):  # into bytecode, for every copy of the course
         compileall.compile_dir(config.rootpath / program, quiet=1)
-    if is_whole(config):
+    if config.args_source is pytest.Config.ArgsSource.TESTPATHS and not names_tests(config):
         compile_missing(all_parts() if option.all else TO_TRACE)
     else:
         compile_missing([FIRST])
@@ -100,21 +102,22 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what was not asked for, and put compiled claims last; hook into MAX if a collected file imports it."""
-    option, cases, left_out = config.option, dict[str, int](), dict[pytest.Item, None]()
+    option, named = config.option, names_tests(config)
+    cases, left_out = dict[str, int](), dict[pytest.Item, None]()
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
-        cases[function] = cases.get(function, -1) + 1
-        drawn = is_drawn(cases[function], option)
+        cases[function] = cases.get(function, zlib.crc32(function.encode())) + 1  # each begins at another day
+        drawn = is_drawn(cases[function], SHARE, option)
         is_left_out = "slow" in marks or ("spread" in marks and not drawn)  # of a whole ./run test
         goes_further = is_left_out or "compiled" in marks or "sample" in getattr(item, "fixturenames", ())
         if option.all and "compiled" in marks and step_of(item.path).compiles_long:  # not ./run warm either
             marks.add("nightly")
         if (
             ("slow" in marks and not option.all)
-            or (is_left_out and not option.all and is_whole(config))
+            or (is_left_out and not option.all and not named)
             or ("nightly" in marks and not option.nightly)
-            or ("sampled" in marks and not drawn)
+            or ("sampled" in marks and not drawn and not named)
             or (option.rest and not goes_further)
         ):
             left_out[item] = None
@@ -140,27 +143,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return FilesTogether(config, log)
 
 
-def is_whole(config: pytest.Config) -> bool:
-    """Return whether all tests are meant: no file, word or marker is named."""
-    named = config.option.keyword or config.option.markexpr
-    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not named
+def names_tests(config: pytest.Config) -> bool:
+    """Return whether single tests are asked for: by a file, a word or a marker."""
+    by_word = config.option.keyword or config.option.markexpr
+    return bool(by_word) or not all(Path(named).is_dir() for named in config.args)
 
 
-def is_drawn(case: int, option: argparse.Namespace) -> bool:
-    """Return whether the case of this number is run: one in :data:`SHARE` each day, and all by night."""
-    return option.nightly or (case + option.seed) % SHARE == 0
+def is_drawn(case: int, share: int, option: argparse.Namespace) -> bool:
+    """Return whether the case of this number is run: one in ``share`` each day, and all by night."""
+    return option.nightly or (case + option.seed) % share == 0
 
 
 @pytest.fixture
 def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that draws some of many cases: one, with ``--all`` one in :data:`SHARE`, and by night all."""
+    """Return a function that draws some attempts of a step: one, with ``--all`` some, and by night all."""
     option = pytestconfig.option
 
     def draw(cases: Sequence[str]) -> list[str]:
         one = cases[option.seed % len(cases)]
         if not option.all:
             return [one]
-        return [case for number, case in enumerate(cases) if is_drawn(number, option)] or [one]
+        return [case for number, case in enumerate(cases) if is_drawn(number, SHARE_OF_ATTEMPTS, option)] or [one]
 
     return draw
 

@@ -106,6 +106,7 @@ def page(browser, address):
         assert page.wrong == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", [path.stem for path in chapters()])
 def test_a_page(name, page, address, book, pytestconfig):
     page.goto(f"{address}/{name}.html")
@@ -138,6 +139,7 @@ def test_a_page(name, page, address, book, pytestconfig):
     assert (ROOT / edit.removeprefix(f"{REPOSITORY}/edit/main/")).is_file()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("font_delay", [0, 0.5])
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["heads", "troubleshooting", "training", "step_12"])

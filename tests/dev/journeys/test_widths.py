@@ -47,6 +47,7 @@ COMMANDS = {
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("columns", [20, 44])
 @pytest.mark.parametrize(("command", "words"), COMMANDS.items(), ids=COMMANDS)
 def test_no_command_minds_a_narrow_terminal(course, command, words, columns):

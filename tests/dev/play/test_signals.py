@@ -38,6 +38,7 @@ with signals.exiting_on_signals(lambda by: print("stopped by", by)):
 
 
 @pytest.mark.slow
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", ENDINGS)
 @pytest.mark.parametrize("what", DOING)
 def test_a_signal_ends_it_soon_and_what_can_be_closed_in_time_is_closed(what, number, tmp_path):

@@ -104,6 +104,7 @@ MACHINES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("spoil", "words"), MACHINES.values(), ids=MACHINES)
 def test_a_machine_that_cannot_compile_is_no_fault_of_the_file(kept, tmp_path, monkeypatch, spoil, words):
     for name, value in spoil(tmp_path).items():

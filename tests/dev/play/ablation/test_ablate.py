@@ -93,6 +93,7 @@ def without_residual(block, x, past, mask, *_, **more):
     return block.mlp(block.ln_2(block.attn(block.ln_1(x), attention_mask=mask)[0]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name",
     [
