@@ -47,8 +47,8 @@ SAMPLING = "step_12"  # the model needs it as well, to choose tokens
 LLAMA = ("step_08", CACHED_MODEL, "step_23", "step_25", "step_26")  # a Llama, with published weights
 CHAT = "step_27"  # a Llama needs it as well, to answer
 
-#: The steps that compute gradients, for whose graphs MAX needs many kernels.
 WITH_GRADIENTS = ("step_17", "step_18", "step_19", TRAINING)
+COMPILE_LONG = (SERVER, *WITH_GRADIENTS)  # MAX needs its kernel of attention to a paged cache, or many
 
 #: The library whose numbers are recorded for a step; for all others, it is Hugging Face.
 RECORDED_FROM = {QUANTIZATION: "llama.cpp", **dict.fromkeys(WITH_GRADIENTS, "PyTorch")}
@@ -76,7 +76,7 @@ class Step:
 
         A step in Mojo does, too: a graph that was compiled with another kernel must not be used for it.
         """
-        return self.name in WITH_GRADIENTS or self.language is not PYTHON
+        return self.name in COMPILE_LONG or self.language is not PYTHON
 
     @property
     def task(self) -> str:
