@@ -70,10 +70,10 @@ def checks(folder: Path) -> dict[str, Timer]:
     }
 
 
-def as_markdown(result: Result, *, cold: bool = True) -> str:
-    """Return the figures as a table, the shortest time first; unless ``cold``, without those with nothing cached."""
+def as_markdown(result: Result) -> str:
+    """Return the figures as a table, the shortest time first."""
     figures = sorted(result["seconds"].items(), key=lambda figure: figure[1])
-    return table(COLUMNS, [{"what": what, "seconds": taken} for what, taken in figures if cold or COLD not in what])
+    return table(COLUMNS, [{"what": what, "seconds": taken} for what, taken in figures])
 
 
 def run(cold: bool, rounds: int, out: Path | None) -> None:

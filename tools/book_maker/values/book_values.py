@@ -112,8 +112,8 @@ _stored = _json("models/moby-dick/config.json")
 config = GPT2Config(**{field.name: _stored[field.name] for field in fields(GPT2Config) if field.name in _stored})
 
 #: What makes the tables of each benchmark, and of figures that are no longer measured.
-loop_tables, recorded = _later("benchmarks.learners_loop"), _later("benchmarks.recorded")
-bench_tables, serving_tables = _later("benchmarks.bench"), _later("benchmarks.serving")
+recorded, bench_tables = _later("benchmarks.recorded"), _later("benchmarks.bench")
+serving_tables = _later("benchmarks.serving")
 
 #: What is measured of the small model.
 ablations, heads = _later("book_maker.values.ablations"), _later("book_maker.values.heads")
