@@ -19,7 +19,7 @@ from checker.files import ROOT
 from checker.spelling import closest_name
 from cli.start import setup
 
-ACTIVATION = {"PYTHONUTF8": "1"}  # the variables of pixi.toml's [activation.env], unless a caller says otherwise
+ACTIVATION = {"MODULAR_TELEMETRY_ENABLED": "false", "PYTHONUTF8": "1"}  # pixi.toml's, unless a caller says otherwise
 OURS = ("python -m cli ", "python -m tools ")  # the beginnings of lines whose --help needs no further environment
 
 Task = dict[str, str]

@@ -61,6 +61,7 @@ def test_the_manifest_is_valid():
 
 
 def test_pixi_and_run_set_the_same_variables():
+    assert "MODULAR_TELEMETRY_ENABLED" in ACTIVATION
     assert MANIFEST["activation"] == {"env": ACTIVATION}
 
 
