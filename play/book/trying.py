@@ -16,6 +16,7 @@ from checker.files import ROOT
 from checker.terminal import Terminal
 from play.book.chapters import SRC, Fence, find_chapter, need_max, python_fences
 from play.mine import choice
+from play.serving.options import check_version
 from play.startup import Tell, ready_to_run
 
 
@@ -28,7 +29,7 @@ def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
         solution: run the blocks on the solution, even if the reader's step is written.
 
     Raises:
-        UserError: there is no such chapter, or it has no blocks.
+        UserError: there is no such chapter, it has no blocks, or they need MAX's server, which is not installed.
     """
     chapter = SRC / find_chapter(name)
     blocks = python_fences(chapter.name, chapter.read_text(encoding="utf-8"))
@@ -40,6 +41,8 @@ def try_chapter(name: str, tell: Tell, *, solution: bool) -> int:
             own.install()
             for sentence in own.sentences:
                 tell(sentence)
+    if any("play.serving" in block.text for block in blocks):
+        check_version()
     os.chdir(ROOT)  # the paths in a chapter begin there
     sys.path.insert(0, str(ROOT))
     if not need_max(blocks):

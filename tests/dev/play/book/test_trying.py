@@ -7,6 +7,7 @@ import pytest
 from checker.course.steps import find_step
 from checker.errors import UserError
 from play.book.chapters import find_chapter, python_fences
+from play.book.trying import try_chapter
 from play.mine.stand_ins import file_in_use, steps_by_file
 
 CHAPTER = """```python
@@ -54,6 +55,12 @@ def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     assert (failed.returncode, "this is mine" in failed.stdout, "OSError: mine" in failed.stderr) == (1, True, True)
     assert re.search(r'File "book/src/warmup_01.md", line \d+, in <module>\n +(from|import) ', failed.stderr)
     assert "this is mine" not in course.check("try", "w01", "--solution").stdout
+
+
+def test_blocks_of_the_server_are_refused_without_its_packages(monkeypatch):
+    monkeypatch.setattr("play.book.trying.check_version", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        try_chapter("operating", print, solution=True)
 
 
 def test_a_kernel_is_compiled_from_the_readers_file_if_it_stands_in(monkeypatch):
