@@ -19,7 +19,7 @@ from checker.course.steps import CACHED_MODEL, all_steps, find_step, steps_up_to
 from checker.diagnosis.mistakes import load_attempts
 from checker.files import ROOT
 from checker.numeric.tolerance import TF32_TOLERANCE, TOLERANCE
-from checker.packages import PROJECT, needed_version
+from checker.packages import needed_version
 from cli import model_commands
 from cli.doctor import NEEDED_GB as needed_gb
 from cli.start.setup import SIZE_GB as environment_gb
@@ -47,8 +47,8 @@ FIGURES = "tools/benchmarks/figures"
 
 
 def version_of(package: str) -> str:
-    """Return the version of a package that the project's own tests compare with."""
-    (version,) = set(re.findall(rf'"{package}==([\d.]+)"', PROJECT.read_text()))
+    """Return the version of a package that the project's own tests run, or compare with."""
+    (version,) = re.findall(rf"^{package}==([\d.]+)", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE)
     return version
 
 
