@@ -11,7 +11,6 @@ from tools.book_maker.drawing.svg import Axis, Drawing
 
 TOKENS = ("the", "whale", "and", "the", "sea")
 FARTHEST = 128
-FIRST = 8  # the first places have rows of their own kind (the chapter prints their lengths)
 
 
 def places(draw: Drawing) -> None:
@@ -31,7 +30,7 @@ def places(draw: Drawing) -> None:
 
 def _likeness(table: np.ndarray) -> np.ndarray:  # [places, embd] -> [FARTHEST]
     """Return the mean cosine of two rows 1, 2, … FARTHEST places apart."""
-    rows = table[FIRST:] / np.linalg.norm(table[FIRST:], axis=1, keepdims=True)
+    rows = table / np.linalg.norm(table, axis=1, keepdims=True)
     cosines = rows @ rows.T
     return np.array([np.diag(cosines, apart).mean() for apart in range(1, FARTHEST + 1)])
 
