@@ -10,8 +10,8 @@ saves nothing.
 ======================  =============================================  =================  ==============================
 in the phase            comes the event                                leads to           and saves
 ======================  =============================================  =================  ==============================
-UNREAD                  FileOpened                                     TRYING
-UNREAD                  NothingToTry                                   OVER
+UNREAD                  FileOpened: claims can be tried                TRYING
+UNREAD                  FileOpened: nothing can be tried yet           OVER
 UNREAD                  FileRefused                                    OVER               a failure, if it could be read
 TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
@@ -30,7 +30,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from checker.compiling import Compiler
-from checker.course.opening import OpenedFile
 from checker.parent import words
 from checker.parent.effects import (
     CloseView,
@@ -66,9 +65,7 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
     state = replace(state, seconds=seconds)
     match event:
         case events.FileOpened():
-            return _file_opened(replace(state, phase=Phase.TRYING), event.file)
-        case events.NothingToTry():
-            return _nothing_to_try(state, event)
+            return _file_opened(state, event)
         case events.ClaimBegan():
             phase = Phase.ON_GPU if state.phase is Phase.AFTER_VERDICT else state.phase
             return replace(state, current_claim=event.sentence, phase=phase), []
@@ -107,16 +104,13 @@ def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects
             return state, []
 
 
-def _file_opened(state: State, file: OpenedFile) -> StateAndEffects:
-    """Note the text of the file, and show the blanks that are still to write."""
-    rows = rows_of_unwritten(file.unwritten, state.context.language.stop_statement)
+def _file_opened(state: State, event: events.FileOpened) -> StateAndEffects:
+    """Show the blanks that are still to write; if nothing can be tried yet, end the check."""
+    rows = rows_of_unwritten(event.file.unwritten, state.context.language.stop_statement)
     labels = tuple(row.about for row in rows)
-    return replace(state, source=file.source, to_write=labels), rows
-
-
-def _nothing_to_try(state: State, event: events.NothingToTry) -> StateAndEffects:
-    """Show the blanks that are still to write, and end the check."""
-    state, rows = _file_opened(state, event.file)
+    state = replace(state, source=event.file.source, to_write=labels)
+    if event.file.can_be_tried:
+        return replace(state, phase=Phase.TRYING), rows
     state, effects = _end(state, event)
     return state, [*rows, *effects]
 

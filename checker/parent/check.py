@@ -109,8 +109,7 @@ class Check:
             sentence = error.sentence_with(self.state.context.offers.writer)
             self.handle(events.FileRefused(sentence, error.location, error.refuted, error.source))
         else:
-            is_begun = opened_file.can_be_tried
-            self.handle(events.FileOpened(opened_file) if is_begun else events.NothingToTry(opened_file))
+            self.handle(events.FileOpened(opened_file))
         return self.job
 
     def run(self, child: Child) -> Verdict:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from checker.course.languages import Language
+from checker.course.opening import OpenedFile
 from checker.course.reading import Location
 from checker.parent.effects import Explanation, SaveCutShort, SaveFailure, SavePass, ToSave
 from checker.parent.state import Phase, State, Verdict, VerdictKind
@@ -21,8 +22,8 @@ SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which 
 def decide(state: State, event: EndEvent) -> Verdict:
     """Return the verdict on a file at an event after which nothing more is tried that could change it."""
     match event:
-        case events.NothingToTry():
-            return _not_begun(state, event)
+        case events.FileOpened():
+            return _not_begun(state, event.file)
         case events.FileRefused():
             return _on_refusal(event)
         case events.Unloadable():
@@ -57,9 +58,9 @@ def _all_tried(state: State) -> Verdict:
 # ---------------------------------------------------------------- before a claim is tried
 
 
-def _not_begun(state: State, opened: events.NothingToTry) -> Verdict:
+def _not_begun(state: State, file: OpenedFile) -> Verdict:
     """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
-    file, stop, again = opened.file, state.context.language.stop_statement, state.context.offers.how_to_check_again
+    stop, again = state.context.language.stop_statement, state.context.offers.how_to_check_again
     if any(blank.started for blank in file.unwritten):
         delete = f"Delete it where you have written code, and {again}."
         words = f"Nothing can be tried while every blank has `{stop}`. {delete}"

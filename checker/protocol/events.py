@@ -183,14 +183,7 @@ class FunctionsMissing:
 
 @dataclass(frozen=True)
 class FileOpened:
-    """The file was read, and has not run yet; claims can be tried."""
-
-    file: OpenedFile
-
-
-@dataclass(frozen=True)
-class NothingToTry:
-    """The file was read, and no blank in it is written yet."""
+    """The file was read, and has not run yet. If no blank in it is written, nothing can be tried."""
 
     file: OpenedFile
 
@@ -278,7 +271,7 @@ FromChild = (
     | Busy
 )
 Send = Callable[[FromChild], None]
-FromParent = FileOpened | NothingToTry | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
+FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
 Event = FromChild | FromParent
-#: Events at which the verdict is given, unless it was given before.
-EndEvent = NothingToTry | FileRefused | CompiledTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+#: Events at which the verdict is given, unless it was given before; at FileOpened, if nothing can be tried.
+EndEvent = FileOpened | FileRefused | CompiledTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended

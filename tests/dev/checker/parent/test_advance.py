@@ -42,7 +42,6 @@ from checker.protocol.events import (
     Interrupted,
     Late,
     Limit,
-    NothingToTry,
     NotSaved,
     Printed,
     Reason,
@@ -302,14 +301,14 @@ CHECKS = {
         ],
     ),
     "nothing is written": (
-        [NothingToTry(OpenedFile(SOURCE, 1, (UNWRITTEN,)))],
+        [FileOpened(OpenedFile(SOURCE, 1, (UNWRITTEN,)))],
         [
             "todo other: line 6: Return it. (1 line)",
             "One blank is left to write. Replace `raise NotImplementedError` with code, and run this again.",
         ],
     ),
     "only the line at which a blank stops is left": (
-        [NothingToTry(OpenedFile(SOURCE, 2, (UNWRITTEN, replace(UNWRITTEN, started=True))))],
+        [FileOpened(OpenedFile(SOURCE, 2, (UNWRITTEN, replace(UNWRITTEN, started=True))))],
         [
             "todo other: line 6: Return it. (1 line)",
             "todo other: line 6 still says raise NotImplementedError: delete that line",
@@ -635,7 +634,7 @@ def test_which_event_leads_from_which_phase_to_which():
     assert {to for _, event, to in leads if event in ENDS} == {"OVER"}
     assert {lead for lead in leads if lead[1] not in ENDS} == {
         ("UNREAD", "FileOpened", "TRYING"),
-        ("UNREAD", "NothingToTry", "OVER"),
+        ("UNREAD", "FileOpened", "OVER"),
         ("UNREAD", "FileRefused", "OVER"),
         ("TRYING", "StageEnded", "PASSED_UNCOMPILED"),
         ("TRYING", "CompiledTried", "AFTER_VERDICT"),
