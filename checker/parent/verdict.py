@@ -51,7 +51,7 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, words=(words,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _incomplete(state, CutShort(Explanation(reason), to_save=SaveFailure(), blames_another_max=False))
+        return _without_verdict(state, reason, to_save=SaveFailure())
     return Verdict(VerdictKind.PASS, to_save=SavePass(compiled=state.context.tries_every_claim))
 
 
@@ -84,32 +84,37 @@ def _on_refusal(refused: events.FileRefused) -> Verdict:
 
 @dataclass(frozen=True)
 class CutShort:
-    """Why a file could not be judged to the end.
+    """Why a check was cut short.
 
     Attributes:
-        explanation: the reason, as the end of a sentence, and maybe more sentences.
-        after_failure: the words for it if a claim can have failed.
+        reason: the reason, as the end of a sentence, and maybe more sentences.
+        location: the line of the file at which that happened, if it is known.
+        after_failure: the words for it if a claim has failed.
         to_save: what is saved if no claim has failed and no pass stands; None if the file is not to blame.
-        blames_another_max: whether another MAX, if one is installed, is to blame.
     """
 
-    explanation: Explanation
-    after_failure: str = ""
-    to_save: ToSave | None = None
-    blames_another_max: bool = True
+    reason: str
+    location: Location | None
+    after_failure: str
+    to_save: ToSave | None
 
 
 def _incomplete(state: State, cut: CutShort) -> Verdict:
-    """Return the verdict on a file that is not judged to the end; an earlier failure or pass stands."""
+    """Return the verdict on a file that is not judged to the end; another MAX is to blame if one is installed."""
     if state.has_failed:
         return _failed(state, cut.after_failure)
-    if state.context.why_another_max and cut.blames_another_max:
-        cut = replace(cut, explanation=replace(cut.explanation, sentence=state.context.why_another_max), to_save=None)
+    if state.context.why_another_max:
+        return _without_verdict(state, state.context.why_another_max, cut.location)
+    return _without_verdict(state, cut.reason, cut.location, cut.to_save)
+
+
+def _without_verdict(
+    state: State, reason: str, location: Location | None = None, to_save: ToSave | None = None
+) -> Verdict:
+    """Return the verdict on a file if some claims were not tried and none has failed; an earlier pass stands."""
     if state.pass_stands:
-        words = f"Not compiled: {cut.explanation.sentence}", pass_is_kept_or_not(state)
-        return Verdict(VerdictKind.PASS, words=words)
-    explanation = replace(cut.explanation, sentence=no_verdict(cut.explanation.sentence))
-    return Verdict(VerdictKind.FAIL, (explanation,), to_save=cut.to_save)
+        return Verdict(VerdictKind.PASS, words=(f"Not compiled: {reason}", pass_is_kept_or_not(state)))
+    return Verdict(VerdictKind.FAIL, (Explanation(no_verdict(reason), location=location),), to_save=to_save)
 
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
@@ -126,7 +131,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 
 def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
     """Return the verdict where the check itself cannot go on."""
-    return _incomplete(state, CutShort(Explanation(event.reason), after_failure=no_verdict(event.reason)))
+    return _incomplete(state, CutShort(event.reason, None, after_failure=no_verdict(event.reason), to_save=None))
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -161,18 +166,9 @@ def _on_death(state: State, died: events.Died) -> Verdict:
     short, or somebody.
     """
     happened = _how_it_ended(state, died)
-    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _when(state)
-    if died.activity is Activity.STARTING:
-        explanation = Explanation(f"{happened} before it could begin. {state.context.offers.not_begun}")
-    elif state.crash:
-        line, _ = state.crash
-        explanation = Explanation(f"{happened} {when}", location=_line_of_file(state, line))
-    else:
-        advice = _advice_on_solution(state) or _look_for(state.context.language, died)
-        explanation = Explanation(_sentences(f"{happened} {when}", advice))
     is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
-    to_save = SaveCutShort() if is_of_file else None
-    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
+    reason, to_save = _why_ended(state, died, happened), SaveCutShort() if is_of_file else None
+    return _incomplete(state, CutShort(reason, _line_of_crash(state), _words_after_failure(happened), to_save))
 
 
 def _how_it_ended(state: State, died: events.Died) -> str:
@@ -181,6 +177,15 @@ def _how_it_ended(state: State, died: events.Died) -> str:
         _, reason = state.crash
         return f"{state.context.language.name} stopped ({reason})"
     return f"the process was ended by {died.signal}" if died.signal else "the process ended"
+
+
+def _why_ended(state: State, died: events.Died, happened: str) -> str:
+    """Return why a file is not judged to the end: its child has ended too early."""
+    if died.activity is Activity.STARTING:
+        return f"{happened} before it could begin. {state.context.offers.not_begun}"
+    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _when(state)
+    advice = "" if state.crash else _advice_on_solution(state) or _look_for(state.context.language, died)
+    return _sentences(f"{happened} {when}", advice)
 
 
 def _look_for(language: Language, died: events.Died) -> str:
@@ -199,10 +204,9 @@ def _look_for(language: Language, died: events.Died) -> str:
 def _on_late(state: State, late: events.Late) -> Verdict:
     """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
     happened = _which_limit(state, late)
-    explanation = _why_late(state, late, happened)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
-    to_save = SaveCutShort() if is_of_file else None
-    return _incomplete(state, CutShort(explanation, after_failure=_words_after_failure(happened), to_save=to_save))
+    reason, to_save = _why_late(state, late, happened), SaveCutShort() if is_of_file else None
+    return _incomplete(state, CutShort(reason, late.location, _words_after_failure(happened), to_save))
 
 
 def _which_limit(state: State, late: events.Late) -> str:
@@ -219,21 +223,21 @@ def _which_limit(state: State, late: events.Late) -> str:
             return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
 
 
-def _why_late(state: State, late: events.Late, happened: str) -> Explanation:
+def _why_late(state: State, late: events.Late, happened: str) -> str:
     """Return why a file is not judged to the end: its child has reached a limit."""
     language, offers = state.context.language, state.context.offers
     busy = f"Other programs have the processor ({late.load_if_busy})." if late.load_if_busy else ""
     match late.limit:
         case Limit.STARTING:
-            return Explanation(_sentences(f"{happened}.", busy, offers.not_begun))
+            return _sentences(f"{happened}.", busy, offers.not_begun)
         case Limit.COMPILING:
-            return Explanation(_sentences(f"{happened}.", busy, offers.not_compiled))
+            return _sentences(f"{happened}.", busy, offers.not_compiled)
         case Limit.WAITING:
             look_for = language.look_for_wait
         case Limit.COMPUTING:
             look_for = language.look_for_loop if late.location else ""
     advice = _advice_on_solution(state) or look_for
-    return Explanation(_sentences(f"{happened} {_when(state)}", advice, busy), location=late.location)
+    return _sentences(f"{happened} {_when(state)}", advice, busy)
 
 
 def _when(state: State) -> str:
@@ -253,10 +257,10 @@ def _words_after_failure(happened: str) -> str:
     return f"The check was cut short: {happened}. An explanation may be missing."
 
 
-def _line_of_file(state: State, number: int) -> Location | None:
-    """Return a line of the file as a place, if there is such a line."""
-    lines = state.source.lines
-    return Location(number, lines[number - 1].strip()) if number <= len(lines) else None
+def _line_of_crash(state: State) -> Location | None:
+    """Return the line of the file at which the language stopped the process, if it did."""
+    number, lines = state.crash[0] if state.crash else 0, state.source.lines
+    return Location(number, lines[number - 1].strip()) if 0 < number <= len(lines) else None
 
 
 def _sentences(*sentences: str) -> str:
