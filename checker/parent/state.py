@@ -128,15 +128,28 @@ class Context:
     why_another_max: str = ""
 
     @property
+    def has_compiled_claims(self) -> bool:
+        """Whether the step has compiled claims."""
+        return ClaimKind.COMPILED in self.kinds.values()
+
+    @property
+    def left_out_by(self) -> str:
+        """The option that leaves the compiled claims out; nothing if none does, or the step or a hunt needs none."""
+        if not self.has_compiled_claims or self.options.hunt:
+            return ""
+        if self.options.show:
+            return "--show"
+        return "" if self.options.compile else "--no-compile"
+
+    @property
     def tries_compiled_claims(self) -> bool:
-        """Whether the compiled claims are tried: the step has some, and no option leaves them out."""
-        options = self.options
-        return ClaimKind.COMPILED in self.kinds.values() and options.compile and not options.show and not options.hunt
+        """Whether compiled claims are tried: the step has some, and neither an option nor a hunt leaves them out."""
+        return self.has_compiled_claims and not self.options.hunt and not self.left_out_by
 
     @property
     def tries_every_claim(self) -> bool:
         """Whether a pass would leave no claim untried; in a hunt, claims about numbers suffice."""
-        return self.tries_compiled_claims or self.options.hunt or ClaimKind.COMPILED not in self.kinds.values()
+        return not self.left_out_by
 
     @property
     def required(self) -> set[str]:

@@ -72,13 +72,8 @@ def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
     if not verdict.is_pass_to_the_end:
         return []
     context = state.context
-    if context.tries_every_claim:
-        words = context.offers.passed.format(seconds=state.seconds, solution=context.solution)
-    else:
-        left_out_by = "--show" if context.options.show else "--no-compile"
-        words = context.offers.passed_uncompiled.format(
-            seconds=state.seconds, solution=context.solution, left_out_by=left_out_by
-        )
+    offer = context.offers.passed if context.tries_every_claim else context.offers.passed_uncompiled
+    words = offer.format(seconds=state.seconds, solution=context.solution, left_out_by=context.left_out_by)
     return [Words(words)] if words else []
 
 
