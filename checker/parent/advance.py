@@ -46,7 +46,7 @@ from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, ro
 from checker.parent.state import Compilation, Phase, State, Verdict
 from checker.parent.verdict import decide
 from checker.protocol import events
-from checker.protocol.events import EndEvent, Event
+from checker.protocol.events import CutsShort, EndEvent, Event
 from checker.stages import Mark, Stage
 
 COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
@@ -221,8 +221,7 @@ def _ticked(state: State) -> StateAndEffects:
 
 def _end(state: State, event: EndEvent) -> StateAndEffects:
     """Give the verdict; if it was given once all was compiled, this is only the end of the part on a GPU."""
-    is_cut_short = isinstance(event, events.Late | events.Died | events.Interrupted)
-    closing = [CloseView()] if is_cut_short else []
+    closing = [CloseView()] if isinstance(event, CutsShort) else []
     if state.verdict:
         return replace(state, phase=Phase.OVER), [*closing, *_words_after_verdict(state, event)]
     state, effects = _give_verdict(state, event, Phase.OVER)

@@ -28,18 +28,17 @@ from checker.parent.limits import Limits, Silence, limit_reached, limits_of
 from checker.protocol.event_codec import decode
 from checker.protocol.events import (
     Activity,
-    CheckFailed,
     CompilingBegan,
     CompilingEnded,
+    CutsShort,
     Died,
-    Ended,
     Event,
     Interrupted,
     Late,
     Limit,
     Printed,
+    SaidLast,
     Tick,
-    Unloadable,
 )
 from checker.protocol.job import Job
 from checker.protocol.processes import Lines, StartedProcess
@@ -53,9 +52,6 @@ ANSWER_SECONDS = 2  # for the child to write its stack
 END_SECONDS = 1  # for the child to end after its last event; one that has only closed its pipes never does
 QUIET_SECONDS = 2  # without an event, after which the child's processor time is measured; few checks are that quiet
 LOW_PRIORITY = 10  # as `nice` has it
-
-SAID_LAST = Ended | Unloadable | CheckFailed  # the last events of a child; nothing is heard of it after them
-LAST = SAID_LAST | Died | Late | Interrupted  # the last events of a check
 
 
 class Child:
@@ -85,7 +81,7 @@ class Child:
     def run(
         self, job: Job, limits: Limits | None = None, is_interrupted: Callable[[], bool] = lambda: False
     ) -> Generator[Event]:
-        """Carry out ``job`` and yield its events; the last is one of ``LAST``.
+        """Carry out ``job`` and yield its events; the last is one of ``SaidLast`` or ``CutsShort``.
 
         Args:
             job: the work.
@@ -95,7 +91,7 @@ class Child:
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.process.send, args=[asdict(job)], daemon=True).start()
         for event in self._listen(limits or limits_of(solution=job.is_solution), is_interrupted):
-            if isinstance(event, LAST):
+            if isinstance(event, SaidLast | CutsShort):
                 yield from self.output.rest()  # the output that was printed before the event
             if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):
                 event = replace(event, location=self._running(job))
@@ -119,7 +115,7 @@ class Child:
                     for event in key.data.events():
                         watchdog.note(event)
                         yield event
-                        if isinstance(event, SAID_LAST):
+                        if isinstance(event, SaidLast):
                             return
                     if not key.data.lines.is_open:
                         selector.unregister(key.fd)

@@ -126,7 +126,7 @@ class NumbersCompared:
 
 @dataclass(frozen=True)
 class Unloadable:
-    """The learner's file cannot be imported. Nothing is heard of the child after it.
+    """The learner's file cannot be imported.
 
     ``changed_since`` are parts of the step that have changed since the file was written, if that is the reason.
     """
@@ -137,7 +137,7 @@ class Unloadable:
 
 @dataclass(frozen=True)
 class CheckFailed:
-    """The check itself cannot go on: MAX cannot be imported, say. Nothing is heard of the child after it."""
+    """The check itself cannot go on: MAX cannot be imported, say."""
 
     reason: str
 
@@ -255,6 +255,8 @@ class HuntEnded:
     sentence: str
 
 
+SaidLast = Ended | Unloadable | CheckFailed  # nothing is heard of the child after them
+CutsShort = Died | Late | Interrupted  # the check ends, and the child has not said its last
 FromChild = (
     ClaimBegan
     | ClaimEnded
@@ -262,16 +264,14 @@ FromChild = (
     | CompiledTried
     | Finding
     | NumbersCompared
-    | Unloadable
-    | CheckFailed
     | FunctionsMissing
-    | Ended
     | CompilingBegan
     | CompilingEnded
     | Busy
+    | SaidLast
 )
 Send = Callable[[FromChild], None]
-FromParent = FileOpened | FileRefused | Late | Printed | Tick | Died | Interrupted | NotSaved | HuntEnded
+FromParent = FileOpened | FileRefused | Printed | Tick | NotSaved | HuntEnded | CutsShort
 Event = FromChild | FromParent
 #: Events at which the verdict is given, unless it was given before; at FileOpened, if nothing can be tried.
-EndEvent = FileOpened | FileRefused | CompiledTried | Unloadable | CheckFailed | Late | Died | Interrupted | Ended
+EndEvent = FileOpened | FileRefused | CompiledTried | SaidLast | CutsShort
