@@ -14,8 +14,7 @@ from checker.stages import Mark
 class Row:
     """The row of one claim, or of a blank that is still to write.
 
-    ``line`` is the line to look at, and the sentence begins with it if the row ``tells_line``; claims that fail for one
-    reason are a ``group``.
+    ``line`` is the line to look at; claims that fail for one reason are a ``group``.
     """
 
     mark: Mark
@@ -23,7 +22,11 @@ class Row:
     sentence: str
     line: int | None = None
     group: str = ""
-    tells_line: bool = False
+
+    @property
+    def tells_line(self) -> bool:
+        """Whether the sentence begins with the line: it does for a blank, unless its function is missing."""
+        return self.mark is Mark.TODO and self.line is not None
 
 
 class WordsKind(StrEnum):

@@ -15,11 +15,7 @@ from checker.stages import ClaimKind, Mark
 
 def rows_of_unwritten(unwritten: Iterable[Unwritten], stop: str) -> list[Row]:
     """Return the rows of blanks that are still to write; ``stop`` is the stop statement of the language."""
-    rows = []
-    for each in unwritten:
-        sentence, tells_line = what_to_do(each, stop), each.line is not None
-        rows.append(Row(Mark.TODO, each.blank.label, sentence, each.line, tells_line=tells_line))
-    return rows
+    return [Row(Mark.TODO, each.blank.label, what_to_do(each, stop), each.line) for each in unwritten]
 
 
 def rows_of_missing(functions: Mapping[str, str]) -> list[Row]:
@@ -61,8 +57,9 @@ def _has_no_row(state: State, claim: ClaimEnded) -> bool:
 def _row_of_claim(state: State, claim: ClaimEnded) -> Row:
     """Return the row of a claim; the row of a claim that waits says for what."""
     if claim.mark is Mark.WAITS:
-        return Row(Mark.WAITS, claim.about, claim.why.sentence, state.line_of(claim.about, None))
-    line = state.line_of(claim.about, claim.why.location)
+        return Row(Mark.WAITS, claim.about, claim.why.sentence, state.def_line_of(claim.about))
+    location = claim.why.location
+    line = location.line if location else state.def_line_of(claim.about)
     group = _group_of(state, claim) if claim.mark is Mark.FAIL else ""
     return Row(claim.mark, claim.about, claim.sentence, line, group)
 

@@ -8,7 +8,6 @@ from enum import Enum, StrEnum, auto
 
 from checker.compiling import Compiler
 from checker.course.languages import Language
-from checker.course.reading import Location
 from checker.course.source import Source
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
@@ -295,12 +294,8 @@ class State:
                 claim = replace(claim, mark=finding.mark, why=replace(finding.why, sentence=finding.sentence))
         return claim
 
-    def line_of(self, about: str, location: Location | None) -> int | None:
-        """Return the line of a place in the file or, without a place, the line at which a function is defined."""
-        if location:
-            return location.line
-        if not about:
-            return None
-        name = self.context.functions.get(about, about)
+    def def_line_of(self, label: str) -> int | None:
+        """Return the line at which the function with a blank is defined; None if the file lacks it."""
+        name = self.context.functions.get(label, label)
         function = self.context.language.functions(self.source).get(name)
         return function.def_line if function else None
