@@ -90,8 +90,8 @@ class CloseView:
 class Explanation:
     """Why a file fails, or has no verdict, in a few sentences: the function to blame, and the place to show.
 
-    The function is defined at ``def_line``. If the explanation ``has_numbers``, they are wrong, and ``--show`` shows
-    them.
+    The function is defined at ``def_line``. If the explanation ``has_numbers``, some of that function's are wrong, and
+    ``--show`` shows them.
     """
 
     sentence: str

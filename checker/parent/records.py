@@ -84,7 +84,7 @@ def as_record(item: Item) -> Record:
                 "sentence": item.sentence,
                 "where": item.location.as_lines() if item.location else [],
                 "line": item.line,
-                "numbers": item.has_numbers and bool(item.about),
+                "numbers": item.has_numbers,
             }
         case Words():
             return {"text": item.text}

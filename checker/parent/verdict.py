@@ -322,5 +322,5 @@ def _first_with_count(state: State, failures: Sequence[events.Finding]) -> Expla
         if others:
             count = "another input" if others == 1 else f"{others} other inputs"
             sentence += f" (The same happens with {count} of the check.)"
-    def_line = state.def_line_of(first.about)
-    return Explanation(sentence, first.about, first.why.location, first.why.has_numbers, def_line)
+    has_numbers, def_line = first.why.has_numbers and bool(first.about), state.def_line_of(first.about)
+    return Explanation(sentence, first.about, first.why.location, has_numbers, def_line)

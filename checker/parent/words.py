@@ -95,9 +95,7 @@ def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
 def _words_on_numbers(state: State, verdict: Verdict) -> list[Words]:
     """Return how to draw wrong numbers again, and the numbers themselves or how to show them."""
     task, options, offers, seed = state.context.task, state.context.options, state.context.offers, state.failed_seed
-    with_numbers = [
-        explanation.about for explanation in verdict.explanations if explanation.has_numbers and explanation.about
-    ]
+    with_numbers = [explanation.about for explanation in verdict.explanations if explanation.has_numbers]
     words = []
     if seed is not None:
         offer = offers.draws_again if with_numbers else offers.draws_again_unshown

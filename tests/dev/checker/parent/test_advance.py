@@ -528,13 +528,7 @@ WITH_MAX = {
         ],
     ),
     "tracing raises an error, which takes no pass back": (
-        [
-            *NUMBERS_RIGHT,
-            FAILS_COMPILED_BY_MAX,
-            StageEnded(Stage.TRACING),
-            CompiledTried(),
-            Ended(),
-        ],
+        [*NUMBERS_RIGHT, FAILS_COMPILED_BY_MAX, StageEnded(Stage.TRACING), CompiledTried(), Ended()],
         [*ROWS, MATCHES, "fail g: G.", ANOTHER],
     ),
     "a number is wrong": (

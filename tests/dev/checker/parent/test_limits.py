@@ -8,13 +8,7 @@ from dataclasses import replace
 import pytest
 
 from checker.errors import UserError
-from checker.parent.limits import (
-    FOR_A_SOLUTION,
-    Limits,
-    Silence,
-    limit_reached,
-    limits_of,
-)
+from checker.parent.limits import FOR_A_SOLUTION, Limits, Silence, limit_reached, limits_of
 from checker.protocol.events import Activity, Limit
 
 LIMITS = Limits(compute_seconds=10, wait_seconds=60, start_seconds=120, compile_seconds=900)

@@ -13,9 +13,11 @@ from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
 from checker.parent.effects import SavePass
 from checker.parent.state import Verdict, VerdictKind
+from checker.protocol.events import Ended, Finding, Reason
 from cli.shared.background import FAULT, ReadyChild, Report
 from cli.watching.offers import AT_SAVE, BY_KEYS
 from cli.watching.watch import KEYS, Key, Reported, Watch
+from tests.dev.checker.parent.test_advance import ONE_FAILS, OPENED, folded
 from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
@@ -202,6 +204,15 @@ def test_a_fault_after_the_verdict_is_told_beside_it(capsys, goes_on):
     assert FAULT in shown
     assert ("s01 is compiled too" if goes_on else "s01 is done.") in shown
     assert (watch.running, watch.going_on) == (None, {})
+
+
+def test_key_s_shows_the_numbers_of_the_first_function_that_has_some():
+    outside, inside = (Finding("test_one", about, Reason("Off.", has_numbers=True)) for about in ("", "other"))
+    state, _ = folded([OPENED, ONE_FAILS, outside, inside, Ended()])
+    watch = Watch(find_step("s07"), ReadyChild(), None)
+    watch.running = SimpleNamespace(check=SimpleNamespace(step=watch.step, state=state))
+    watch.handle(Reported(watch.running, Report.VERDICT))
+    assert watch.to_show.show == "other"
 
 
 def test_what_is_offered_while_max_compiles_does_not_end_it():
