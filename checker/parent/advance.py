@@ -13,7 +13,8 @@ in the phase            comes the event                                leads to 
 UNREAD                  FileOpened: claims can be tried                TRYING
 UNREAD                  FileOpened: nothing can be tried yet           OVER
 UNREAD                  FileRefused                                    OVER               a failure, if it could be read
-TRYING                  StageEnded: traced, and the numbers are right  PASSED_UNCOMPILED  a pass
+TRYING                  StageEnded: traced, the numbers are right,     PASSED_UNCOMPILED  a pass
+                        progress is saved, something must compile
 PASSED_UNCOMPILED       Tick: MAX compiles for long                    GOING_ON
 … and GOING_ON          ClaimEnded: once compiled, it does not hold    TAKEN_BACK         a failure, which no verdict
                         and no other MAX is to blame                                      saves again
@@ -248,7 +249,7 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
 
 def _what_to_save(state: State, verdict: Verdict) -> list[ToSave]:
     """Return what is saved at a verdict."""
-    if verdict.to_save is None or state.failure_is_saved or not state.context.saves_progress:
+    if verdict.to_save is None or state.phase is Phase.TAKEN_BACK or not state.context.saves_progress:
         return []
     return [verdict.to_save]
 

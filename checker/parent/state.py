@@ -27,7 +27,7 @@ class Phase(Enum):
 
     UNREAD = auto()  # nothing is known of the file
     TRYING = auto()  # claims are tried
-    PASSED_UNCOMPILED = auto()  # the file has passed, which is saved, and only MAX's compiler can take that back
+    PASSED_UNCOMPILED = auto()  # if progress is saved and something must compile: a pass, which is saved
     GOING_ON = auto()  # the same, and the learner was told to go on meanwhile
     TAKEN_BACK = auto()  # a compiled claim does not hold, so the pass is taken back
     AFTER_VERDICT = auto()  # the verdict is out, and claims on a GPU may follow
@@ -216,11 +216,6 @@ class State:
     def is_passed_uncompiled(self) -> bool:
         """Whether there is a pass that only the compiler can take back."""
         return self.phase in (Phase.PASSED_UNCOMPILED, Phase.GOING_ON)
-
-    @property
-    def failure_is_saved(self) -> bool:
-        """Whether a failure is saved already: of a compiled claim, when it took a saved pass back."""
-        return self.phase is Phase.TAKEN_BACK
 
     @property
     def pass_stands(self) -> bool:

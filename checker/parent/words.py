@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from checker.parent.effects import Item, Words, WordsKind
-from checker.parent.state import State, Verdict, VerdictKind
+from checker.parent.state import Phase, State, Verdict, VerdictKind
 from checker.protocol.events import ClaimEnded, NotSaved
 
 PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
@@ -84,9 +84,8 @@ def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
     if not verdict.blames_file:
         return [Words(pass_is_kept_or_not(state))] if state.is_passed_uncompiled else []
     taken_back = "The pass is taken back."
-    tracing_has_found_it = not state.failure_is_saved
     is_foreseen = any(claim.foreseen for claim in state.ended_claims.values())
-    if is_foreseen or tracing_has_found_it:
+    if is_foreseen or state.phase is not Phase.TAKEN_BACK:  # tracing has found it, or no pass was saved
         return [Words(taken_back)]
     report = "Only the compiler has found this, and the check should have found it before: please report it, with"
     return [Words(f"{report} {state.context.file}. {taken_back}")]

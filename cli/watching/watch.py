@@ -340,7 +340,7 @@ def in_one_line(check: Check) -> str:
     if verdict.kind is VerdictKind.PASS:
         return f"{task}: {' '.join(verdict.words)}"
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if verdict.to_save:
+    if verdict.blames_file:
         return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
     return f"{task} is not compiled. {pass_is_kept_or_not(state)} {sentences}"
 
