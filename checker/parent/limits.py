@@ -29,7 +29,7 @@ class Limits:
     Attributes:
         compute_seconds: processor time of the thread that runs the file.
         wait_seconds: time by the clock, while that thread computes less.
-        start_seconds: processor time until the first event; MAX may be imported from a cold disk.
+        start_seconds: processor time, or time by the clock, until the first event: MAX may be on a cold disk.
         compile_seconds: time by the clock while one thing is compiled; None is no limit, as at a terminal, where a
             person can press Ctrl-C. The page and ``grade`` set one.
     """
@@ -105,11 +105,13 @@ def limit_reached(limits: Limits, activity: Activity, silence: Silence) -> tuple
         if limits.compile_seconds is None or silence.seconds <= limits.compile_seconds:
             return None
         return Limit.COMPILING, limits.compile_seconds
-    is_starting = activity is Activity.STARTING
-    compute_seconds = limits.start_seconds if is_starting else limits.compute_seconds
-    if min(silence.compute_seconds, silence.seconds) > compute_seconds:
-        return (Limit.STARTING if is_starting else Limit.COMPUTING), compute_seconds
-    wait_seconds = max(limits.wait_seconds, compute_seconds) * max(1.0, silence.load)
-    if silence.seconds > wait_seconds:
-        return (Limit.STARTING if is_starting else Limit.WAITING), wait_seconds
-    return None
+    computed, load = min(silence.compute_seconds, silence.seconds), max(1.0, silence.load)
+    if activity is Activity.STARTING:
+        if computed > limits.start_seconds:
+            return Limit.STARTING, limits.start_seconds
+        start_seconds = limits.start_seconds * load
+        return (Limit.STARTING, start_seconds) if silence.seconds > start_seconds else None
+    if computed > limits.compute_seconds:
+        return Limit.COMPUTING, limits.compute_seconds
+    wait_seconds = limits.wait_seconds * load
+    return (Limit.WAITING, wait_seconds) if silence.seconds > wait_seconds else None
