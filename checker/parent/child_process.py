@@ -248,10 +248,7 @@ class _Output:
         events = list[Printed]()
         for line in self.lines.read():
             events += self._printed(line)
-        unfinished = self.lines.line
-        if len(unfinished) > PRINTED_BYTES:  # else 100 MB in one line would be copied again and again
-            self.cut += len(unfinished) - PRINTED_BYTES
-            self.lines.line = unfinished[:PRINTED_BYTES]
+        self.cut += self.lines.shorten(PRINTED_BYTES)  # else 100 MB in one line would be copied again and again
         return events
 
     def _printed(self, line: bytes) -> list[Printed]:
@@ -272,9 +269,8 @@ class _Output:
         for _ in range(MOST_READS):
             if self.lines.is_open and select.select([self.lines.descriptor], [], [], 0)[0]:
                 events += self.events()
-        if self.lines.line:
-            events += self._printed(self.lines.line)
-            self.lines.line = b""
+        if unfinished := self.lines.take_rest():
+            events += self._printed(unfinished)
         left_out = self.count - PRINTED_LINES - len(self.last)
         if left_out > 0:
             events.append(Printed(f"… and {left_out:,} more lines, then:"))

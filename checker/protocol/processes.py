@@ -43,9 +43,19 @@ class Lines:
         self.is_open = bool(data)
         *lines, self.line = (self.line + data).split(b"\n")
         if not self.is_open and self.line:
-            lines.append(self.line)
-            self.line = b""
+            lines.append(self.take_rest())
         return lines
+
+    def shorten(self, most: int) -> int:
+        """Cut the line that is not complete yet to ``most`` bytes; return how many are lost."""
+        lost = max(0, len(self.line) - most)
+        self.line = self.line[:most]
+        return lost
+
+    def take_rest(self) -> bytes:
+        """Take out the line that is not complete yet; it is empty if there is none."""
+        rest, self.line = self.line, b""
+        return rest
 
 
 class StartedProcess:
