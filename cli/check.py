@@ -64,7 +64,7 @@ def check_step(
         from cli.shared.programs import require_gpu
 
         require_gpu()
-    options = Options(solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
+    options = Options(is_solution=solution, compile=not no_compile, device=device, show=show, seed=seed)
     with Child() as child:
         check = run_check_in(child, step, options, form)
     assert check.state.verdict

@@ -117,7 +117,7 @@ class StageRunner:
         """Return the known mistakes; in a hunt, or of a configuration that is drawn, without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if stage is Stage.DRAWN or not self.job.names_mistakes:  # no answers are recorded; the learner is to find it
+        if stage is Stage.DRAWN or self.job.hunt:  # no answers are recorded; the learner is to find it
             return KnownMistakes.unanswered(self.step)
         return KnownMistakes.recorded(self.step)
 

@@ -72,7 +72,7 @@ class Check:
         self.step, self.view = step, view
         self.save = save or partial(save_progress, step)
         self.started = time.perf_counter() if started is None else started
-        self.file = step.solution_file if options.solution else step.learner_file
+        self.file = step.solution_file if options.is_solution else step.learner_file
         self.state = State(context_of(step, self.file, options, offers))
         self.items: list[Item] = []
 
@@ -88,10 +88,10 @@ class Check:
             source=state.source,
             path=str(self.file),
             to_write=state.to_write,
-            is_solution=context.options.solution,
+            is_solution=context.options.is_solution,
             device=context.options.device,
             show=context.options.show,
-            names_mistakes=not context.options.hunt,
+            hunt=context.options.hunt,
             seed=context.seed,
             tries_compiled_claims=context.tries_compiled_claims,
         )
@@ -104,7 +104,7 @@ class Check:
         """Read the file, and show what is known without running it; return the work for a child, if there is any."""
         self.view.begin(self.state.context.file)
         try:
-            opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.solution)
+            opened_file = open_file(self.step, self.file, is_solution=self.state.context.options.is_solution)
         except Unreadable as error:
             sentence = error.sentence_with(self.state.context.offers.writer)
             self.handle(events.FileRefused(sentence, error.location, error.refuted, error.source))

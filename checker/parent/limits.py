@@ -55,21 +55,21 @@ class Silence:
     load: float
 
 
-def limits_of(*, solution: bool = False, compile_seconds: float | None = None) -> Limits:
+def limits_of(*, is_solution: bool = False, compile_seconds: float | None = None) -> Limits:
     """Return the limits of a check.
 
     Two variables of the environment change them: ``COURSE_COMPILE_SECONDS`` that on compiling, whatever else says of
     it, and ``COURSE_QUIET_SECONDS``, which tests set, that on computing, and two others in proportion.
 
     Args:
-        solution: whether the reference solution is checked.
+        is_solution: whether the reference solution is checked.
         compile_seconds: the limit on compiling one thing; None is none.
 
     Raises:
         UserError: one of the variables is no number of seconds.
     """
     patience = (_seconds_in(QUIET_VARIABLE) or COMPUTE_SECONDS) / COMPUTE_SECONDS
-    if solution:
+    if is_solution:
         patience *= FOR_A_SOLUTION
     return Limits(
         compute_seconds=patience * COMPUTE_SECONDS,

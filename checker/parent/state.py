@@ -160,7 +160,7 @@ class Context:
     @property
     def saves_progress(self) -> bool:
         """Whether a pass or a failure is saved for ``status``: the file is the learner's, and the CPU decides."""
-        return not self.options.solution and self.options.device is not DeviceKind.GPU
+        return not self.options.is_solution and self.options.device is not DeviceKind.GPU
 
 
 @dataclass(frozen=True)

@@ -249,7 +249,7 @@ def _when(state: State) -> str:
 
 def _advice_on_solution(state: State) -> str:
     """Return what to do if a solution was checked, in which there is nothing to look for; else nothing."""
-    return RUN_AGAIN if state.context.options.solution else ""
+    return RUN_AGAIN if state.context.options.is_solution else ""
 
 
 def _words_after_failure(happened: str) -> str:

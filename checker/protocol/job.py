@@ -15,7 +15,7 @@ class Options:
     """How a step is checked.
 
     Attributes:
-        solution: check the reference solution instead of the learner's file.
+        is_solution: check the reference solution instead of the learner's file.
         compile: go on to the compiled verdict after the numbers.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
@@ -23,7 +23,7 @@ class Options:
         hunt: name no mistake, since the learner is to find it, and do not compile.
     """
 
-    solution: bool = False
+    is_solution: bool = False
     compile: bool = True
     device: DeviceKind | None = None
     show: str = ""
@@ -43,7 +43,7 @@ class Job:
         is_solution: whether the file is the reference solution.
         device: compile for this device alone.
         show: the function whose numbers are to be shown.
-        names_mistakes: whether a known mistake is named; in a hunt, the learner is to find it.
+        hunt: name no mistake, since the learner is to find it.
         seed: the seed of the configuration that is drawn.
         tries_compiled_claims: whether the compiled claims are tried, once all others hold.
     """
@@ -55,7 +55,7 @@ class Job:
     is_solution: bool = False
     device: DeviceKind | None = None
     show: str = ""
-    names_mistakes: bool = True
+    hunt: bool = False
     seed: int = 0
     tries_compiled_claims: bool = False
 

@@ -127,7 +127,7 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
 )
 def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, given):
     runs = StagesRun(monkeypatch, answers)
-    runs.run(names_mistakes=not hunt)
+    runs.run(hunt=hunt)
     assert runs.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
     assert runs.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
 

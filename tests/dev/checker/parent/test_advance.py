@@ -659,7 +659,7 @@ def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_aro
 
 
 def test_no_pass_of_a_solution_is_saved():
-    context = replace(S07, options=Options(solution=True))
+    context = replace(S07, options=Options(is_solution=True))
     assert folded([*TO_COMPILE[:-1], Interrupted()], context)[1] == CHECKS["Ctrl-C after the numbers"][1]
     taken_back = [*ROWS, MATCHES, "fail g: G.", "The pass is taken back.", "g: It is off."]
     assert folded([*TO_COMPILE, FAILS_COMPILED, Ended()], context)[1] == taken_back

@@ -43,10 +43,10 @@ def test_without_a_limit_max_may_compile_for_hours():
 def test_a_solution_has_more_time_and_a_terminal_no_limit_on_compiling(monkeypatch):
     monkeypatch.delenv("COURSE_QUIET_SECONDS", raising=False)
     assert limits_of() == NO_COMPILER_LIMIT
-    assert limits_of(solution=True).compute_seconds == FOR_A_SOLUTION * 10
+    assert limits_of(is_solution=True).compute_seconds == FOR_A_SOLUTION * 10
     assert limits_of(compile_seconds=900).compile_seconds == 900
     monkeypatch.setenv("COURSE_COMPILE_SECONDS", "5")
-    assert limits_of(solution=True).compile_seconds == 5
+    assert limits_of(is_solution=True).compile_seconds == 5
     monkeypatch.setenv("COURSE_QUIET_SECONDS", "2")
     assert (limits_of().compute_seconds, limits_of().wait_seconds) == (2, 12)
     for typed in ("abc", "nan", "-1", "0"):

@@ -74,7 +74,7 @@ def test_a_limit_in_words(events, begins, ends):
     assert sentence.startswith(f"No verdict: {begins}")
     assert sentence.endswith(ends)
     assert "  " not in sentence
-    of_the_solution = folded([OPENED, *events], replace(S07, options=Options(solution=True)))[0]
+    of_the_solution = folded([OPENED, *events], replace(S07, options=Options(is_solution=True)))[0]
     assert "loop" not in of_the_solution.verdict.explanations[0].sentence
 
 

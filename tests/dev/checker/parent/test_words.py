@@ -13,7 +13,7 @@ from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPEN
 PASS_WITH = {
     "--no-compile": (Options(compile=False), "Pass (2.0 s), not compiled: --no-compile left", [SAVED]),
     "--show": (Options(show="one"), "Pass (2.0 s), not compiled: --show left", [SAVED]),
-    "--solution": (Options(solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
+    "--solution": (Options(is_solution=True, compile=False), "Pass (2.0 s), not compiled: --no-compile", []),
 }
 
 
