@@ -33,7 +33,7 @@ class ClaimsToRun:
         seeds: the seeds of the configurations at the stage DRAWN; each claim runs once for each seed.
         only: the names of the only claims to run, by subject; None is all.
         device: compile for this device alone.
-        show: record the inputs of the learner's code with arrays that are not equal.
+        notes_inputs: note the inputs of the learner's code with arrays that are not equal.
         to_write: the labels of the functions that the subjects have yet to write; a claim that needs one waits.
     """
 
@@ -43,7 +43,7 @@ class ClaimsToRun:
     seeds: Sequence[int] = ()
     only: Mapping[str, Collection[str]] | None = None
     device: DeviceKind | None = None
-    show: bool = False
+    notes_inputs: bool = False
     to_write: Collection[str] = ()
 
 
@@ -112,8 +112,8 @@ class Runner:
         return nullcontext()
 
     def noting(self, item: pytest.Function) -> AbstractContextManager[None]:
-        """Return what is open while a claim runs: with ``--show``, a context that notes what a function is given."""
-        if not self.claims_to_run.show:
+        """Return what is open while a claim runs: a context that notes what a function is given, if that is wanted."""
+        if not self.claims_to_run.notes_inputs:
             return nullcontext()
         from checker.numeric.showing import noting_inputs
 

@@ -88,7 +88,7 @@ class StageRunner:
             self.seeds,
             only=None if names is None else {SUBJECT: names},
             device=device,
-            show=bool(self.job.show),
+            notes_inputs=bool(self.job.show),
             to_write=self.to_write,
         )
         outcomes = run_claims(to_run, self.send)
@@ -105,7 +105,7 @@ class StageRunner:
         from checker.diagnosis.diagnosing import Diagnostician
 
         drop_output()
-        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, show=bool(self.job.show))
+        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, notes_inputs=bool(self.job.show))
         diagnostician = Diagnostician(self.step, trials, self.known_mistakes(stage))
         diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for finding in diagnosis.findings:
@@ -145,17 +145,17 @@ class ClaimTrials:
         stage: at which claims failed, so that they are tried again.
         seeds: of the configurations, if they failed on some that were drawn.
         send: is given every event of the claims that are tried.
-        show: whether what is compared is recorded, with what the functions were given.
+        notes_inputs: whether every trial notes what the functions were given, beside what is compared.
     """
 
     step: Step
     stage: Stage = Stage.NUMBERS
     seeds: Sequence[int] = ()
     send: Send = send_to_nobody
-    show: bool = False
+    notes_inputs: bool = False
 
     def run(
-        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, notes_inputs: bool = False
     ) -> Mapping[str, Outcomes]:
         """Run claims on each code; return the outcomes by the same names, without codes that cannot be loaded."""
         subjects = dict[str, ModuleType]()
@@ -163,7 +163,8 @@ class ClaimTrials:
             module = try_to_load(f"checked.tried_{number}", code)
             if module:
                 subjects[name] = module
-        to_run = ClaimsToRun(self.step, subjects, self.stage, self.seeds, claims, show=show or self.show)
+        notes_inputs = notes_inputs or self.notes_inputs
+        to_run = ClaimsToRun(self.step, subjects, self.stage, self.seeds, claims, notes_inputs=notes_inputs)
         return run_claims(to_run, self.send)
 
 

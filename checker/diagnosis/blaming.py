@@ -227,7 +227,7 @@ class Blamer:
         if not comparisons:
             return blames
         code = self.file.source.compiled(self.file.step_path)
-        outcomes = self.trials.run(dict.fromkeys(comparisons, code), comparisons, show=True)
+        outcomes = self.trials.run(dict.fromkeys(comparisons, code), comparisons, notes_inputs=True)
         copies = {
             label: f"The result is {name}, unchanged."
             for label, outcomes_shown in outcomes.items()

@@ -23,11 +23,11 @@ class Trials(Protocol):
     """Runs claims on code that was put together: in a check, ``checker.child.stage_runner.ClaimTrials``."""
 
     def run(
-        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, show: bool = False
+        self, codes: Mapping[str, CodeType], claims: Mapping[str, Collection[str]], *, notes_inputs: bool = False
     ) -> Mapping[str, Outcomes]:
         """Run claims on the module of each code; return the outcomes, by the same names.
 
-        With ``show``, the outcomes have the inputs of the functions.
+        If it ``notes_inputs``, the outcomes have the inputs of the functions.
         """
 
 

@@ -139,7 +139,7 @@ def test_the_first_numbers_of_the_function_asked_for_are_shown(monkeypatch, show
     runs.comparisons = [None, "first", "second"]
     runs.run(show=show)
     assert runs.sent[-1] == events.NumbersCompared(show, ["first"] if show == "scale" else ())
-    assert all(to_run.show for to_run in runs.tried)
+    assert all(to_run.notes_inputs for to_run in runs.tried)
 
 
 def test_code_that_cannot_be_run_is_no_subject_of_a_trial(monkeypatch):
@@ -150,4 +150,4 @@ def test_code_that_cannot_be_run_is_no_subject_of_a_trial(monkeypatch):
     ClaimTrials(STEP, DRAWN, [SEED]).run(codes, only)
     (to_run,) = tried
     assert {name: module.x for name, module in to_run.subjects.items()} == {"runs": 1}
-    assert (to_run.stage, to_run.seeds, to_run.only, to_run.show) == (DRAWN, [SEED], only, False)
+    assert (to_run.stage, to_run.seeds, to_run.only, to_run.notes_inputs) == (DRAWN, [SEED], only, False)

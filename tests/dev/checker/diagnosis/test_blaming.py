@@ -90,7 +90,7 @@ def test_what_the_only_wrong_function_passes_alone_waits_for_no_function():
 class NoTrials:
     """Tries nothing: what claims have said of the file stands."""
 
-    def run(self, codes, claims, *, show=False):
+    def run(self, codes, claims, *, notes_inputs=False):
         return {}
 
 
@@ -100,5 +100,5 @@ class Trials:
     def __init__(self, outcomes):
         self.outcomes = outcomes
 
-    def run(self, codes, claims, *, show=False):
+    def run(self, codes, claims, *, notes_inputs=False):
         return self.outcomes

@@ -34,7 +34,7 @@ CLAIMS = {"a(0)": ("a", 1), "a(1)": ("a", 4), "b(1)": ("b", 2), "c(0)": ("c", 1)
 class DirectTrials:
     """Tries code by asking it for what the claims name."""
 
-    def run(self, codes, claims, *, show=False):
+    def run(self, codes, claims, *, notes_inputs=False):
         return {label: outcomes_of(code, claims[label]) for label, code in codes.items()}
 
 
