@@ -45,7 +45,7 @@ class VerdictKind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its kind, the explanations of a failure, the last words, and what is ``to_save`` of it.
+    """The end of a check: its kind, the explanations of a failure, further sentences, and what is ``to_save`` of it.
 
     A failure is saved only if the file is to blame, and not the machine or the packages on it; a pass only if the check
     came to its end, since one that is cut short was saved before.
@@ -53,7 +53,7 @@ class Verdict:
 
     kind: VerdictKind
     explanations: tuple[Explanation, ...] = ()
-    words: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
     to_save: ToSave | None = None
 
     @property

@@ -45,10 +45,10 @@ def _all_tried(state: State) -> Verdict:
     if state.has_failed:
         return _failed(state)
     if state.to_write:
-        words = "Nothing could be tried yet."
+        sentence = "Nothing could be tried yet."
         if Mark.PASS in state.marks:
-            words = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(VerdictKind.FAIL, words=(words,))
+            sentence = f"Right so far. Still to write: {', '.join(state.to_write)}."
+        return Verdict(VerdictKind.FAIL, sentences=(sentence,))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
         return _without_verdict(state, reason, to_save=SaveFailure())
@@ -63,12 +63,12 @@ def _not_begun(state: State, file: OpenedFile) -> Verdict:
     stop, again = state.context.language.stop_statement, state.context.offers.how_to_check_again
     if any(blank.started for blank in file.unwritten):
         delete = f"Delete it where you have written code, and {again}."
-        words = f"Nothing can be tried while every blank has `{stop}`. {delete}"
+        sentence = f"Nothing can be tried while every blank has `{stop}`. {delete}"
     elif file.blanks == 1:
-        words = f"One blank is left to write. Replace `{stop}` with code, and {again}."
+        sentence = f"One blank is left to write. Replace `{stop}` with code, and {again}."
     else:
-        words = f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
-    return Verdict(VerdictKind.FAIL, words=(words,))
+        sentence = f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
+    return Verdict(VerdictKind.FAIL, sentences=(sentence,))
 
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
@@ -76,7 +76,7 @@ def _on_refusal(refused: events.FileRefused) -> Verdict:
     to_save = SaveFailure() if refused.source else None
     if refused.claim:
         return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), to_save=to_save)
-    return Verdict(VerdictKind.FAIL, words=(refused.sentence,), to_save=to_save)
+    return Verdict(VerdictKind.FAIL, sentences=(refused.sentence,), to_save=to_save)
 
 
 # ---------------------------------------------------------------- a check that is cut short
@@ -113,7 +113,7 @@ def _without_verdict(
 ) -> Verdict:
     """Return the verdict on a file if some claims were not tried and none has failed; an earlier pass stands."""
     if state.pass_stands:
-        return Verdict(VerdictKind.PASS, words=(f"Not compiled: {reason}", pass_is_kept_or_not(state)))
+        return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", pass_is_kept_or_not(state)))
     return Verdict(VerdictKind.FAIL, (Explanation(no_verdict(reason), location=location),), to_save=to_save)
 
 
@@ -138,10 +138,10 @@ def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
     during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
     if state.pass_stands and not state.has_failed:
-        return Verdict(VerdictKind.PASS, words=(f"Interrupted{during}. {pass_is_kept_or_not(state)}",))
+        return Verdict(VerdictKind.PASS, sentences=(f"Interrupted{during}. {pass_is_kept_or_not(state)}",))
     what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
-    words = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
-    return Verdict(VerdictKind.INTERRUPTED, words=(words,))
+    sentence = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
+    return Verdict(VerdictKind.INTERRUPTED, sentences=(sentence,))
 
 
 def _known_so_far(state: State) -> str:
@@ -272,18 +272,18 @@ def _sentences(*sentences: str) -> str:
 
 
 def _failed(state: State, cut_short: str = "") -> Verdict:
-    """Return the verdict on a file whose claims failed; ``cut_short`` has words for a check that was cut short.
+    """Return the verdict on a file whose claims failed; ``cut_short`` is what is said of one that was cut short.
 
     If another MAX has raised all the errors, the file is not to blame.
     """
-    words = [cut_short] if cut_short else []
+    sentences = [cut_short] if cut_short else []
     failures = _failures(state)
     of_file = [failure for failure in failures if not state.another_max_is_to_blame(failure.why)]
     if failures and not of_file:
-        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(words))
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(sentences))
     if of_file != failures:
-        words = [state.context.why_another_max, *words]
-    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(words), to_save=SaveFailure())
+        sentences = [state.context.why_another_max, *sentences]
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(sentences), to_save=SaveFailure())
 
 
 def _failures(state: State) -> list[events.Finding]:

@@ -19,10 +19,10 @@ def outputs_match(state: State) -> Words:
 
 def step_is_complete(state: State) -> Words:
     """Return the words for a pass that MAX only compiles; if it is saved, the learner may go on."""
-    words = "This step is complete. MAX now compiles your module."
+    sentences = "This step is complete. MAX now compiles your module."
     if not state.why_not_saved:
-        words += f" {state.context.offers.going_on}"
-    return Words(words, aside=True)
+        sentences += f" {state.context.offers.going_on}"
+    return Words(sentences, aside=True)
 
 
 def pass_is_kept_or_not(state: State) -> str:
@@ -55,26 +55,26 @@ def no_verdict(reason: str) -> str:
 
 def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
     """Return the last lines of a check, in their order: the one to act on is read last."""
-    words = [Words(sentence) for sentence in verdict.words]
+    said = [Words(sentence) for sentence in verdict.sentences]
     match verdict.kind:
         case VerdictKind.PASS:
             numbers = _numbers(state, state.context.options.show) if state.context.options.show else []
-            return [*words, *numbers, *_pass_in_words(state, verdict)]
+            return [*said, *numbers, *_pass_in_words(state, verdict)]
         case VerdictKind.FAIL:
             taken_back, numbers = _words_on_taking_back(state, verdict), _words_on_numbers(state, verdict)
-            return [*words, *taken_back, *numbers, *_explanations_last_first(verdict)]
+            return [*said, *taken_back, *numbers, *_explanations_last_first(verdict)]
         case VerdictKind.INTERRUPTED:
-            return words
+            return said
 
 
 def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
-    """Return the words for a pass; none if the check was cut short, whose verdict has words of its own."""
+    """Return the words for a pass; none if the check was cut short, whose verdict has sentences of its own."""
     if not verdict.is_pass_to_the_end:
         return []
     context = state.context
     offer = context.offers.passed if context.tries_every_claim else context.offers.passed_uncompiled
-    words = offer.format(seconds=state.seconds, solution=context.solution, left_out_by=context.left_out_by)
-    return [Words(words)] if words else []
+    sentences = offer.format(seconds=state.seconds, solution=context.solution, left_out_by=context.left_out_by)
+    return [Words(sentences)] if sentences else []
 
 
 def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
@@ -95,17 +95,17 @@ def _words_on_numbers(state: State, verdict: Verdict) -> list[Words]:
     """Return how to draw wrong numbers again, and the numbers themselves or how to show them."""
     task, options, offers, seed = state.context.task, state.context.options, state.context.offers, state.failed_seed
     with_numbers = [explanation.about for explanation in verdict.explanations if explanation.has_numbers]
-    words = []
+    lines = []
     if seed is not None:
         offer = offers.draws_again if with_numbers else offers.draws_again_unshown
         again = offer.format(task=task, seed=seed)
-        words.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
+        lines.append(Words(f"Every check draws new numbers; {again}" if again else "Every check draws new numbers."))
     if options.show:
-        words += _numbers(state, options.show)
+        lines += _numbers(state, options.show)
     elif with_numbers:
         drawn = "" if seed is None else f" --seed {seed}"
-        words.append(Words(offers.shows_numbers.format(task=task, about=with_numbers[0], drawn=drawn)))
-    return words
+        lines.append(Words(offers.shows_numbers.format(task=task, about=with_numbers[0], drawn=drawn)))
+    return lines
 
 
 def _numbers(state: State, label: str) -> list[Words]:

@@ -338,7 +338,7 @@ def in_one_line(check: Check) -> str:
     if verdict.is_pass_to_the_end:
         return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     if verdict.kind is VerdictKind.PASS:
-        return f"{task}: {' '.join(verdict.words)}"
+        return f"{task}: {' '.join(verdict.sentences)}"
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
     if verdict.blames_file:
         return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
