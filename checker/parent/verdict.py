@@ -5,31 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from checker.course.languages import Language
-from checker.course.opening import OpenedFile
 from checker.course.reading import Location
+from checker.parent import words
 from checker.parent.effects import Explanation, SaveCutShort, SaveFailure, SavePass, ToSave
-from checker.parent.state import Phase, State, Verdict, VerdictKind
-from checker.parent.words import no_verdict, pass_is_kept_or_not
+from checker.parent.state import State, Verdict, VerdictKind
 from checker.protocol import events
 from checker.protocol.events import Activity, EndEvent, Limit
-from checker.stages import ClaimKind, Mark, Stage
-
-RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
-SENT_BY_OTHERS = ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")  # signals by which others end a process
+from checker.stages import Mark
 
 
 def decide(state: State, event: EndEvent) -> Verdict:
     """Return the verdict on a file at an event after which nothing more is tried that could change it."""
     match event:
         case events.FileOpened():
-            return _not_begun(state, event.file)
+            return Verdict(VerdictKind.FAIL, sentences=(words.nothing_to_try(state, event.file),))
         case events.FileRefused():
             return _on_refusal(event)
         case events.Unloadable():
             return _on_unloadable(state, event)
         case events.CheckFailed():
-            return _on_failed_check(state, event)
+            return _incomplete(state, CutShort(event.reason, None, words.no_verdict(event.reason), to_save=None))
         case events.Died():
             return _on_death(state, event)
         case events.Late():
@@ -45,30 +40,14 @@ def _all_tried(state: State) -> Verdict:
     if state.has_failed:
         return _failed(state)
     if state.to_write:
-        sentence = "Nothing could be tried yet."
-        if Mark.PASS in state.marks:
-            sentence = f"Right so far. Still to write: {', '.join(state.to_write)}."
-        return Verdict(VerdictKind.FAIL, sentences=(sentence,))
+        return Verdict(VerdictKind.FAIL, sentences=(words.still_to_write(state),))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _without_verdict(state, reason, to_save=SaveFailure())
+        return _undecided(state, reason, to_save=SaveFailure())
     return Verdict(VerdictKind.PASS, to_save=SavePass(compiled=state.context.tries_every_claim))
 
 
-# ---------------------------------------------------------------- before a claim is tried
-
-
-def _not_begun(state: State, file: OpenedFile) -> Verdict:
-    """Return the verdict on a file in which nothing can be tried yet; it says what is left to do."""
-    stop, again = state.context.language.stop_statement, state.context.offers.how_to_check_again
-    if any(blank.started for blank in file.unwritten):
-        delete = f"Delete it where you have written code, and {again}."
-        sentence = f"Nothing can be tried while every blank has `{stop}`. {delete}"
-    elif file.blanks == 1:
-        sentence = f"One blank is left to write. Replace `{stop}` with code, and {again}."
-    else:
-        sentence = f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
-    return Verdict(VerdictKind.FAIL, sentences=(sentence,))
+# ---------------------------------------------------------------- a file that cannot be tried
 
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
@@ -79,18 +58,23 @@ def _on_refusal(refused: events.FileRefused) -> Verdict:
     return Verdict(VerdictKind.FAIL, sentences=(refused.sentence,), to_save=to_save)
 
 
+def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
+    """Return the verdict on a file that cannot be loaded."""
+    if state.another_max_is_to_blame(event.why):
+        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
+    why = Explanation(words.why_unloadable(state, event), location=event.why.location)
+    return Verdict(VerdictKind.FAIL, (why,), to_save=SaveFailure())
+
+
 # ---------------------------------------------------------------- a check that is cut short
 
 
 @dataclass(frozen=True)
 class CutShort:
-    """Why a check was cut short.
+    """Why a check was cut short: the ``reason``, as the end of a sentence, and the line of the file, if it is known.
 
-    Attributes:
-        reason: the reason, as the end of a sentence, and maybe more sentences.
-        location: the line of the file at which that happened, if it is known.
-        after_failure: the words for it if a claim has failed.
-        to_save: what is saved if no claim has failed and no pass stands; None if the file is not to blame.
+    ``after_failure`` is said of it if a claim has failed. ``to_save`` is saved if none has and no pass stands; it is
+    None if the file is not to blame.
     """
 
     reason: str
@@ -104,168 +88,46 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
     if state.has_failed:
         return _failed(state, cut.after_failure)
     if state.context.why_another_max:
-        return _without_verdict(state, state.context.why_another_max, cut.location)
-    return _without_verdict(state, cut.reason, cut.location, cut.to_save)
+        return _undecided(state, state.context.why_another_max, cut.location)
+    return _undecided(state, cut.reason, cut.location, cut.to_save)
 
 
-def _without_verdict(
-    state: State, reason: str, location: Location | None = None, to_save: ToSave | None = None
-) -> Verdict:
+def _undecided(state: State, reason: str, location: Location | None = None, to_save: ToSave | None = None) -> Verdict:
     """Return the verdict on a file if some claims were not tried and none has failed; an earlier pass stands."""
     if state.pass_stands:
-        return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", pass_is_kept_or_not(state)))
-    return Verdict(VerdictKind.FAIL, (Explanation(no_verdict(reason), location=location),), to_save=to_save)
-
-
-def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
-    """Return the verdict on a file that cannot be loaded."""
-    if state.another_max_is_to_blame(event.why):
-        return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
-    sentence = event.why.sentence
-    if event.changed_since:
-        changed = f"The step has changed since this file was written: see {', '.join(event.changed_since)}."
-        offer = state.context.offers.of_old_file.format(task=state.context.task)
-        sentence = _sentences(f"{sentence}.", changed, offer)
-    return Verdict(VerdictKind.FAIL, (Explanation(sentence, location=event.why.location),), to_save=SaveFailure())
-
-
-def _on_failed_check(state: State, event: events.CheckFailed) -> Verdict:
-    """Return the verdict where the check itself cannot go on."""
-    return _incomplete(state, CutShort(event.reason, None, after_failure=no_verdict(event.reason), to_save=None))
+        return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", words.pass_is_kept_or_not(state)))
+    return Verdict(VerdictKind.FAIL, (Explanation(words.no_verdict(reason), location=location),), to_save=to_save)
 
 
 def _on_interrupt(state: State) -> Verdict:
     """Return the verdict on a check that Ctrl-C ended."""
-    during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
-    if state.pass_stands and not state.has_failed:
-        return Verdict(VerdictKind.PASS, sentences=(f"Interrupted{during}. {pass_is_kept_or_not(state)}",))
-    what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
-    sentence = f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
-    return Verdict(VerdictKind.INTERRUPTED, sentences=(sentence,))
-
-
-def _known_so_far(state: State) -> str:
-    """Return what is known of a file without a verdict, as the middle of a sentence."""
-    if state.phase is Phase.TAKEN_BACK:
-        return "once compiled, a claim does not hold, and the pass is taken back"
-    if ClaimKind.COMPILED in state.failed_kinds and Stage.TRACING in state.ended_stages:
-        return "once compiled, a claim does not hold"
-    if ClaimKind.COMPILED in state.failed_kinds:
-        return "the outputs match, but a claim about the compiled module does not hold"
-    if state.has_failed:
-        return "the failure is not explained yet"
-    if state.numbers_are_right:
-        return "the outputs match so far"
-    return "there is no verdict"
+    kind = VerdictKind.PASS if state.pass_stands and not state.has_failed else VerdictKind.INTERRUPTED
+    return Verdict(kind, sentences=(words.interrupted(state, kind),))
 
 
 def _on_death(state: State, died: events.Died) -> Verdict:
     """Return the verdict on a check whose child has ended too early.
 
-    The file is to blame if it was computing, unless a signal ended it that others send: the system, when memory is
-    short, or somebody.
+    The file is to blame if it was computing, unless others have ended it.
     """
-    happened = _how_it_ended(state, died)
-    is_of_file = died.activity is Activity.COMPUTING and died.signal not in SENT_BY_OTHERS
-    reason, to_save = _why_ended(state, died, happened), SaveCutShort() if is_of_file else None
-    return _incomplete(state, CutShort(reason, _line_of_crash(state), _words_after_failure(happened), to_save))
-
-
-def _how_it_ended(state: State, died: events.Died) -> str:
-    """Return how the process has ended, as the beginning of a sentence."""
-    if state.crash:
-        _, reason = state.crash
-        return f"{state.context.language.name} stopped ({reason})"
-    return f"the process was ended by {died.signal}" if died.signal else "the process ended"
-
-
-def _why_ended(state: State, died: events.Died, happened: str) -> str:
-    """Return why a file is not judged to the end: its child has ended too early."""
-    if died.activity is Activity.STARTING:
-        return f"{happened} before it could begin. {state.context.offers.not_begun}"
-    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _when(state)
-    advice = "" if state.crash else _advice_on_solution(state) or _look_for(state.context.language, died)
-    return _sentences(f"{happened} {when}", advice)
-
-
-def _look_for(language: Language, died: events.Died) -> str:
-    """Return what to look for in a file whose process was ended by a signal, or has exited."""
-    if died.signal == "SIGKILL":
-        return "Look for a kill, or for more than fits into memory."
-    if died.signal in SENT_BY_OTHERS:
-        return "Look for a kill, in the file or from outside."
-    if died.activity is Activity.COMPILING:
-        return RUN_AGAIN
-    if died.signal == "SIGABRT":
-        return language.look_for_abort
-    return language.look_for_crash if died.signal else language.look_for_exit
+    is_of_file = died.activity is Activity.COMPUTING and not died.is_by_others
+    to_save = SaveCutShort() if is_of_file else None
+    after_failure = words.cut_short(words.how_it_ended(state, died))
+    return _incomplete(state, CutShort(words.why_it_ended(state, died), _line_of_crash(state), after_failure, to_save))
 
 
 def _on_late(state: State, late: events.Late) -> Verdict:
     """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
-    happened = _which_limit(state, late)
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
-    reason, to_save = _why_late(state, late, happened), SaveCutShort() if is_of_file else None
-    return _incomplete(state, CutShort(reason, late.location, _words_after_failure(happened), to_save))
-
-
-def _which_limit(state: State, late: events.Late) -> str:
-    """Return in words which limit was reached, as the middle of a sentence."""
-    seconds = f"{late.seconds:.0f} s"
-    match late.limit:
-        case Limit.STARTING:
-            return f"it could not begin within {seconds}"
-        case Limit.COMPUTING:
-            return f"timed out after {seconds}"
-        case Limit.WAITING:
-            return f"after {seconds}, it still waits for something"
-        case Limit.COMPILING:
-            return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
-
-
-def _why_late(state: State, late: events.Late, happened: str) -> str:
-    """Return why a file is not judged to the end: its child has reached a limit."""
-    language, offers = state.context.language, state.context.offers
-    busy = f"Other programs have the processor ({late.load_if_busy})." if late.load_if_busy else ""
-    match late.limit:
-        case Limit.STARTING:
-            return _sentences(f"{happened}.", busy, offers.not_begun)
-        case Limit.COMPILING:
-            return _sentences(f"{happened}.", busy, offers.not_compiled)
-        case Limit.WAITING:
-            look_for = language.look_for_wait
-        case Limit.COMPUTING:
-            look_for = language.look_for_loop if late.location else ""
-    advice = _advice_on_solution(state) or look_for
-    return _sentences(f"{happened} {_when(state)}", advice, busy)
-
-
-def _when(state: State) -> str:
-    """Return in words when a check was cut short, as the end of a sentence."""
-    if state.current_claim:
-        return f"during this claim: {state.current_claim}"
-    return "between two claims." if state.ended_claims else "while the file was loaded."
-
-
-def _advice_on_solution(state: State) -> str:
-    """Return what to do if a solution was checked, in which there is nothing to look for; else nothing."""
-    return RUN_AGAIN if state.context.options.is_solution else ""
-
-
-def _words_after_failure(happened: str) -> str:
-    """Return the words for a check that is cut short after a failure."""
-    return f"The check was cut short: {happened}. An explanation may be missing."
+    to_save = SaveCutShort() if is_of_file else None
+    after_failure = words.cut_short(words.which_limit(state, late))
+    return _incomplete(state, CutShort(words.why_it_is_late(state, late), late.location, after_failure, to_save))
 
 
 def _line_of_crash(state: State) -> Location | None:
     """Return the line of the file at which the language stopped the process, if it did."""
     number, lines = state.crash[0] if state.crash else 0, state.source.lines
     return Location(number, lines[number - 1].strip()) if 0 < number <= len(lines) else None
-
-
-def _sentences(*sentences: str) -> str:
-    """Return some sentences as one text, without those that are empty."""
-    return " ".join(filter(None, sentences))
 
 
 # ---------------------------------------------------------------- why claims fail

@@ -1,13 +1,16 @@
-"""What a check says between its rows, and its last lines: the verdict's words, and what a learner can do next."""
+"""What a check says: between its rows, of its verdict, and in its last lines, with what a learner can do next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from checker.course.opening import OpenedFile
 from checker.parent.effects import Item, Words, WordsKind
 from checker.parent.state import Phase, State, Verdict, VerdictKind
-from checker.protocol.events import ClaimEnded, NotSaved
+from checker.protocol.events import Activity, ClaimEnded, Died, Late, Limit, NotSaved, Unloadable
+from checker.stages import ClaimKind, Mark, Stage
 
+RUN_AGAIN = "Run it again when the machine has less to do; if that does not help, please report it."
 PASS_IS_KEPT = "The pass is kept, as `pass, not compiled`."
 GPU_WAS_CUT_SHORT = "The GPU's part did not come to its end. The pass stands."
 
@@ -48,6 +51,140 @@ def only_the_gpu_disagrees(claim: ClaimEnded) -> Words:
 def no_verdict(reason: str) -> str:
     """Return that there is no verdict, and why."""
     return f"No verdict: {reason}"
+
+
+# ---------------------------------------------------------------- the verdict's sentences
+
+
+def nothing_to_try(state: State, file: OpenedFile) -> str:
+    """Return what is left to do in a file in which nothing can be tried yet."""
+    stop, again = state.context.language.stop_statement, state.context.offers.how_to_check_again
+    if any(blank.started for blank in file.unwritten):
+        delete = f"Delete it where you have written code, and {again}."
+        return f"Nothing can be tried while every blank has `{stop}`. {delete}"
+    if file.blanks == 1:
+        return f"One blank is left to write. Replace `{stop}` with code, and {again}."
+    return f"{file.blanks} blanks are left to write. Replace one `{stop}` with code, and {again}."
+
+
+def still_to_write(state: State) -> str:
+    """Return which functions are still to write, if others are right."""
+    if Mark.PASS not in state.marks:
+        return "Nothing could be tried yet."
+    return f"Right so far. Still to write: {', '.join(state.to_write)}."
+
+
+def why_unloadable(state: State, event: Unloadable) -> str:
+    """Return why a file cannot be loaded, and what to do if it is older than its step."""
+    if not event.changed_since:
+        return event.why.sentence
+    changed = f"The step has changed since this file was written: see {', '.join(event.changed_since)}."
+    return f"{event.why.sentence}. {changed} {state.context.offers.of_old_file.format(task=state.context.task)}"
+
+
+def interrupted(state: State, kind: VerdictKind) -> str:
+    """Return that Ctrl-C has ended a check, and what is known of the file; ``kind`` is that of the verdict."""
+    during = f" while {state.compiler} was compiling {state.compiled_now}" if state.compilations else ""
+    if kind is VerdictKind.PASS:
+        return f"Interrupted{during}. {pass_is_kept_or_not(state)}"
+    what_is_kept = "; what MAX has compiled is kept" if state.has_compiled else ""
+    return f"Interrupted{during}: {_known_so_far(state)}. Run it again{what_is_kept}."
+
+
+def _known_so_far(state: State) -> str:
+    """Return what is known of a file without a verdict, as the middle of a sentence."""
+    if state.phase is Phase.TAKEN_BACK:
+        return "once compiled, a claim does not hold, and the pass is taken back"
+    if ClaimKind.COMPILED in state.failed_kinds and Stage.TRACING in state.ended_stages:
+        return "once compiled, a claim does not hold"
+    if ClaimKind.COMPILED in state.failed_kinds:
+        return "the outputs match, but a claim about the compiled module does not hold"
+    if state.has_failed:
+        return "the failure is not explained yet"
+    if state.numbers_are_right:
+        return "the outputs match so far"
+    return "there is no verdict"
+
+
+def how_it_ended(state: State, died: Died) -> str:
+    """Return how the process has ended, as the beginning of a sentence."""
+    if state.crash:
+        _, reason = state.crash
+        return f"{state.context.language.name} stopped ({reason})"
+    return f"the process was ended by {died.signal}" if died.signal else "the process ended"
+
+
+def why_it_ended(state: State, died: Died) -> str:
+    """Return why a file is not judged to the end: its child has ended too early."""
+    happened = how_it_ended(state, died)
+    if died.activity is Activity.STARTING:
+        return f"{happened} before it could begin. {state.context.offers.not_begun}"
+    when = f"while {state.compiler} was compiling." if died.activity is Activity.COMPILING else _when(state)
+    advice = "" if state.crash else _look_for(state, died)
+    return _sentences(f"{happened} {when}", advice)
+
+
+def _look_for(state: State, died: Died) -> str:
+    """Return what to look for in a file whose process was ended by a signal, or has exited."""
+    if state.context.options.is_solution:
+        return RUN_AGAIN
+    if died.signal == "SIGKILL":
+        return "Look for a kill, or for more than fits into memory."
+    if died.is_by_others:
+        return "Look for a kill, in the file or from outside."
+    if died.activity is Activity.COMPILING:
+        return RUN_AGAIN
+    if died.signal == "SIGABRT":
+        return state.context.language.look_for_abort
+    return state.context.language.look_for_crash if died.signal else state.context.language.look_for_exit
+
+
+def which_limit(state: State, late: Late) -> str:
+    """Return in words which limit was reached, as the middle of a sentence."""
+    seconds = f"{late.seconds:.0f} s"
+    match late.limit:
+        case Limit.STARTING:
+            return f"it could not begin within {seconds}"
+        case Limit.COMPUTING:
+            return f"timed out after {seconds}"
+        case Limit.WAITING:
+            return f"after {seconds}, it still waits for something"
+        case Limit.COMPILING:
+            return f"{state.compiler} was still compiling {state.compiled_now} after {seconds}"
+
+
+def why_it_is_late(state: State, late: Late) -> str:
+    """Return why a file is not judged to the end: its child has reached a limit."""
+    happened, language, offers = which_limit(state, late), state.context.language, state.context.offers
+    busy = f"Other programs have the processor ({late.load_if_busy})." if late.load_if_busy else ""
+    match late.limit:
+        case Limit.STARTING:
+            return _sentences(f"{happened}.", busy, offers.not_begun)
+        case Limit.COMPILING:
+            return _sentences(f"{happened}.", busy, offers.not_compiled)
+        case Limit.WAITING:
+            look_for = language.look_for_wait
+        case Limit.COMPUTING:
+            look_for = language.look_for_loop if late.location else ""
+    advice = RUN_AGAIN if state.context.options.is_solution else look_for  # in a solution there is nothing to look for
+    return _sentences(f"{happened} {_when(state)}", advice, busy)
+
+
+def _when(state: State) -> str:
+    """Return in words when a check was cut short, as the end of a sentence."""
+    if state.current_claim:
+        return f"during this claim: {state.current_claim}"
+    return "between two claims." if state.ended_claims else "while the file was loaded."
+
+
+def cut_short(happened: str) -> str:
+    """Return that a check was cut short after a failure, by what ``happened``."""
+    return f"The check was cut short: {happened}. An explanation may be missing."
+
+
+def _sentences(*sentences: str) -> str:
+    """Return some sentences as one text, without those that are empty."""
+    return " ".join(filter(None, sentences))
 
 
 # ---------------------------------------------------------------- the last lines

@@ -234,6 +234,11 @@ class Died:
     activity: Activity = Activity.COMPUTING
     signal: str = ""
 
+    @property
+    def is_by_others(self) -> bool:
+        """Whether a signal has ended it that others send: the system, when memory is short, or somebody."""
+        return self.signal in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
+
 
 @dataclass(frozen=True)
 class Interrupted:
