@@ -1,16 +1,14 @@
-"""Why a verdict passes or fails, and its words, from the same lists of events as in ``test_advance.py``."""
+"""Why a verdict passes or fails, from the same lists of events as in ``test_advance.py``."""
 
 from dataclasses import replace
 
 import pytest
 
-from checker.compiling import Compiler
 from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
-from checker.protocol.events import Activity, CompilingBegan, Died, Finding, Late, Limit, Printed, Reason
-from checker.protocol.job import Options
+from checker.protocol.events import Died, Finding, Printed, Reason
 from tests.dev.checker.parent.test_advance import (
     ALL_COMPILED,
     COMPILED_TOO,
@@ -22,6 +20,7 @@ from tests.dev.checker.parent.test_advance import (
     TO_COMPILE,
     folded,
 )
+from tests.dev.checker.parent.test_words import LIMITS
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
@@ -41,54 +40,11 @@ def test_a_kernel_that_stops_says_where():
     assert lines == [CRASHED, sentence]
 
 
-IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
-BUSY = Late(Limit.COMPUTING, 10, load_if_busy="load 18 on 2 cores")
-
-#: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
-LIMITS = {
-    "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": ([Late(Limit.COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
-    "a wait": (
-        [Late(Limit.WAITING, 60, Location(3, "f()"))],
-        "after 60 s, it still waits for something",
-        "call that waits.",
-    ),
-    "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
-    "the compiler": (
-        [CompilingBegan("your module"), Late(Limit.COMPILING, 900)],
-        "MAX was still compiling your module after 900 s.",
-        "has no limit.",
-    ),
-    "Mojo's compiler": (
-        [CompilingBegan("your kernel", Compiler.MOJO), Late(Limit.COMPILING, 900)],
-        "Mojo was still compiling your kernel after 900 s.",
-        "has no limit.",
-    ),
-    "the start": ([Late(Limit.STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
-}
-
-
-@pytest.mark.parametrize(("events", "begins", "ends"), LIMITS.values(), ids=LIMITS)
-def test_a_limit_in_words(events, begins, ends):
-    sentence = folded([OPENED, *events])[0].verdict.explanations[0].sentence
-    assert sentence.startswith(f"No verdict: {begins}")
-    assert sentence.endswith(ends)
-    assert "  " not in sentence
-    of_the_solution = folded([OPENED, *events], replace(S07, options=Options(is_solution=True)))[0]
-    assert "loop" not in of_the_solution.verdict.explanations[0].sentence
-
-
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
     events, *_ = LIMITS[name]
     is_saved = CRASHED in folded([OPENED, *events])[1]
     assert is_saved is (name in ("a loop", "no line of the file", "a wait"))
-
-
-@pytest.mark.parametrize("compiler", Compiler)
-def test_a_death_says_whose_compiler_was_at_work(compiler):
-    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Activity.COMPILING)])[0].verdict.explanations
-    assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")
 
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():

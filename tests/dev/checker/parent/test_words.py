@@ -1,10 +1,12 @@
-"""What a check says last, from lists of events; ``test_advance.py`` has whole checks."""
+"""What a check says of a limit, and last, from lists of events; ``test_advance.py`` has whole checks."""
 
 from dataclasses import replace
 
 import pytest
 
-from checker.protocol.events import Ended, Finding, NumbersCompared, Reason
+from checker.compiling import Compiler
+from checker.course.reading import Location
+from checker.protocol.events import Activity, CompilingBegan, Died, Ended, Finding, Late, Limit, NumbersCompared, Reason
 from checker.protocol.job import Options
 from checker.stages import Mark
 from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
@@ -40,3 +42,46 @@ def test_a_function_that_waits_has_no_numbers_to_show_yet():
     context = replace(S07, options=Options(show="other"))
     wrong = [OPENED, ONE_FAILS, replace(OTHER, mark=Mark.WAITS), Finding("test_one", "one", Reason("Off.")), Ended()]
     assert "other waits, so it has no numbers to show yet." in folded(wrong, context)[1]
+
+
+IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
+BUSY = Late(Limit.COMPUTING, 10, load_if_busy="load 18 on 2 cores")
+
+#: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
+LIMITS = {
+    "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends."),
+    "no line of the file": ([Late(Limit.COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
+    "a wait": (
+        [Late(Limit.WAITING, 60, Location(3, "f()"))],
+        "after 60 s, it still waits for something",
+        "call that waits.",
+    ),
+    "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
+    "the compiler": (
+        [CompilingBegan("your module"), Late(Limit.COMPILING, 900)],
+        "MAX was still compiling your module after 900 s.",
+        "has no limit.",
+    ),
+    "Mojo's compiler": (
+        [CompilingBegan("your kernel", Compiler.MOJO), Late(Limit.COMPILING, 900)],
+        "Mojo was still compiling your kernel after 900 s.",
+        "has no limit.",
+    ),
+    "the start": ([Late(Limit.STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
+}
+
+
+@pytest.mark.parametrize(("events", "begins", "ends"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_in_words(events, begins, ends):
+    sentence = folded([OPENED, *events])[0].verdict.explanations[0].sentence
+    assert sentence.startswith(f"No verdict: {begins}")
+    assert sentence.endswith(ends)
+    assert "  " not in sentence
+    of_the_solution = folded([OPENED, *events], replace(S07, options=Options(is_solution=True)))[0]
+    assert "loop" not in of_the_solution.verdict.explanations[0].sentence
+
+
+@pytest.mark.parametrize("compiler", Compiler)
+def test_a_death_says_whose_compiler_was_at_work(compiler):
+    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Activity.COMPILING)])[0].verdict.explanations
+    assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")

@@ -28,7 +28,7 @@ from cli.page.offers import ON_PAGE
 from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
 from tests.dev.checker.parent.test_check import read_only
 from tests.dev.checker.parent.test_records import SCHEMA
-from tests.dev.checker.parent.test_verdict import LIMITS
+from tests.dev.checker.parent.test_words import LIMITS
 from tests.dev.cli.page.serving import serve
 
 pytestmark = pytest.mark.slow
