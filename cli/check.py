@@ -76,12 +76,13 @@ def check_step(
 def run_check_in(child: Child, step: Step, options: Options, form: str | None) -> Check:
     """Carry out a check in a child, which imports pytest while this process imports the rest; return the check."""
     from checker.parent.check import Check
+    from checker.parent.offers import IN_TERMINAL
     from checker.parent.printer import Printer
     from checker.parent.view import View
     from checker.terminal import Terminal
 
     terminal = Terminal(blank.label for blank in blanks_of(step))
-    check = Check(step, View() if form == "json" else Printer(terminal), options)
+    check = Check(step, View() if form == "json" else Printer(terminal), options, offers=IN_TERMINAL)
     if form == "github":
         from cli.shared.problems import without_workflow_commands
 

@@ -55,7 +55,7 @@ COMPILING_IS_LONG = 1.9  # seconds; loading from the cache takes less
 StateAndEffects = tuple[State, Sequence[Effect]]  # the state after an event, and the effects of the event
 
 
-def advance(state: State, event: Event, seconds: float = 0.0) -> StateAndEffects:
+def advance(state: State, event: Event, seconds: float) -> StateAndEffects:
     """Return the state after an event, and the effects of the event, in the order in which they are to be carried out.
 
     Args:

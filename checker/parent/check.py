@@ -30,7 +30,7 @@ from checker.parent import effects
 from checker.parent.advance import advance
 from checker.parent.child_process import Child
 from checker.parent.effects import Explanation, ForView, Item, Row, ToSave, Words
-from checker.parent.offers import IN_TERMINAL, Offers
+from checker.parent.offers import Offers
 from checker.parent.state import Context, Phase, State, Verdict
 from checker.parent.view import View
 from checker.protocol import events
@@ -64,7 +64,7 @@ class Check:
         view: View,
         options: Options | None = None,
         *,
-        offers: Offers = IN_TERMINAL,
+        offers: Offers,
         started: float | None = None,
         save: Save | None = None,
     ) -> None:

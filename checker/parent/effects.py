@@ -70,7 +70,7 @@ class ShowCompiling:
 
     name: str
     seconds: float
-    compiler: Compiler = Compiler.MAX
+    compiler: Compiler
 
 
 @dataclass(frozen=True)

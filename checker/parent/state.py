@@ -12,7 +12,7 @@ from checker.course.source import Source
 from checker.device import DeviceKind
 from checker.errors import INTERRUPTED
 from checker.parent.effects import Explanation, SavePass, ToSave
-from checker.parent.offers import IN_TERMINAL, Offers
+from checker.parent.offers import Offers
 from checker.protocol.events import ClaimEnded, Finding, NumbersCompared, Reason
 from checker.protocol.job import Options
 from checker.stages import ClaimKind, Mark, Stage
@@ -123,8 +123,8 @@ class Context:
     functions: Mapping[str, str]
     options: Options
     seed: int
-    offers: Offers = IN_TERMINAL
-    why_another_max: str = ""
+    offers: Offers
+    why_another_max: str
 
     @property
     def has_compiled_claims(self) -> bool:

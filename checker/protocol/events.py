@@ -152,7 +152,7 @@ class CompilingBegan:
     """MAX or Mojo begins to compile something, maybe within another thing."""
 
     name: str
-    compiler: Compiler = Compiler.MAX
+    compiler: Compiler
 
 
 @dataclass(frozen=True)
@@ -231,8 +231,8 @@ class Tick:
 class Died:
     """The child has ended before it had said everything: by a ``signal``, or by an exit, for which that is empty."""
 
-    activity: Activity = Activity.COMPUTING
-    signal: str = ""
+    activity: Activity
+    signal: str
 
     @property
     def is_by_others(self) -> bool:

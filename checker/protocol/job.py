@@ -51,13 +51,13 @@ class Job:
     step: str
     source: Source
     path: str
-    to_write: Sequence[str] = ()
-    is_solution: bool = False
-    device: DeviceKind | None = None
-    show: str = ""
-    hunt: bool = False
-    seed: int = 0
-    tries_compiled_claims: bool = False
+    to_write: Sequence[str]
+    is_solution: bool
+    device: DeviceKind | None
+    show: str
+    hunt: bool
+    seed: int
+    tries_compiled_claims: bool
 
 
 def job_of(message: Message) -> Job:

@@ -1,21 +1,21 @@
 """Which claims are tried one after another, what is explained, and what is sent: claims are not run, but answer."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from checker.child import stage_runner
 from checker.child.stage_runner import SUBJECT, ClaimTrials, StageRunner
-from checker.course.source import Source
 from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.events import Reason
-from checker.protocol.job import Job
 from checker.stages import Mark, Stage
+from tests.dev.checker.protocol.test_job import JOB
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage
@@ -60,14 +60,7 @@ class StagesRun:
         return SimpleNamespace(diagnose=diagnose)
 
     def run(self, *, tries_compiled_claims=True, **options):
-        job = Job(
-            step=STEP.name,
-            source=Source("x = 1\n"),
-            path="steps/step_07.py",
-            **options,
-            seed=SEED,
-            tries_compiled_claims=tries_compiled_claims,
-        )
+        job = replace(JOB, seed=SEED, tries_compiled_claims=tries_compiled_claims, **options)
         StageRunner(STEP, job, ModuleType("step_07"), ["merge"], self.sent.append).run()
         return [to_run.stage for to_run in self.tried]
 

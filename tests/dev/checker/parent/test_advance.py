@@ -24,6 +24,7 @@ from checker.parent.effects import (
     ShowCompiling,
     WordsKind,
 )
+from checker.parent.offers import IN_TERMINAL
 from checker.parent.state import Context, State, VerdictKind
 from checker.protocol.events import (
     Activity,
@@ -59,7 +60,8 @@ KINDS = {
     "test_drawn": ClaimKind.DRAWN,
     "test_compiled": ClaimKind.COMPILED,
 }
-S07 = Context("s07", PYTHON, "steps/step_07.py", "solutions/solution_07.py", "Hugging Face", KINDS, {}, Options(), 5)
+FILES = ("steps/step_07.py", "solutions/solution_07.py")
+S07 = Context("s07", PYTHON, *FILES, "Hugging Face", KINDS, {}, Options(), 5, IN_TERMINAL, why_another_max="")
 SOURCE = Source("def one():\n    pass\n\n\ndef other():\n    while True: pass\n")
 UNWRITTEN = Unwritten(Blank("other", "Return it. (1 line)", 1, 6, 6), 6)
 
@@ -72,7 +74,7 @@ DRAWN_TOO, TRACED_TOO = (
     ClaimEnded("test_compiled[cpu]", "g", "G.", Mark.TRACED),
 )
 NUMBERS_RIGHT = [OPENED, ONE, OTHER, StageEnded(Stage.NUMBERS), DRAWN_TOO, StageEnded(Stage.DRAWN)]
-BEGUN, DONE = CompilingBegan("your module"), CompilingEnded("your module", 3.0)
+BEGUN, DONE = CompilingBegan("your module", Compiler.MAX), CompilingEnded("your module", 3.0)
 TO_COMPILE = [*NUMBERS_RIGHT, TRACED_TOO, StageEnded(Stage.TRACING), ClaimBegan("G."), BEGUN]
 COMPILED_TOO = replace(TRACED_TOO, mark=Mark.PASS)
 ALL_COMPILED = [StageEnded(Stage.COMPILED), CompiledTried()]
@@ -80,6 +82,7 @@ OTHER_COMPILED_TOO = ClaimEnded("test_compiled[cpu-2]", "g", "G, for two tokens.
 ONE_FAILS = replace(ONE, mark=Mark.FAIL, why=Reason("It is off."))
 FAILS_COMPILED = replace(TRACED_TOO, mark=Mark.FAIL, why=Reason("It is off."))
 FAILS_COMPILED_BY_MAX = replace(FAILS_COMPILED, why=Reason("It is off.", comes_from_max=True))
+DIED = Died(Activity.COMPUTING, "")
 LONG = Tick()  # three seconds later than what came before
 
 ROWS = ["pass one: One is right.", "pass other: So is it."]
@@ -139,7 +142,7 @@ CHECKS = {
         [ROWS[0], "Interrupted: there is no verdict. Run it again; what MAX has compiled is kept."],
     ),
     "Ctrl-C while MAX compiles something in something else": (
-        [OPENED, CompilingBegan("a kernel"), BEGUN, DONE, Interrupted()],
+        [OPENED, CompilingBegan("a kernel", Compiler.MAX), BEGUN, DONE, Interrupted()],
         [
             "Interrupted while MAX was compiling a kernel: there is no verdict. "
             "Run it again; what MAX has compiled is kept."
@@ -163,7 +166,7 @@ CHECKS = {
     ),
     "Ctrl-C after the verdict": ([*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Interrupted()], PASSES),
     "it dies after the verdict, where no GPU is": (
-        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, Died()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, DIED],
         PASSES,
     ),
     "Ctrl-C on a GPU": (
@@ -174,7 +177,7 @@ CHECKS = {
         [
             *[*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU.")],
             ClaimEnded("test_compiled[gpu]", "g", "G, on this GPU.", Mark.FAIL, why=Reason("It is off.")),
-            Died(),
+            DIED,
         ],
         [
             *[*PASSES, "fail g: G, on this GPU."],
@@ -214,14 +217,14 @@ CHECKS = {
         ],
     ),
     "it dies after the compiler has found it": (
-        [*TO_COMPILE, FAILS_COMPILED, Died()],
+        [*TO_COMPILE, FAILS_COMPILED, DIED],
         [
             *[*ROWS, MATCHES, SAVED, "saved: fail", "fail g: G."],
             *[CUT_SHORT, f"{REPORT}steps/step_07.py. The pass is taken back.", "g: It is off."],
         ],
     ),
     "it dies after a failure was told": (
-        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), CompiledTried(), Died()],
+        [*NUMBERS_RIGHT, FAILS_COMPILED, StageEnded(Stage.TRACING), CompiledTried(), DIED],
         [*ROWS, MATCHES, "saved: fail", "fail g: G.", "The pass is taken back.", "g: It is off."],
     ),
     "the GPU's part cannot begin": (
@@ -336,33 +339,33 @@ CHECKS = {
         ],
     ),
     "it dies after it could not be loaded": (
-        [OPENED, Unloadable(Reason("NameError: F", Location(2))), Died()],
+        [OPENED, Unloadable(Reason("NameError: F", Location(2))), DIED],
         ["fail : The file can be imported.", "saved: fail", "NameError: F (line 2)"],
     ),
     "MAX cannot": ([OPENED, CheckFailed("MAX."), Ended()], ["No verdict: MAX."]),
     "it dies": (
-        [OPENED, ClaimBegan("One is right."), Died()],
+        [OPENED, ClaimBegan("One is right."), DIED],
         [
             CRASHED,
             "No verdict: the process ended during this claim: One is right. Look for os._exit, or an exit in C code.",
         ],
     ),
     "it is killed": (
-        [OPENED, ClaimBegan("One is right."), Died(signal="SIGKILL")],
+        [OPENED, ClaimBegan("One is right."), Died(Activity.COMPUTING, "SIGKILL")],
         [
             "No verdict: the process was ended by SIGKILL during this claim: One is right. "
             "Look for a kill, or for more than fits into memory.",
         ],
     ),
     "somebody terminates it": (
-        [OPENED, ClaimBegan("One is right."), Died(signal="SIGTERM")],
+        [OPENED, ClaimBegan("One is right."), Died(Activity.COMPUTING, "SIGTERM")],
         [
             "No verdict: the process was ended by SIGTERM during this claim: One is right. "
             "Look for a kill, in the file or from outside.",
         ],
     ),
     "it crashes": (
-        [OPENED, ClaimBegan("One is right."), Died(signal="SIGABRT")],
+        [OPENED, ClaimBegan("One is right."), Died(Activity.COMPUTING, "SIGABRT")],
         [
             CRASHED,
             "No verdict: the process was ended by SIGABRT during this claim: One is right. "
@@ -370,7 +373,7 @@ CHECKS = {
         ],
     ),
     "it reads where it may not": (
-        [OPENED, ClaimBegan("One is right."), Died(signal="SIGSEGV")],
+        [OPENED, ClaimBegan("One is right."), Died(Activity.COMPUTING, "SIGSEGV")],
         [
             CRASHED,
             "No verdict: the process was ended by SIGSEGV during this claim: One is right. "
@@ -378,14 +381,14 @@ CHECKS = {
         ],
     ),
     "it dies after a claim": (
-        [OPENED, ClaimBegan("One is right."), ONE, Died()],
+        [OPENED, ClaimBegan("One is right."), ONE, DIED],
         [
             *[ROWS[0], CRASHED],
             "No verdict: the process ended between two claims. Look for os._exit, or an exit in C code.",
         ],
     ),
     "it dies after it has failed": (
-        [OPENED, ONE_FAILS, Died()],
+        [OPENED, ONE_FAILS, DIED],
         ["saved: fail", "fail one: One is right.", CUT_SHORT, "one: It is off."],
     ),
     "it takes too long to explain a failure": (
@@ -396,7 +399,7 @@ CHECKS = {
         ],
     ),
     "it dies while it imports MAX": (
-        [OPENED, Died(Activity.STARTING)],
+        [OPENED, Died(Activity.STARTING, "")],
         ["No verdict: the process ended before it could begin. `./run doctor` says more."],
     ),
     "the check breaks while it explains a failure": (
@@ -404,7 +407,7 @@ CHECKS = {
         ["saved: fail", "fail one: One is right.", "No verdict: the check failed.", "one: It is off."],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(Activity.COMPILING)],
+        [*TO_COMPILE, Died(Activity.COMPILING, "")],
         [*ROWS, MATCHES, SAVED, f"Not compiled: the process ended while MAX was compiling. {RUN_AGAIN}", STAYS],
     ),
     "it is killed while MAX compiles": (
@@ -430,7 +433,7 @@ CHECKS = {
         [*ROWS, MATCHES, SAVED, "Not compiled: the check failed.", STAYS],
     ),
     "it dies while an operation is compiled": (
-        [OPENED, ClaimBegan("One is right."), CompilingBegan("an operation"), Died(Activity.COMPILING, "SIGSEGV")],
+        [OPENED, ClaimBegan("One is right."), CompilingBegan("it", Compiler.MAX), Died(Activity.COMPILING, "SIGSEGV")],
         [f"No verdict: the process was ended by SIGSEGV while MAX was compiling. {RUN_AGAIN}"],
     ),
     "it ends without a claim": (
@@ -505,7 +508,7 @@ WITH_MAX = {
         ["fail one: One is right.", ANOTHER],
     ),
     "it dies after that": (
-        [OPENED, CALLS_WHAT_IS_NOT_THERE, Died()],
+        [OPENED, CALLS_WHAT_IS_NOT_THERE, DIED],
         ["fail one: One is right.", CUT_SHORT, ANOTHER],
     ),
     "it calls what is not there, and another shape is wrong": (
@@ -548,7 +551,7 @@ WITH_MAX = {
         ],
     ),
     "it dies while MAX compiles": (
-        [*TO_COMPILE, Died(Activity.COMPILING)],
+        [*TO_COMPILE, Died(Activity.COMPILING, "")],
         [*ROWS, MATCHES, SAVED, f"Not compiled: {ANOTHER}", STAYS],
     ),
     "it takes too long": (
@@ -560,7 +563,7 @@ WITH_MAX = {
         [*ROWS, "saved: fail", "No verdict: test_compiled did not run. Does the file stop the check?"],
     ),
     "it dies on a GPU, after the verdict": (
-        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU."), Died()],
+        [*TO_COMPILE, COMPILED_TOO, *ALL_COMPILED, ClaimBegan("G, on this GPU."), DIED],
         [*PASSES, NO_END_ON_GPU],
     ),
 }
@@ -571,17 +574,17 @@ def test_another_max_is_to_blame_for_its_errors_and_a_process_that_ends_and_for_
     assert folded(events, replace(S07, why_another_max=ANOTHER))[1] == lines
 
 
-@pytest.mark.parametrize("end", [Died(Activity.COMPILING), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
+@pytest.mark.parametrize("end", [Died(Activity.COMPILING, ""), Late(Limit.COMPILING, 900), Interrupted()], ids=repr)
 def test_nothing_moves_in_the_view_once_the_child_has_ended(end):
     state, _ = folded(TO_COMPILE)
-    assert advance(state, end)[1][0] == CloseView()
+    assert advance(state, end, 2.0)[1][0] == CloseView()
 
 
 #: What happens once a pass is saved, and nothing has compiled yet: all of these leave it.
 CUT_SHORT_BY = [
     Interrupted(),
-    Died(Activity.COMPILING),
-    Died(Activity.COMPUTING),
+    Died(Activity.COMPILING, ""),
+    Died(Activity.COMPUTING, ""),
     Late(Limit.COMPILING, 900),
     CheckFailed("so."),
     Ended(),
@@ -644,16 +647,16 @@ def test_which_event_leads_from_which_phase_to_which():
 
 def test_what_compiles_for_long_is_shown_until_it_has_ended_and_then_what_is_around_it():
     state, shown = State(S07), []
-    inner, outer = CompilingBegan("a kernel"), CompilingBegan("your module")
+    inner, outer = CompilingBegan("a kernel", Compiler.MAX), CompilingBegan("your module", Compiler.MAX)
     events = [(outer, 1.0), (LONG, 2.5), (LONG, 3.5), (inner, 4.0), (LONG, 5.0), (LONG, 6.5)]
     for event, seconds in [*events, (CompilingEnded("a kernel", 3.0), 7.0), (LONG, 7.0), (DONE, 8.0), (LONG, 20.0)]:
         state, effects = advance(state, event, seconds)
         shown += effects
     assert shown == [
-        ShowCompiling("your module", 2.5),
-        ShowCompiling("a kernel", 2.5),
+        ShowCompiling("your module", 2.5, Compiler.MAX),
+        ShowCompiling("a kernel", 2.5, Compiler.MAX),
         EndCompiling("a kernel", 3.0),
-        ShowCompiling("your module", 6.0),
+        ShowCompiling("your module", 6.0, Compiler.MAX),
         EndCompiling("your module", 3.0),
     ]
 

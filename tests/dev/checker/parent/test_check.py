@@ -14,15 +14,15 @@ from checker.parent.check import Check, context_of
 from checker.parent.offers import IN_TERMINAL
 from checker.parent.state import State, VerdictKind
 from checker.parent.view import View
-from checker.protocol.events import Died, Ended, Interrupted
+from checker.protocol.events import Ended, Interrupted
 from checker.protocol.job import Options
 from checker.stages import ClaimKind
-from tests.dev.checker.parent.test_advance import ALL_COMPILED, COMPILED_TOO, OPENED, S07, TO_COMPILE
+from tests.dev.checker.parent.test_advance import ALL_COMPILED, COMPILED_TOO, DIED, OPENED, S07, TO_COMPILE
 
 
 def check_with(view):
     """A check of the events of ``test_advance.py``."""
-    check = Check(find_step("s07"), view)
+    check = Check(find_step("s07"), view, offers=IN_TERMINAL)
     check.state = State(S07)
     return check
 
@@ -123,7 +123,7 @@ def test_no_moving_line_outlives_the_child(monkeypatch):
     check = check_with(view)
     check.handle(OPENED)
     assert not closed
-    check.handle(Died())
+    check.handle(DIED)
     assert closed
 
 

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -11,9 +12,9 @@ import pytest
 from checker.course.source import Source
 from checker.parent.child_process import Child, thread_seconds
 from checker.protocol.events import ClaimBegan, Interrupted, Printed, StageEnded, Tick
-from checker.protocol.job import Job
 from checker.protocol.processes import StartedProcess
 from checker.stages import Stage
+from tests.dev.checker.protocol.test_job import JOB
 from tests.dev.journeys.test_bad_input import at_import
 
 #: What is printed -> the last line that is shown of it.
@@ -34,12 +35,15 @@ def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last)
     assert ("…" in run.stdout) == ("…" in last)
 
 
+def job_of(course):
+    """The work of a check of warm-up 01."""
+    return replace(JOB, step="warmup_01", path="steps/warmup_01.py", source=Source(course.path("w01").read_text()))
+
+
 def test_what_it_printed_before_its_end_is_heard_after_it(course):
     at_import("print('hello')")(course.path("w01"))
     with Child() as child:
-        events = child.run(
-            Job(step="warmup_01", source=Source(course.path("w01").read_text()), path="steps/warmup_01.py")
-        )
+        events = child.run(job_of(course))
         next(events)
         child.process.popen.wait()
         assert "hello" in [event.text for event in events if isinstance(event, Printed)]
@@ -47,7 +51,7 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
 
 def test_what_it_has_printed_until_ctrl_c_is_heard(course):
     at_import("import time; print('hello\\n' * 206, end='half', flush=True); time.sleep(60)")(course.path("w01"))
-    job = Job(step="warmup_01", source=Source(course.path("w01").read_text()), path="steps/warmup_01.py")
+    job = job_of(course)
     with Child() as child:
         *_, cut, one, two, three, four, half, end = child.run(
             job, is_interrupted=lambda: child.output.lines.line == b"half"
@@ -73,7 +77,7 @@ def test_what_was_read_before_ctrl_c_is_handled(monkeypatch, after):
     )
     heard = []
     with Child() as child:
-        for event in child.run(Job(step="step_07", source=Source(""), path=""), is_interrupted=lambda: after in heard):
+        for event in child.run(JOB, is_interrupted=lambda: after in heard):
             heard.append(event)
     follows = [event for event in heard[heard.index(after) :] if not isinstance(event, Tick)]
     assert heard[-1] == Interrupted()
@@ -97,13 +101,13 @@ def test_a_child_that_says_everything_but_its_line_is_not_listened_to_for_long(m
     )
     with Child() as child:
         child.process.receive()  # from now on, it takes no notice of the signal
-        assert child._running(Job(step="step_07", source=Source(""), path="steps/step_07.py")) is None
+        assert child._running(JOB) is None
 
 
 def test_a_file_that_no_pipe_holds_waits_for_a_child_that_reads_nothing_yet():
     with Child() as child:
         child.process.send_signal(signal.SIGSTOP)
-        events = child.run(Job(step="warmup_01", source=Source("#" * 1_000_000), path=""))
+        events = child.run(replace(JOB, source=Source("#" * 1_000_000)))
         assert isinstance(next(events), Tick)
 
 

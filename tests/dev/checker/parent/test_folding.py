@@ -60,7 +60,7 @@ def test_a_row_that_waits_is_shown_before_a_line_moves_and_once_the_check_is_ove
     view, seen = View(), []
     monkeypatch.setattr(view, "show", lambda item: seen.extend(lines([item])))
     monkeypatch.setattr(view, "show_compiling", lambda name, seconds, compiler: seen.append(name))
-    check = Check(find_step("s07"), view)
+    check = Check(find_step("s07"), view, offers=S07.offers)
     check.state = State(S07)
     for event in [OPENED, *events]:
         monkeypatch.setattr(check, "seconds", lambda event=event: 5.0 if event is LONG else 2.0)

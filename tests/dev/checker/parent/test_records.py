@@ -15,9 +15,9 @@ from checker.parent.check import Check
 from checker.parent.records import RecordView, verdict_record
 from checker.parent.state import State
 from checker.parent.view import View
-from checker.protocol.events import Activity, Died, StageEnded
+from checker.protocol.events import StageEnded
 from checker.stages import Stage
-from tests.dev.checker.parent.test_advance import CHECKS, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
+from tests.dev.checker.parent.test_advance import CHECKS, DIED, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
 
 SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())
 STATUSES = {"pass": 0, "fail": 1, "interrupted": 130}
@@ -28,7 +28,7 @@ def test_a_verdict_is_an_object_that_the_schema_describes(events, lines, monkeyp
     for name in ("note_pass", "note_failure"):
         monkeypatch.setattr(progress, name, lambda *arguments, **options: True)
     sent = []
-    check = Check(find_step("s07"), RecordView(sent.append))
+    check = Check(find_step("s07"), RecordView(sent.append), offers=S07.offers)
     check.state = State(S07)
     for event in events:
         check.handle(event)
@@ -55,9 +55,9 @@ SEEDS = {
 @pytest.mark.parametrize(("events", "seed"), SEEDS.values(), ids=SEEDS)
 def test_a_seed_is_told_where_numbers_were_drawn(monkeypatch, events, seed):
     monkeypatch.setattr(progress, "note_failure", lambda *arguments, **options: None)
-    check = Check(find_step("s07"), View())
+    check = Check(find_step("s07"), View(), offers=S07.offers)
     check.state = State(S07)
-    for event in [*events, Died(Activity.COMPUTING)]:
+    for event in [*events, DIED]:
         check.handle(event)
     assert verdict_record(check)["seed"] == seed
 

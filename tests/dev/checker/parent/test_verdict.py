@@ -8,11 +8,12 @@ from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
-from checker.protocol.events import Died, Finding, Printed, Reason
+from checker.protocol.events import Finding, Printed, Reason
 from tests.dev.checker.parent.test_advance import (
     ALL_COMPILED,
     COMPILED_TOO,
     CRASHED,
+    DIED,
     NUMBERS_RIGHT,
     OPENED,
     OTHER,
@@ -29,13 +30,13 @@ def test_a_pass_needs_every_claim_and_the_childs_own_end():
     state, lines = folded([event for event in passing if event != OTHER])
     assert state.verdict.kind is VerdictKind.FAIL
     assert [line for line in lines if line.startswith("saved")] == ["saved: fail"]
-    assert folded([*NUMBERS_RIGHT, Died()])[0].verdict.kind is VerdictKind.FAIL
+    assert folded([*NUMBERS_RIGHT, DIED])[0].verdict.kind is VerdictKind.FAIL
     assert folded(NUMBERS_RIGHT)[0].verdict is None
 
 
 def test_a_kernel_that_stops_says_where():
     stopped = Printed("At: /tmp/step_07.mojo:6:2: Assert Error: index out of bounds")
-    _, lines = folded([OPENED, stopped, Died()], replace(S07, language=MOJO))
+    _, lines = folded([OPENED, stopped, DIED], replace(S07, language=MOJO))
     sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
     assert lines == [CRASHED, sentence]
 

@@ -58,7 +58,7 @@ LIMITS = {
     ),
     "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
     "the compiler": (
-        [CompilingBegan("your module"), Late(Limit.COMPILING, 900)],
+        [CompilingBegan("your module", Compiler.MAX), Late(Limit.COMPILING, 900)],
         "MAX was still compiling your module after 900 s.",
         "has no limit.",
     ),
@@ -83,5 +83,5 @@ def test_a_limit_in_words(events, begins, ends):
 
 @pytest.mark.parametrize("compiler", Compiler)
 def test_a_death_says_whose_compiler_was_at_work(compiler):
-    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Activity.COMPILING)])[0].verdict.explanations
+    (why,) = folded([OPENED, CompilingBegan("it", compiler), Died(Activity.COMPILING, "")])[0].verdict.explanations
     assert why.sentence.startswith(f"No verdict: the process ended while {compiler} was compiling.")

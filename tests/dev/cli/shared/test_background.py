@@ -30,7 +30,7 @@ def reports_of(monkeypatch, handle, said=TWO_EVENTS, start_spare=lambda step: No
         child = MagicMock()
         child.run.return_value = said
         monkeypatch.setattr(ready, "take", lambda step: child)
-        edge = Check(find_step("s07"), view, save=lambda made, source: None)
+        edge = Check(find_step("s07"), view, offers=S07.offers, save=lambda made, source: None)
         edge.state = State(S07)
         check = BackgroundCheck(edge, ready, lambda check, what: reports.put(what))
         monkeypatch.setattr(check.check, "handle", lambda event: handle(check, event))
