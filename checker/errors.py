@@ -1,11 +1,14 @@
-"""How a command ends early without a traceback: by an error of its user, or by a signal."""
+"""The exit statuses of commands, and how one ends early without a traceback: by an error of its user, or a signal."""
 
 from __future__ import annotations
 
 import signal
 import sys
 
-INTERRUPTED = 130  # the exit status of a program that Ctrl-C ended
+PASSED = 0  # exit statuses: of a file that passes, or a command that has done what it was told
+FAILED = 1
+UNUSABLE = 2  # of a call that cannot be carried out
+INTERRUPTED = 130  # of a program that Ctrl-C ended
 
 
 class UserError(ValueError):

@@ -15,14 +15,14 @@ from checker.course.standings import standing_of
 from checker.course.steps import Step, relative_path
 from checker.diagnosis.hunt_copies import copies_of, copy_of, copy_with, sentences_with
 from checker.diagnosis.mistakes import keys_of_mistakes
-from checker.errors import UserError, exit_on_termination
+from checker.errors import FAILED, PASSED, UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.child_process import Child
 from checker.parent.effects import SavePass, ToSave
 from checker.parent.offers import IN_TERMINAL, Offers
 from checker.parent.printer import Printer
 from checker.parent.records import Record, verdict_record
-from checker.parent.state import FAILED, PASSED, VerdictKind
+from checker.parent.state import VerdictKind
 from checker.parent.view import View
 from checker.protocol.events import Event, HuntEnded
 from checker.protocol.job import Options

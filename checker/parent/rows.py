@@ -19,7 +19,10 @@ def rows_of_unwritten(unwritten: Iterable[Unwritten], stop: str) -> list[Row]:
 
 
 def rows_of_missing(functions: Mapping[str, str]) -> list[Row]:
-    """Return the rows of the functions that a file lacks; beside each is a name that may be meant, or nothing."""
+    """Return the rows of the functions that a file lacks; beside each is a name that may be meant, or nothing.
+
+    If a class with blanks is missing as a whole, it has one row, which is about the class.
+    """
     return [
         Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, likely_name))
         for function, likely_name in functions.items()

@@ -10,15 +10,13 @@ from checker.compiling import Compiler
 from checker.course.languages import Language
 from checker.course.source import Source
 from checker.device import DeviceKind
-from checker.errors import INTERRUPTED
+from checker.errors import FAILED, INTERRUPTED, PASSED
 from checker.parent.effects import Explanation, SavePass, ToSave
 from checker.parent.offers import Offers
 from checker.protocol.events import ClaimEnded, Finding, NumbersCompared, Reason
 from checker.protocol.job import Options
 from checker.stages import ClaimKind, Mark, Stage
 
-PASSED = 0  # exit statuses
-FAILED = 1
 NO_TEXT = Source("")  # until the file is read
 
 
@@ -110,7 +108,7 @@ class Context:
         options: how the step is checked.
         seed: the seed of the configuration that is drawn.
         offers: what a learner can do next, in words.
-        why_another_max: a sentence if another MAX is installed than the course is written for, and claims run MAX;
+        why_another_max: a sentence if claims run MAX, and another is installed than the course is written for, or none;
             else nothing.
     """
 

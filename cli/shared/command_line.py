@@ -14,10 +14,9 @@ import click
 
 from checker.course.steps import Step, find_step
 from checker.device import DeviceKind
-from checker.errors import INTERRUPTED, UserError
+from checker.errors import INTERRUPTED, UNUSABLE, UserError
 
 SEED = click.IntRange(0)  # NumPy takes no negative seed
-UNUSABLE = 2  # the exit status of a call that cannot be carried out
 
 
 class Commands(click.Group):

@@ -17,8 +17,8 @@ import psutil
 import pytest
 from max._core.engine import max_cache_dir
 
+from checker.errors import UNUSABLE
 from checker.files import ROOT
-from cli.shared.command_line import UNUSABLE
 from play.serving.options import ServerOptions
 from play.serving.service import MODEL_ENDED
 from tests.dev.helpers.terminal import started
