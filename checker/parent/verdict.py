@@ -110,7 +110,7 @@ def _on_death(state: State, died: events.Died) -> Verdict:
 
     The file is to blame if it was computing, unless others have ended it.
     """
-    is_of_file = died.activity is Activity.COMPUTING and not died.is_by_others
+    is_of_file = died.activity is Activity.COMPUTING and not died.ended_by_others
     to_save = SaveCutShort() if is_of_file else None
     after_failure = words.cut_short(words.how_it_ended(state, died))
     return _incomplete(state, CutShort(words.why_it_ended(state, died), _line_of_crash(state), after_failure, to_save))

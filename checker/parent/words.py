@@ -130,7 +130,7 @@ def _look_for(state: State, died: Died) -> str:
         return RUN_AGAIN
     if died.signal == "SIGKILL":
         return "Look for a kill, or for more than fits into memory."
-    if died.is_by_others:
+    if died.ended_by_others:
         return "Look for a kill, in the file or from outside."
     if died.activity is Activity.COMPILING:
         return RUN_AGAIN

@@ -235,7 +235,7 @@ class Died:
     signal: str
 
     @property
-    def is_by_others(self) -> bool:
+    def ended_by_others(self) -> bool:
         """Whether a signal has ended it that others send: the system, when memory is short, or somebody."""
         return self.signal in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT")
 
