@@ -88,7 +88,6 @@ class Outcome:
         comparison: the numbers that ``--show`` shows.
         is_about_values: whether the reason tells what the code computed, not which error it raised.
         foreseen: whether only the compiler could find the failure, and the reason says what to do.
-        advice: the end of the reason that says what to do about an error.
         comes_from_max: whether MAX has raised the error, or lacks something that the file asks for.
     """
 
@@ -101,7 +100,6 @@ class Outcome:
     comparison: Comparison | None = None
     is_about_values: bool = False
     foreseen: bool = False
-    advice: str = ""
     comes_from_max: bool = False
 
     @property

@@ -176,7 +176,7 @@ def blaming(file: str | None, error: BaseException) -> str:
     from checker.diagnosis.frames import code_in
     from checker.diagnosis.locating import location_of
 
-    words = error_in_words(error)
+    words = error_in_words(error, file or "")
     if file:
         location = location_of(error, file)
         shown = location.as_lines() if location else []

@@ -254,7 +254,7 @@ def load_subjects(
             subject.report.happened = f"it cannot be read: {error}"
             subject.report.locations["it is read"] = error.location
         except BaseException as error:
-            subject.report.happened = f"it cannot be loaded: {error_in_words(error)}"
+            subject.report.happened = f"it cannot be loaded: {error_in_words(error, subject.path)}"
     return modules
 
 

@@ -59,18 +59,16 @@ def _observation(observed: object) -> Observation:
 
 def _outcome_of_error(error: BaseException, path: str, about: str) -> Outcome:
     """Return the outcome of a claim that has raised another error than a refusal."""
-    from checker.diagnosis.exceptions import comes_from_max, describe
-    from checker.diagnosis.locating import location_of  # most claims raise no error
+    from checker.diagnosis.locating import reason_of  # most claims raise no error
 
-    description = describe(error, path)
+    reason = reason_of(error, path)
     return Outcome(
         Mark.FAIL,
-        description.sentence(),
-        location=location_of(error, path),
+        reason.sentence,
+        location=reason.location,
         observation=raised_error(error),
         about=about,
-        advice=description.advice,
-        comes_from_max=comes_from_max(error, path),
+        comes_from_max=reason.comes_from_max,
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import faulthandler
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -53,19 +54,17 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return the event that tells of a file which has raised an error as it was loaded."""
     from checker.course.compatibility import advise_on_former_names, incompatible_parts
-    from checker.diagnosis.exceptions import comes_from_max, error_in_words
-    from checker.diagnosis.locating import location_of
+    from checker.diagnosis.locating import reason_of
     from checker.outcomes import with_printable_message
 
     error = with_printable_message(error)
-    words = error_in_words(error)
+    reason = reason_of(error, job.path)
     changed_since: list[str] = []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
         if advice := advise_on_former_names(job.source):
-            words += f". {advice}"
+            reason = replace(reason, sentence=f"{reason.sentence}. {advice}")
         else:
             changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
-    reason = Reason(words, location_of(error, job.path), comes_from_max=comes_from_max(error, job.path))
     return events.Unloadable(reason, changed_since)
 
 

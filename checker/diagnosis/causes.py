@@ -63,7 +63,7 @@ def _sentence_on_missing_name(outcome: Outcome, error: RaisedError, solution: So
     imports = imports_of(solution)
     if error.missing_name in imports:
         return f"{error.words}. The file does not import it: write `{imports[error.missing_name]}` at the top."
-    sentence = outcome.reason if outcome.advice else f"{outcome.reason}."
+    sentence = outcome.reason if outcome.reason.endswith((".", "?")) else f"{outcome.reason}."
     if error.missing_name in PYTHON.functions(solution):
         return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."
     return sentence

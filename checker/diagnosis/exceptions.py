@@ -34,35 +34,21 @@ WRONG_CALL = re.compile(r"(\w+(?:\.\w+)*?)(?:\.__init__)?\(\) (?:takes|missing|g
 UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
-class Description(NamedTuple):
-    """The description of an exception: its kind and message, and advice, if there is any."""
+def error_in_words(error: BaseException, path: str) -> str:
+    """Return what an exception says, and advice, which may depend on the statement in the file ``path`` that failed.
 
-    happened: str
-    advice: str = ""
-
-    def sentence(self) -> str:
-        """Return what happened, and the advice."""
-        return f"{self.happened.rstrip('.')}. {self.advice}" if self.advice else self.happened
-
-
-def error_in_words(error: BaseException, path: str = "") -> str:
-    """Return the description of an exception as one text; see :func:`describe`."""
-    return describe(error, path).sentence()
-
-
-def describe(error: BaseException, path: str = "") -> Description:
-    """Return the description of an exception; its advice may depend on the statement in ``path`` that failed."""
+    The advice is a sentence or two; without any, the exception's own words end as they are, maybe without a period.
+    """
     if isinstance(error, SystemExit):
-        return Description(ENDS_THE_PROGRAM)
+        return ENDS_THE_PROGRAM
     caught = CaughtError(error, path)
     if isinstance(error, NotImplementedError) and (words := _not_written(caught)):
-        return Description(words)
+        return words
     happened = f"{type(error).__name__}: {caught.message or 'without a message'}"
     for adviser in ADVISERS:
-        advice = adviser(caught)
-        if advice:
-            return Description(happened, advice)
-    return Description(happened)
+        if advice := adviser(caught):
+            return f"{happened.rstrip('.')}. {advice}"
+    return happened
 
 
 def _not_written(caught: CaughtError) -> str:

@@ -10,11 +10,12 @@ from dataclasses import replace
 from types import FrameType, ModuleType
 
 from checker.course.reading import Location
-from checker.diagnosis.exceptions import CaughtError, WrongCall
+from checker.diagnosis.exceptions import CaughtError, WrongCall, comes_from_max, error_in_words
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.rewriting import Rewrite, rewrite_by_first_rule, rewrite_what_is_left
 from checker.max_adapter import max_errors
 from checker.numeric.comparison import in_brackets
+from checker.protocol.events import Reason
 
 MOST_CALLS = 2  # calls that are shown
 LONGEST_VALUE = 20  # characters of a value that is shown
@@ -27,6 +28,11 @@ RAISING = (
     "assert c, m => if not c: raise {}(m)",
     "raise m => raise {}(m)",
 )
+
+
+def reason_of(error: BaseException, path: str) -> Reason:
+    """Return what an exception says, where in the file ``path`` it comes from, and whether MAX is to blame."""
+    return Reason(error_in_words(error, path), location_of(error, path), comes_from_max=comes_from_max(error, path))
 
 
 def location_of(error: BaseException, path: str, wanted: str = "") -> Location | None:

@@ -68,6 +68,7 @@ WHAT_IT_DOES = {
     "input": (while_scoring("input('who? ')"), "attention_scores: RuntimeError: a check has no keyboard. Write "),
     "a breakpoint": (while_scoring("breakpoint()"), "attention_scores: RuntimeError: a check has no debugger. Use "),
     "a debugger": (while_scoring("import pdb; pdb.set_trace()"), "attention_scores: RuntimeError: a check has no "),
+    "factors in the wrong order at import": (at_import("x, w = np.ones((2, 3)), np.eye(2)\nx @ w"), "fits: w @ x."),
     "an error without words at import": (at_import(f"{ODD}; raise Odd"), "Odd: its __str__ raises ZeroDivisionError,"),
     "an error without words": (while_scoring(f"{ODD}; raise Odd"), "attention_scores: Odd: its __str__ raises "),
     "a generator": (while_scoring("yield 1"), "is a generator, where one tensor is expected. Write `return` instead"),
