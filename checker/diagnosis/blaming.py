@@ -113,24 +113,24 @@ class Blamer:
             outcomes_in_file: the outcomes of the claims on the file.
             file_mistake: the known mistake that explains all of them, if there is one.
         """
-        wrong = self._wrong_outcomes(outcomes_in_file)
+        not_passing = self._not_passing(outcomes_in_file)
         first_claim, first_outcome = next(iter(failed_outcomes(outcomes_in_file).items()))
         known_in = dict[str, Mistake]()
         if file_mistake:
             labels = self.finder.known_mistakes.lies_in[file_mistake.name]
-            if len(labels & wrong.keys()) != 1:
+            if len(labels & not_passing.keys()) != 1:
                 on_first = finding_on(first_claim, first_outcome.about, first_outcome, file_mistake)
-                return _explained_by_first_claim(on_first, outcomes_in_file, wrong)
+                return _explained_by_first_claim(on_first, outcomes_in_file, not_passing)
             known_in = dict.fromkeys(labels, file_mistake)
-        blames = self._blame_wrong(outcomes_in_file, wrong, known_in)
-        blames = self._blame_shared_state(outcomes_in_file, wrong, blames)
+        blames = self._blame_wrong(outcomes_in_file, not_passing, known_in)
+        blames = self._blame_shared_state(outcomes_in_file, not_passing, blames)
         if not blames:
             on_first = self._finding_if_each_is_right_alone(first_claim, first_outcome)
-            return _explained_by_first_claim(on_first, outcomes_in_file, wrong)
+            return _explained_by_first_claim(on_first, outcomes_in_file, not_passing)
         blames = self._name_copies(blames)
         return Diagnosis(self._findings_on_claims(outcomes_in_file, blames), blames)
 
-    def _wrong_outcomes(self, outcomes_in_file: Outcomes) -> dict[str, Outcomes]:
+    def _not_passing(self, outcomes_in_file: Outcomes) -> dict[str, Outcomes]:
         """Return, for each function that is written, the outcomes of the claims about it that do not hold."""
         failing = {claim: outcome for claim, outcome in outcomes_in_file.items() if outcome.mark is not Mark.PASS}
         labels = dict.fromkeys(outcome.about for outcome in failing.values() if outcome.about not in self.to_write)
@@ -139,15 +139,15 @@ class Blamer:
     # ------------------------------------------------------------ each function alone
 
     def _blame_wrong(
-        self, outcomes_in_file: Outcomes, wrong: Mapping[str, Outcomes], known_in: Mapping[str, Mistake]
+        self, outcomes_in_file: Outcomes, not_passing: Mapping[str, Outcomes], known_in: Mapping[str, Mistake]
     ) -> tuple[Blame, ...]:
         """Return the functions that are to blame, in the order of the step's blanks.
 
         The functions ``known_in``, whose mistake is known already, need not be judged.
         """
-        to_judge = {label: outcomes for label, outcomes in wrong.items() if label not in known_in}
-        judgments = self._judge(to_judge, wrong)
-        last_outcomes = {label: outcomes for label, outcomes in wrong.items() if label in known_in}
+        to_judge = {label: outcomes for label, outcomes in not_passing.items() if label not in known_in}
+        judgments = self._judge(to_judge, not_passing)
+        last_outcomes = {label: outcomes for label, outcomes in not_passing.items() if label in known_in}
         last_outcomes |= {judgment.label: judgment.outcomes for judgment in judgments}
         failing = {
             label: failed_outcomes(outcomes) for label, outcomes in last_outcomes.items() if failed_outcomes(outcomes)
@@ -168,18 +168,18 @@ class Blamer:
         given = [label for label in labels if label not in self.functions]
         return given + [label for label in self.functions if label in labels]
 
-    def _judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
+    def _judge(self, questions: Mapping[str, Outcomes], not_passing: Collection[str]) -> list[Judgment]:
         """Return judgments of functions, and of the other functions that may be behind a claim that changed.
 
         If only the second round changes a claim, the claim fails not only because of the function that was judged:
         another function is behind it, whose own claims may hold.
         """
-        judgments = self.isolation.judge(questions, {*wrong, *self.to_write})
+        judgments = self.isolation.judge(questions, {*not_passing, *self.to_write})
         changed_outcomes = dict[str, Outcome]()
         for judgment in judgments:
             changed_outcomes |= judgment.before_second_round
         if changed_outcomes:
-            others = [label for label in self.functions if label not in wrong and label not in self.to_write]
+            others = [label for label in self.functions if label not in not_passing and label not in self.to_write]
             judgments += self.isolation.judge(dict.fromkeys(others, changed_outcomes), self.functions.keys())
         return judgments
 
@@ -201,11 +201,11 @@ class Blamer:
     # ------------------------------------------------------------ what more can be said
 
     def _blame_shared_state(
-        self, outcomes_in_file: Outcomes, wrong: Collection[str], blames: tuple[Blame, ...]
+        self, outcomes_in_file: Outcomes, not_passing: Collection[str], blames: tuple[Blame, ...]
     ) -> tuple[Blame, ...]:
         """Return the blames, first those of functions that are right but for state that their calls share."""
         with_known_mistake = {blame.label for blame in blames if blame.mistake and not blame.mistake.is_guess}
-        possible = [label for label in wrong if label not in with_known_mistake]
+        possible = [label for label in not_passing if label not in with_known_mistake]
         suspects = causes.first_failures_after_a_pass(outcomes_in_file, possible)
         shared = causes.find_shared_state(outcomes_in_file, suspects, self.file, self.trials)
         sharing = (
@@ -262,15 +262,15 @@ def outcomes_without_finding(findings: Iterable[Finding], outcomes: Outcomes) ->
 
 
 def _explained_by_first_claim(
-    on_first: Finding, outcomes_in_file: Outcomes, wrong: Mapping[str, Outcomes]
+    on_first: Finding, outcomes_in_file: Outcomes, not_passing: Mapping[str, Outcomes]
 ) -> Diagnosis:
     """Return the diagnosis that one finding, on the first failing claim, explains all: claims about others wait.
 
-    No function was judged alone, so each of the ``wrong`` ones is to blame.
+    No function was judged alone, so each function that is ``not_passing`` is to blame.
     """
     findings = [on_first]
     for claim, outcome in failed_outcomes(outcomes_in_file).items():
         if outcome.about != on_first.about:
             findings.append(finding_that_waits(claim, outcome.about, [on_first.about]))
-    failing = {label: failed_outcomes(outcomes) for label, outcomes in wrong.items()}
+    failing = {label: failed_outcomes(outcomes) for label, outcomes in not_passing.items()}
     return Diagnosis(findings, tuple(Blame(label, outcomes) for label, outcomes in failing.items() if outcomes))

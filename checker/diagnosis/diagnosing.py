@@ -114,9 +114,9 @@ class Diagnostician:
         Every function of a kernel calls functions before it and none after it, so the later ones have to wait.
         """
         failing = failed_outcomes(outcomes_in_file)
-        wrong = [outcome.about for outcome in failing.values()]
-        in_order = [label for label in self.functions if label in wrong]
-        first = in_order[0] if in_order else wrong[0]  # a claim may be about no function to write
+        failing_labels = [outcome.about for outcome in failing.values()]
+        in_order = [label for label in self.functions if label in failing_labels]
+        first = in_order[0] if in_order else failing_labels[0]  # a claim may be about no function to write
         outcomes_of_first = outcomes_about(first, outcomes_in_file)
         possible = self.known_mistakes.mistakes_only_in(first)
         names = self.known_mistakes.agreeing_mistakes(outcomes_in_file, possible)

@@ -59,8 +59,8 @@ class Isolation:
         as_given = graft(self.file.source, self.file.solution, self._grafts(self.functions))
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
-    def judge(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return the judgments of functions after two rounds: beside the solution's wrong ones, then beside all others.
+    def judge(self, questions: Mapping[str, Outcomes], replaced_first: Collection[str]) -> list[Judgment]:
+        """Return the judgments of functions after two rounds: beside some of the solution's, then beside all others.
 
         Suppose that ``a``, ``b`` and ``c`` are written, ``a`` and ``b`` are wrong, and ``a`` calls ``c``, which no
         claim of its own finds wrong. First ``a`` is tried beside the solution's ``b``, and ``b`` beside its ``a``. The
@@ -70,17 +70,17 @@ class Isolation:
 
         Args:
             questions: the outcomes in the file of the claims to try, by function.
-            wrong: the labels of the functions that cannot be relied on.
+            replaced_first: the labels of the functions that cannot be relied on, and are the solution's in both rounds.
         """
-        return self._after_second_round(self._after_first_round(questions, wrong), wrong)
+        return self._after_second_round(self._after_first_round(questions, replaced_first), replaced_first)
 
-    def _after_first_round(self, questions: Mapping[str, Outcomes], wrong: Collection[str]) -> list[Judgment]:
-        """Return the judgments of functions beside the solution's code in the other ``wrong`` ones.
+    def _after_first_round(self, questions: Mapping[str, Outcomes], replaced_first: Collection[str]) -> list[Judgment]:
+        """Return the judgments of functions beside the solution's code in those ``replaced_first``.
 
         If that code does not fit the learner's in a claim, the claim keeps its outcome in the file.
         """
-        wrong_others = {label: self._others(label) & {*wrong} for label in questions}
-        outcomes_alone = self.try_beside(wrong_others, questions)
+        others_replaced = {label: self._others(label) & {*replaced_first} for label in questions}
+        outcomes_alone = self.try_beside(others_replaced, questions)
         judgments = []
         for label, outcomes_in_file in questions.items():
             outcomes = outcomes_alone.get(label, {})
@@ -88,15 +88,15 @@ class Isolation:
             judgments.append(Judgment(label, {**outcomes_in_file, **fitting}, fits=len(fitting) == len(outcomes)))
         return judgments
 
-    def _after_second_round(self, judgments: Iterable[Judgment], wrong: Collection[str]) -> list[Judgment]:
+    def _after_second_round(self, judgments: Iterable[Judgment], replaced_first: Collection[str]) -> list[Judgment]:
         """Return the judgments once the claims that still fail were tried beside the solution's code in all others.
 
-        If all others are ``wrong``, the first round has tried just that.
+        If all others are ``replaced_first``, the first round has tried just that.
         """
         claims_to_try = {}
         for judgment in judgments:
             still_failing = failed_outcomes(judgment.outcomes)
-            if still_failing and not self._others(judgment.label) <= {*wrong}:
+            if still_failing and not self._others(judgment.label) <= {*replaced_first}:
                 claims_to_try[judgment.label] = still_failing
         outcomes_alone = self.try_beside({label: self._others(label) for label in claims_to_try}, claims_to_try)
         return [
@@ -114,9 +114,9 @@ class Isolation:
     def _others(self, label: str) -> set[str]:
         return self.functions.keys() - {label}
 
-    def to_wait_for(self, label: str, wrong: Collection[str]) -> list[str]:
-        """Return the ``wrong`` functions that one waits for: those that it calls or, if none are, all others."""
-        others = [other for other in wrong if other != label]
+    def to_wait_for(self, label: str, blamed: Collection[str]) -> list[str]:
+        """Return the ``blamed`` functions that one waits for: those that it calls or, if none are, all others."""
+        others = [other for other in blamed if other != label]
         return self.callees_among(label, others) or others
 
     def callees_among(self, label: str, others: Iterable[str]) -> list[str]:
