@@ -23,32 +23,43 @@ TOGETHER = "Each function is right alone, but together they are not."
 
 
 @dataclass(frozen=True)
+class CopiedInput:
+    """That a function returns the input ``name`` unchanged, by no known mistake."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Blame:
     """A function that is to blame.
 
     Attributes:
         label: the function.
         outcomes: the last outcomes of its failing claims.
-        mistake: the known mistake that it makes, if any.
-        shared: the state that its calls share, if that is all that is wrong.
-        unchanged_input: a sentence that it returns one of its inputs unchanged, if it does, by no known mistake.
+        why: what is known of it: its mistake, state that its calls share if that is all that is wrong, or a copy.
     """
 
     label: str
     outcomes: Outcomes
-    mistake: Mistake | None = None
-    shared: SharedState | None = None
-    unchanged_input: str | None = None
+    why: Mistake | SharedState | CopiedInput | None
+
+    @property
+    def mistake(self) -> Mistake | None:
+        """The known mistake that it makes, if any."""
+        return self.why if isinstance(self.why, Mistake) else None
 
     def findings(self) -> list[Finding]:
         """Return a finding on each of its failing claims."""
-        if shared := self.shared:
-            return [Finding(claim, self.label, Reason(shared.sentence, shared.location)) for claim in self.outcomes]
-        if sentence := self.unchanged_input:
-            return [
-                finding_with_figures(claim, self.label, outcome, sentence) for claim, outcome in self.outcomes.items()
-            ]
-        return [finding_on(claim, self.label, outcome, self.mistake) for claim, outcome in self.outcomes.items()]
+        return [self._finding(claim, outcome) for claim, outcome in self.outcomes.items()]
+
+    def _finding(self, claim: str, outcome: Outcome) -> Finding:
+        match self.why:
+            case SharedState(sentence, location):
+                return Finding(claim, self.label, Reason(sentence, location))
+            case CopiedInput(name):
+                return finding_with_figures(claim, self.label, outcome, f"The result is {name}, unchanged.")
+            case _:
+                return finding_on(claim, self.label, outcome, self.why)
 
 
 @dataclass(frozen=True)
@@ -209,32 +220,32 @@ class Blamer:
         suspects = causes.first_failures_after_a_pass(outcomes_in_file, possible)
         shared = causes.find_shared_state(outcomes_in_file, suspects, self.file, self.trials)
         sharing = (
-            Blame(label, failed_outcomes(outcomes_about(label, outcomes_in_file)), shared=state)
+            Blame(label, failed_outcomes(outcomes_about(label, outcomes_in_file)), state)
             for label, state in shared.items()
         )
         return *sharing, *(blame for blame in blames if blame.label not in shared)
 
     def _name_copies(self, blames: tuple[Blame, ...]) -> tuple[Blame, ...]:
-        """Return the blames, with a sentence on each function that returns one of its inputs unchanged.
+        """Return the blames, also why for each function that returns one of its inputs unchanged.
 
         For that, the function's first comparison is made again, with its inputs noted.
         """
         comparisons = {}
         for blame in blames:
             claims = [claim for claim, outcome in blame.outcomes.items() if outcome.comparison]
-            if claims and not (blame.mistake or blame.shared):
+            if claims and blame.why is None:
                 comparisons[blame.label] = claims[:1]
         if not comparisons:
             return blames
         code = self.file.source.compiled(self.file.step_path)
         outcomes = self.trials.run(dict.fromkeys(comparisons, code), comparisons, notes_inputs=True)
         copies = {
-            label: f"The result is {name}, unchanged."
+            label: CopiedInput(name)
             for label, outcomes_shown in outcomes.items()
             for outcome in outcomes_shown.values()
             if outcome.comparison and (name := outcome.comparison.copied_input())
         }
-        return tuple(replace(blame, unchanged_input=copies.get(blame.label)) for blame in blames)
+        return tuple(replace(blame, why=copies.get(blame.label, blame.why)) for blame in blames)
 
     def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Sequence[Blame]) -> list[Finding]:
         """Return the findings on all claims that fail: why each fails, or for which function it waits."""
@@ -273,4 +284,4 @@ def _explained_by_first_claim(
         if outcome.about != on_first.about:
             findings.append(finding_that_waits(claim, outcome.about, [on_first.about]))
     failing = {label: failed_outcomes(outcomes) for label, outcomes in not_passing.items()}
-    return Diagnosis(findings, tuple(Blame(label, outcomes) for label, outcomes in failing.items() if outcomes))
+    return Diagnosis(findings, tuple(Blame(label, outcomes, None) for label, outcomes in failing.items() if outcomes))

@@ -122,14 +122,14 @@ class Diagnostician:
         names = self.known_mistakes.agreeing_mistakes(outcomes_in_file, possible)
         if not names:
             names = self.known_mistakes.agreeing_mistakes(outcomes_of_first, possible)
-        blame = Blame(first, failed_outcomes(outcomes_of_first), Mistake(names[0]) if names else None)
+        mistake = Mistake(names[0]) if names else None
         findings = [
-            finding_on(claim, first, outcome, blame.mistake)
+            finding_on(claim, first, outcome, mistake)
             if outcome.about == first
             else finding_that_waits(claim, outcome.about, [first])
             for claim, outcome in failing.items()
         ]
-        return Diagnosis(findings, (blame,))
+        return Diagnosis(findings, (Blame(first, failed_outcomes(outcomes_of_first), mistake),))
 
 
 def _with_mistake(finding: Finding, name: str) -> Finding:

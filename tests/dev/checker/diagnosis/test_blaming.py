@@ -7,7 +7,7 @@ import pytest
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import find_step
-from checker.diagnosis.blaming import Blame, Blamer, finding_on
+from checker.diagnosis.blaming import Blame, Blamer, CopiedInput, finding_on
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
@@ -44,7 +44,7 @@ def test_a_mistake_is_said_with_what_was_measured_and_a_guess_behind_the_error(m
 
 
 def test_a_copy_is_said_with_what_was_measured_and_is_no_known_mistake():
-    (finding,) = Blame("f", {"a claim": MEASURED}, unchanged_input="The result is x, unchanged.").findings()
+    (finding,) = Blame("f", {"a claim": MEASURED}, CopiedInput("x")).findings()
     assert finding.sentence == "The result is x, unchanged. The output is off by 0.3."
     assert (finding.why.sentence, finding.mistake) == ("The result is x, unchanged.", None)
 
