@@ -17,7 +17,7 @@ from checker.stages import Mark
 
 SIZE = re.compile(r"\[[^\]]*\]|\d+")  # in the message of an error
 OPENING = re.compile(r"^(?:the|what)(?= )")  # of a sentence that is also printed behind a colon
-WRONG_CALL = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|got|missing)")  # Python's words for it
+WRONG_CALL = re.compile(r"(\w+(?:\.\w+)*?)(?P<init>\.__init__)?\(\) (?:takes|got|missing)")  # Python's words for it
 
 
 @dataclass(frozen=True)
@@ -65,11 +65,20 @@ def with_printable_message(error: BaseException) -> BaseException:
     return error
 
 
+def wrong_call_in(error: BaseException) -> tuple[str, str] | None:
+    """Return the function that was called with arguments which it does not take, if that is the error; else None.
+
+    The first name is qualified, and of a class if its ``__init__`` was called; the second is the function's own.
+    """
+    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
+    return (call[1], "__init__" if call["init"] else call[1].rpartition(".")[2]) if call else None
+
+
 def raised_error(error: BaseException) -> RaisedError:
     """Return an error as it is kept in an outcome."""
     name = error.name if isinstance(error, NameError | AttributeError) else None
-    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
-    return RaisedError(type(error).__name__, str(error), name or "", call[1] if call else "")
+    _, function = wrong_call_in(error) or ("", "")
+    return RaisedError(type(error).__name__, str(error), name or "", function)
 
 
 Observation = Sketch | RefusalWords | RaisedError

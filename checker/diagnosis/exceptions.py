@@ -23,6 +23,7 @@ from checker.diagnosis.frames import traces_in
 from checker.diagnosis.rewriting import Span, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import message_of_error, shorten
+from checker.outcomes import wrong_call_in
 from checker.spelling import MUCH_ALIKE, closest_name
 
 ENDS_THE_PROGRAM = "Your code ends the program (sys.exit or exit). Remove that: what comes after must run, too."
@@ -30,7 +31,6 @@ NUMPYS = re.compile(
     r"numpy|tokenizers|array|data type|robabilit|'p' must|read-only|view\(\) takes|is not callable|cumsum"
     r"|\b_(?!_)\w+\(\) got"
 )  # found in the text of an error of NumPy's
-WRONG_CALL = re.compile(r"(\w+(?:\.\w+)*?)(?:\.__init__)?\(\) (?:takes|missing|got)")  # Python's words for it
 UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
@@ -84,9 +84,8 @@ def _modules_to_blame(error: BaseException, path: str) -> list[str]:
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     last_of_file = max((at for at, frame in enumerate(frames) if frame.f_code.co_filename == path), default=-1)
     frames_called = frames[last_of_file + 1 :]
-    call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
-    if call and not frames_called:
-        name = call[1].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
+    if (call := wrong_call_in(error)) and not frames_called:
+        name = call[0].partition(".")[0]  # what is none of the file's names is an attribute, of MAX's most often
         return [getattr(frames[-1].f_globals.get(name), "__module__", "max")]
     return [frame.f_globals.get("__name__", "") for frame in frames_called]
 
@@ -150,10 +149,10 @@ def _library_of(frames: list[FrameType], message: str) -> ModuleType:
 
 def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | None:
     """Return the call with wrong arguments, if that is the error and the function can be found; else None."""
-    call = WRONG_CALL.match(str(error))
-    if not isinstance(error, TypeError) or not call:
+    call = wrong_call_in(error)
+    if call is None:
         return None
-    name, *path = call[1].split(".")
+    name, *path = call[0].split(".")
     modules = [frame.f_globals for frame in reversed(frames) if name in frame.f_globals]
     if not modules:
         return None
@@ -165,7 +164,7 @@ def _wrong_call(error: BaseException, frames: list[FrameType]) -> WrongCall | No
     except (AttributeError, TypeError, ValueError):  # written in C, or another thing of that name
         return None
     keyword = UNKNOWN_KEYWORD.search(str(error))
-    return WrongCall(call[1], signature, keyword[1] if keyword else "")
+    return WrongCall(call[0], signature, keyword[1] if keyword else "")
 
 
 def advise_on_unknown_keyword(caught: CaughtError) -> str:
