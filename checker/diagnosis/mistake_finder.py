@@ -10,7 +10,7 @@ from functools import cached_property
 from checker.course.languages import PYTHON, Function
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistakes import KnownMistakes, agrees_by_numbers, agrees_to_the_letter
-from checker.outcomes import Outcomes, failed_outcomes
+from checker.outcomes import Outcome, Outcomes, failed_outcomes
 
 CALL = re.compile(r"(\w+)\(")  # in a piece of source
 
@@ -51,21 +51,20 @@ class MistakeFinder:
         """
         if not failed_outcomes(outcomes_in_file):
             return None
-        agreeing = list[str]()
+        agreeing = []
         for name, answers in self.known_mistakes.answers.items():
             lies_in = self.known_mistakes.lies_in[name]
             if lies_in & {*self.file.to_write}:
                 continue
-            functions_whose_errors_count = {*lies_in, self.file.last_label}
             deciding_outcomes = {
                 claim: outcome
                 for claim, outcome in outcomes_in_file.items()
-                if outcome.about in functions_whose_errors_count
-                or not (outcome.is_error or answers.get(claim, outcome).is_error)
+                if _decides(outcome, answers.get(claim), {*lies_in, self.file.last_label})
             }
-            agreeing += self.known_mistakes.agreeing_mistakes(deciding_outcomes, [name])
-        closest = self.closest(outcomes_in_file, agreeing)
-        return None if closest is None or closest.is_guess else closest
+            if self.known_mistakes.agrees_with(name, deciding_outcomes):
+                agreeing.append(name)
+        best = self.best_of(agreeing, outcomes_in_file)
+        return None if best is None or best.is_guess else best
 
     def find_in_function(
         self, label: str, outcomes_alone: Outcomes, outcomes_in_file: Outcomes, ask: Callable[[list[str]], Outcomes]
@@ -91,10 +90,10 @@ class MistakeFinder:
             claims_to_ask = list(outcomes_in_file.keys() - outcomes_alone.keys())
         if candidates and claims_to_ask:
             candidates = known.agreeing_mistakes(ask(claims_to_ask), candidates)
-        return self.closest(latest_outcomes, candidates)
+        return self.best_of(candidates, latest_outcomes)
 
-    def closest(self, outcomes: Outcomes, names: Collection[str]) -> Mistake | None:
-        """Return the closest of some mistakes that agree with ``outcomes``; None if none is possible.
+    def best_of(self, names: Collection[str], outcomes: Outcomes) -> Mistake | None:
+        """Return the best of some mistakes that agree with ``outcomes``; None if none is possible.
 
         A mistake that is known by its errors alone must not call functions that the learner's code does not call, and
         it is a guess unless the sizes in the errors are the same.
@@ -119,3 +118,12 @@ class MistakeFinder:
                 own_calls.update(CALL.findall("\n".join(self.file.source.lines[function.first - 1 : function.last])))
         calls_of_mistake = CALL.findall("\n".join(self.known_mistakes.edits[mistake].values()))
         return own_calls.issuperset(calls_of_mistake)
+
+
+def _decides(outcome: Outcome, answer: Outcome | None, whose_errors_count: Collection[str]) -> bool:
+    """Return whether an outcome in the file tells a mistake with this ``answer`` from others."""
+    if outcome.about in whose_errors_count:
+        return True
+    if outcome.is_error:
+        return False
+    return answer is None or not answer.is_error

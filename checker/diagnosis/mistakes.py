@@ -158,11 +158,14 @@ class KnownMistakes:
         """Return the mistakes that lie in one function alone."""
         return [name for name in self.answers if self.lies_in[name] == {label}]
 
+    def agrees_with(self, name: str, outcomes: Outcomes) -> bool:
+        """Return whether a mistake has the same ``outcomes``, in every claim that was decided."""
+        decided = {claim: outcome for claim, outcome in outcomes.items() if outcome.mark is not Mark.WAITS}
+        return all(agrees(self.answers[name].get(claim), outcome) for claim, outcome in decided.items())
+
     def agreeing_mistakes(self, outcomes: Outcomes, names: Collection[str]) -> list[str]:
         """Return which of some mistakes have the same ``outcomes``, in every claim that was decided."""
-        decided = [claim for claim, outcome in outcomes.items() if outcome.mark is not Mark.WAITS]
-        answers = self.answers
-        return [name for name in names if all(agrees(answers[name].get(claim), outcomes[claim]) for claim in decided)]
+        return [name for name in names if self.agrees_with(name, outcomes)]
 
     def closest(self, outcomes: Outcomes, names: Collection[str]) -> str | None:
         """Return which of some mistakes has errors worded most like those of ``outcomes``; else None."""
