@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import linecache
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import FrameType, ModuleType
 
@@ -56,17 +55,19 @@ def location_of(error: BaseException, path: str, wanted: str = "") -> Location |
 
 def _line_to_write(caught: CaughtError, wanted: str) -> Rewrite | None:
     """Return a line and the code to write in its place; None if no rule fits."""
-    rewrites = caught.library.REWRITES
     rules = [rule.format(wanted) for rule in RAISING] if wanted else []
     rules += _rules_from_signature(caught)
-    rules += max_errors.rewrites_for(caught.message, rewrites)
+    rules += max_errors.rewrites_for(caught.message, caught.library.REWRITES)
     is_in_condition = re.search(max_errors.CONDITION, caught.statement)
-    if not rules or (is_in_condition and re.search(max_errors.NO_NUMBERS_YET, caught.message)):
+    if is_in_condition and re.search(max_errors.NO_NUMBERS_YET, caught.message):
         return None  # a condition needs numbers, with .item() or without
-    rewrite = rewrite_by_first_rule("".join(linecache.getlines(caught.path)), caught.span, rules)
+    source = "".join(linecache.getlines(caught.path))
+    rewrite = rewrite_by_first_rule(source, caught.span, rules) if rules and caught.span else None
+    if rewrite is None and (rules := max_errors.rewrites_for(caught.message, max_errors.REWRITES_ANYWHERE)):
+        rewrite = rewrite_by_first_rule(source, None, rules)
     if rewrite is None:
         return None
-    rules_for_the_rest = _rules_for_the_rest(caught.error, rewrite.statement, rewrites)
+    rules_for_the_rest = _rules_for_the_rest(caught, rewrite.statement)
     return replace(rewrite, statement=rewrite_what_is_left(rewrite.statement, rules_for_the_rest))
 
 
@@ -118,15 +119,15 @@ def _rules_for_too_many(call: WrongCall, count: int) -> list[str]:
     return [f"{call.name}({arguments}, **k) => {call.name}({corrected}, **k)"]
 
 
-def _rules_for_the_rest(error: BaseException, instead: str, rewrites: Mapping[str, Sequence[str]]) -> list[str]:
+def _rules_for_the_rest(caught: CaughtError, instead: str) -> list[str]:
     """Return rules for the rest of a line to write instead: for keepdim, and for other missing methods."""
-    rules = [rule for rule in max_errors.rewrites_for("keyword argument 'keepdim'", rewrites) if "keepdim=" in rule]
+    rules, error = [*caught.library.KEEPDIM_RULES], caught.error
     if isinstance(error, AttributeError) and error.obj is not None:
         method_calls = re.findall(r"(\w*)\.(\w+)\(", instead)
         names = [
             name for owner, name in method_calls if owner not in max_errors.LIBRARIES and not hasattr(error.obj, name)
         ]
-        rules += [rule for name in names for rule in max_errors.rewrites_for(f"attribute '{name}'", rewrites)]
+        rules += [rule for name in names for rule in max_errors.rules_for_missing(name, caught.library.REWRITES)]
     return rules
 
 

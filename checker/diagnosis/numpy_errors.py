@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from checker.max_adapter import max_errors
-from checker.max_adapter.max_errors import ANY_ADVICE, ANYWHERE, MISSING, Advice
+from checker.max_adapter.max_errors import ANY_ADVICE, ANY_REWRITES, MISSING, Advice
 
 IMPORTS = max_errors.IMPORTS | {"np": "import numpy as np"}
 
@@ -48,11 +48,15 @@ FUNCTIONS = (
 
 IN_PLACE = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
+KEEPDIM_RULES = (
+    "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, keepdims=b, **k)",
+    "f(*a, keepdim=b, **k) => f(*a, keepdims=b, **k)",
+)
+
 #: A pattern in a message → how to rewrite what failed, as in ``checker.max_adapter.max_errors``.
 REWRITES = {
     r"keyword argument '(?:dims?|keepdim)'|'dim' is an invalid keyword": (
-        "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, keepdims=b, **k)",
-        "f(*a, keepdim=b, **k) => f(*a, keepdims=b, **k)",
+        *KEEPDIM_RULES,
         "f(*a, dim=n, **k) => f(*a, axis=n, **k)",
     ),
     r"unexpected keyword argument 'diagonal'": ("f(x, diagonal=n) => f(x, k=n)",),
@@ -106,7 +110,7 @@ REWRITES = {
         "x[m] = v => x = np.where(m, v, x)",
     ),
     MISSING: (
-        *ANYWHERE,
+        *ANY_REWRITES,
         *(f"x.{name}(m, v) => np.where(m, v, x)" for name in ("masked_fill", "masked_fill_")),
         "x.permute(*a) => x.transpose(*a)",
         "x.unsqueeze(axis=n) => np.expand_dims(x, n)",

@@ -34,7 +34,7 @@ class Rewrite:
 @cache
 def parse_rule(text: str) -> tuple[ast.AST, ast.AST]:
     """Return the two pieces of a rule."""
-    before, after = text.removeprefix("~").split(" => ", 1)
+    before, after = text.split(" => ", 1)
     return _piece(before), _piece(after)
 
 
@@ -49,22 +49,22 @@ def rewrite_by_first_rule(source: str, span: Span | None, rules: Iterable[str]) 
 
     Args:
         source: the file.
-        span: of the expression that failed, if it is known. A rule must fit that expression, or one that contains it;
-        the rule is then applied to the whole statement. One that begins with ``~`` may fit anywhere in the file.
+        span: of the expression that failed. A rule must fit that expression, or one that contains it; the rule is then
+        applied to the whole statement. Without a span, it may fit anywhere in the file.
         rules: those to try. One that uses a name which neither the file nor the statement has is left out.
     """
     tree = ast.parse(source)
     names_in_file = {*_names_defined(tree), *dir(builtins)}
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    innermost = _innermost_statement(statements, span)
+    if span:
+        statements = _innermost_statement(statements, span)
     for text in rules:
         before, after = parse_rule(text)
-        anywhere = text.startswith("~")
-        for statement in statements if anywhere else innermost:
+        for statement in statements:
             header = _header(statement)
             if _names_in(after) - names_in_file - _names_in(header):
                 continue
-            instead = _rewrite_statement(header, None if anywhere else span, before, after)
+            instead = _rewrite_statement(header, span, before, after)
             if instead is None:
                 continue
             line = _in_one_line(instead)
@@ -78,7 +78,7 @@ def rewrite_what_is_left(statement: str, rules: Iterable[str]) -> str:
     if statement.endswith(":"):  # a head without its body is no Python
         return statement
     for text in rules:
-        if rewrite := rewrite_by_first_rule(statement, None, [f"~{text.removeprefix('~')}"]):
+        if rewrite := rewrite_by_first_rule(statement, None, [text]):
             statement = rewrite.statement
     return statement
 
@@ -90,9 +90,9 @@ def statement_at(source: str, span: Span) -> str:
     return _in_one_line(_header(innermost[0])) if innermost else ""
 
 
-def _innermost_statement(statements: Iterable[ast.stmt], span: Span | None) -> list[ast.stmt]:
-    """Return the innermost statement that holds a span, as a list; none if there is none, or no span."""
-    holding = [node for node in statements if span and _holds(node, span)]
+def _innermost_statement(statements: Iterable[ast.stmt], span: Span) -> list[ast.stmt]:
+    """Return the innermost statement that holds a span, as a list; none if there is none."""
+    holding = [node for node in statements if _holds(node, span)]
     holding.sort(key=lambda node: ((node.end_lineno or 0) - node.lineno, -node.lineno))
     return holding[:1]
 

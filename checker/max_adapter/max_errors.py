@@ -1,7 +1,7 @@
 """The texts of MAX's error messages: advice on each, and the part of them that a learner needs.
 
-This module imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX. A test
-provokes each of these messages in the installed MAX.
+This module imports neither MAX nor anything of ours, so ``diagnosis`` can word an exception without MAX; what is the
+same for NumPy stands here, too, and begins with ``ANY``. A test provokes each of these messages in the installed MAX.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ FUNCTIONS = (
 )
 
 #: Of a name that is missing, what is written instead in MAX and in NumPy.
-ANYWHERE = (
+ANY_REWRITES = (
     *(f"x.{name}() => x" for name in ("detach", "cpu", "numpy")),
     *(f"x.{name}(y) => x {sign} y" for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/"))),
     "x.pow(n) => x ** n",
@@ -199,6 +199,9 @@ ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
 
+#: How calls lose a keyword that MAX has not: it keeps the axis over which it reduces.
+KEEPDIM_RULES = ("f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)", "f(*a, keepdim=b, **k) => f(*a, **k)")
+
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
 #: group of the pattern found; the first rule that fits is taken. Of a name that is missing, the rules about it.
 REWRITES = {
@@ -212,9 +215,9 @@ REWRITES = {
         "x.max(axis=n)[0] => x.max(axis=n)",
         "F.gather(x, n, i) => F.gather(x, i, axis=n)",
         "f(x, i) => f(x, i, axis=0)",
-        "f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)",
+        KEEPDIM_RULES[0],
         "f(*a, dim=n, **k) => f(*a, axis=n, **k)",
-        "f(*a, keepdim=b, **k) => f(*a, **k)",
+        KEEPDIM_RULES[1],
         "f(*a, keepdims=b, **k) => f(*a, **k)",
     ),
     r"updates rank must be": (
@@ -262,7 +265,6 @@ REWRITES = {
     r"dims to index into a list": ("math.sqrt(n) => math.sqrt(int(n))", "np.sqrt(n) => np.sqrt(int(n))"),
     r"\*\* or pow\(\): 'StaticDim'": ("x ** p => int(x) ** p",),
     r"can not be created directly from a 'int'": ("F.gather(x, n, i) => F.gather(x, i, axis=n)",),
-    r"value add\(.*neither equivalent nor broadcastable": ("~x[-n:] => x[x.shape[0] - n :]",),
     r"Unsupported slice inputs dim=.* index=slice": (
         "x[:, :, i : i + n] = v => x[:, :, (slice(TensorValue(Dim(i)), TensorValue(Dim(i) + n)), n)] = v",
         "x[:, :, i:j] = v => x[:, :, (slice(i, j), v.shape[-2])] = v",
@@ -294,7 +296,7 @@ REWRITES = {
     r"has no len\(\)": ("len(x) => x.shape[0]",),
     r"tuple index out of range": ("F.qmatmul(e, x, w) => F.qmatmul(e, None, x, w)",),
     MISSING: (
-        *ANYWHERE,
+        *ANY_REWRITES,
         "torch.autograd.grad(cross_entropy(x, t), x)[0] => cross_entropy_backward(x, t)",
         "cross_entropy(x, t).backward() => cross_entropy_backward(x, t)",
         *(f"x.{name}(*a) => pass" for name in ("backward", "zero_grad", "retain_grad")),
@@ -379,6 +381,8 @@ REWRITES = {
     ),
 }
 
+#: The same for messages that come from a line other than the one which is to blame: it may stand anywhere in the file.
+REWRITES_ANYWHERE = {r"value add\(.*neither equivalent nor broadcastable": ("x[-n:] => x[x.shape[0] - n :]",)}
 
 #: Names that files of steps use, and the statement that imports each.
 IMPORTS = {
@@ -422,10 +426,17 @@ def rewrites_for(message: str, rewrites: Mapping[str, Sequence[str]] = REWRITES)
         if match is None:
             continue
         name = match[1] if match.groups() and match[1] else ""
-        if pattern == MISSING and name not in LIBRARIES:
-            candidates = [rule for rule in candidates if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
+        if pattern == MISSING:
+            candidates = rules_for_missing(name, rewrites)
         rules += [rule.replace("{0}", name) for rule in candidates]
     return rules
+
+
+def rules_for_missing(name: str, rewrites: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the rules about a name or attribute that is missing: all that there are, if it is a library's."""
+    if name in LIBRARIES:
+        return rewrites[MISSING]
+    return [rule for rule in rewrites[MISSING] if re.search(rf"\b{name}\b", rule.partition(" => ")[0])]
 
 
 def message_of_error(error: BaseException) -> str:
