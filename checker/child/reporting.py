@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from checker.child.claim_errors import fault_of_check, outcome_of
-from checker.child.claim_items import about_of, claim_of, sentence_of, subject_of
 from checker.child.rerun import error_at_its_line
-from checker.child.selection import ClaimsToRun, Runner
+from checker.child.selection import ClaimsToRun, Runner, about_of, claim_of, subject_of
 from checker.claims.vocabulary import Refusal
 from checker.course.steps import uses_max
+from checker.device import DeviceKind
 from checker.diagnosis.frames import passed_through
 from checker.outcomes import Outcome, raised_error
 from checker.protocol import events
@@ -100,6 +100,17 @@ class Reporter:
         """Return whether MAX may have raised an error for an operation in the file that it computed only later."""
         is_computed = uses_max(self.claims_to_run.step) and self.claims_to_run.stage in (Stage.NUMBERS, Stage.DRAWN)
         return is_computed and not isinstance(error, Refusal | NotImplementedError) and not passed_through(error, path)
+
+
+def sentence_of(item: pytest.Function) -> str:
+    """Return the claim in words: the first line of its docstring, and what it means on a GPU."""
+    sentence = (item.function.__doc__ or item.name).strip().splitlines()[0]
+    if item.callspec.params.get("device") is not DeviceKind.GPU:
+        return sentence
+    from checker.max_adapter.runtime import uses_tf32
+
+    share = " to the share that TF32 allows" if uses_tf32(DeviceKind.GPU) else ""
+    return f"{sentence.rstrip('.')}, on this GPU{share}."
 
 
 def recorded_numbers_are_right(item: pytest.Function) -> str:

@@ -1,4 +1,7 @@
-"""Say which claims run, on which subjects, and how far each goes, by two plugins of pytest's."""
+"""Say which claims run, on which subjects, and how far each goes, by two plugins of pytest's.
+
+They read what pytest's item of a claim says: its subject, its name, and the function that it is about.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.child.claim_items import about_of, claim_of, subject_of
 from checker.course.steps import Step, claims_of
 from checker.device import DeviceKind
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
@@ -20,6 +22,22 @@ if TYPE_CHECKING:  # a step without MAX does not import it
     from max.graph import Graph
 
 SUBJECTS = pytest.StashKey[Mapping[str, ModuleType]]()
+
+
+def subject_of(item: pytest.Function) -> str:
+    """Return the name of the subject that a claim runs on."""
+    return str(item.callspec.params["step"])
+
+
+def about_of(item: pytest.Function) -> str:
+    """Return the label of the function that a claim is about."""
+    return getattr(item.function, "about", "")
+
+
+def claim_of(item: pytest.Function) -> str:
+    """Return the name of a claim: its function's name and its parameters, except for the subject."""
+    values = [str(value) for name, value in item.callspec.params.items() if name != "step"]
+    return item.originalname + (f"[{'-'.join(values)}]" if values else "")
 
 
 @dataclass(frozen=True)
