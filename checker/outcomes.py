@@ -6,7 +6,7 @@ A claim observes numbers, of which a sketch is kept, or the words of a refusal, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 
 from checker.course.reading import Location
@@ -146,6 +146,11 @@ class Outcome:
 
 
 Outcomes = Mapping[str, Outcome]  # claim -> outcome
+
+
+def words_of_wait(names: Collection[str], one: str, several: str) -> str:
+    """Return the words of a claim that waits until what is named ``works``, say, or until ``several`` work."""
+    return f"waits until {' and '.join(names)} {several if len(names) > 1 else one}"
 
 
 def failed_outcomes(outcomes: Outcomes) -> dict[str, Outcome]:

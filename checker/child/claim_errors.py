@@ -10,7 +10,7 @@ import numpy as np
 from checker.claims.vocabulary import Refusal
 from checker.diagnosis.frames import function_and_line
 from checker.numeric.sketches import sketch
-from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message
+from checker.outcomes import Observation, Outcome, RefusalWords, raised_error, with_printable_message, words_of_wait
 from checker.stages import Mark
 
 
@@ -27,7 +27,7 @@ def outcome_of(error: BaseException, path: str, about: str, to_write: Collection
     if isinstance(error, Refusal):
         return _outcome_of_refusal(error, path, about)
     if waited_for := _waited_for(error, path, to_write):
-        return Outcome(Mark.WAITS, f"waits until {waited_for} is written", about=about)
+        return Outcome(Mark.WAITS, words_of_wait([waited_for], "is written", "are written"), about=about)
     return _outcome_of_error(error, path, about)
 
 

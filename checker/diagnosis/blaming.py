@@ -6,12 +6,13 @@ code in all other functions that are wrong or missing (``isolation.py``), so tha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from checker.diagnosis import causes
-from checker.diagnosis.causes import SharedState, finding_that_waits
+from checker.diagnosis.causes import SharedState
+from checker.diagnosis.findings import finding_on, finding_that_waits, finding_with_figures, outcomes_without_finding
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.isolation import Isolation, Judgment
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
@@ -68,30 +69,6 @@ class Diagnosis:
 
     findings: list[Finding]
     blames: tuple[Blame, ...] = ()
-
-
-def finding_on(claim: str, about: str, outcome: Outcome, mistake: Mistake | None) -> Finding:
-    """Return why a claim fails: by the name of a known mistake, or else in the claim's own words.
-
-    The name of a mistake that is a guess comes behind the claim's own words.
-    """
-    if mistake and not mistake.is_guess:
-        return finding_with_figures(claim, about, outcome, mistake.name, mistake.name)
-    sentence = outcome.reason
-    if mistake:
-        sentence += f" Perhaps: {mistake.name}"
-    elif outcome.comparison and (tendency := outcome.comparison.tendency()):
-        sentence += f" {tendency}"
-    return Finding(claim, about, replace(outcome.why, sentence=sentence))
-
-
-def finding_with_figures(
-    claim: str, about: str, outcome: Outcome, sentence: str, known_mistake: str | None = None
-) -> Finding:
-    """Return a finding with a sentence and what was measured; the words of an error would only say it twice."""
-    figures = outcome.figures if outcome.is_about_values else ""
-    reason = replace(outcome.why, sentence=sentence, comes_from_max=False)  # the sentence says what the file does
-    return Finding(claim, about, reason, mistake=known_mistake, figures=figures)
 
 
 class Blamer:
@@ -264,12 +241,6 @@ class Blamer:
         if outcome.is_error or len(changed_labels) < 2:
             return finding_on(claim, outcome.about, outcome, None)
         return finding_with_figures(claim, outcome.about, outcome, TOGETHER)
-
-
-def outcomes_without_finding(findings: Iterable[Finding], outcomes: Outcomes) -> Outcomes:
-    """Return the outcomes of the claims on which there is no finding."""
-    claims = {finding.claim for finding in findings}
-    return {claim: outcome for claim, outcome in outcomes.items() if claim not in claims}
 
 
 def _explained_by_first_claim(

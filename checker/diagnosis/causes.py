@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from checker.course.languages import PYTHON
 from checker.course.reading import Location
 from checker.course.source import Source
+from checker.diagnosis.findings import finding_that_waits
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
@@ -20,12 +21,6 @@ AS_IT_IS, AS_GIVEN = "the file as it is", "what is given, as it was"  # the name
 CHANGING = ("append", "extend", "add", "update", "setdefault", "pop", "insert", "clear")
 OUTLIVES = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp, ast.Call)
 SHARED = "It is right on its own, but not after earlier calls: something is kept from one call to the next."
-
-
-def finding_that_waits(claim: str, about: str, labels: Collection[str]) -> Finding:
-    """Return the finding that a claim about one function waits for others."""
-    works = "work" if len(labels) > 1 else "works"
-    return Finding(claim, about, Reason(f"waits until {' and '.join(labels)} {works}"), Mark.WAITS)
 
 
 # ---------------------------------------------------------------- a missing name
@@ -109,14 +104,13 @@ def findings_on_changes(
 
 def _findings_for_changes(mended: Mapping[str, str], changes: Sequence[Change], path: str) -> list[Finding]:
     """Return findings on the ``mended`` claims, which hold without the changes; each is given with its function."""
-    names = " and ".join(change.name for change in changes)
+    names = [change.name for change in changes]
     sentence = " ".join(change.sentence for change in changes)
-    are = "are" if len(changes) > 1 else "is"
     first = next(iter(mended.values()))
     return [
-        Finding(claim, names, Reason(sentence, changes[0].location(path)))
+        Finding(claim, " and ".join(names), Reason(sentence, changes[0].location(path)))
         if about == first
-        else Finding(claim, about, Reason(f"waits until {names} {are} as given"), Mark.WAITS)
+        else finding_that_waits(claim, about, names, "is as given", "are as given")
         for claim, about in mended.items()
     ]
 

@@ -10,8 +10,8 @@ from checker.course.languages import PYTHON
 from checker.course.source import Source
 from checker.course.steps import Step
 from checker.diagnosis import causes
-from checker.diagnosis.blaming import Blame, Blamer, Diagnosis, finding_on, outcomes_without_finding
-from checker.diagnosis.causes import finding_that_waits
+from checker.diagnosis.blaming import Blame, Blamer, Diagnosis
+from checker.diagnosis.findings import finding_on, finding_that_waits, outcomes_without_finding
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes, apply_edits

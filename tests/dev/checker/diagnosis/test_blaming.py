@@ -7,7 +7,8 @@ import pytest
 from checker.course.reading import Location
 from checker.course.source import Source
 from checker.course.steps import find_step
-from checker.diagnosis.blaming import Blame, Blamer, CopiedInput, finding_on
+from checker.diagnosis.blaming import Blame, Blamer, CopiedInput
+from checker.diagnosis.findings import finding_on
 from checker.diagnosis.grafting import LearnersFile
 from checker.diagnosis.mistake_finder import Mistake, MistakeFinder
 from checker.diagnosis.mistakes import KnownMistakes
