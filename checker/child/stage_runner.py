@@ -114,12 +114,12 @@ class StageRunner:
             self.report_numbers(diagnosis)
 
     def known_mistakes(self, stage: Stage) -> KnownMistakes:
-        """Return the known mistakes; in a hunt, or of a configuration that is drawn, without their outcomes."""
+        """Return the known mistakes: in a hunt none, and for a configuration that is drawn without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if stage is Stage.DRAWN or self.job.hunt:  # no answers are recorded; the learner is to find it
-            return KnownMistakes.unanswered(self.step)
-        return KnownMistakes.recorded(self.step)
+        if self.job.hunt:
+            return KnownMistakes.unnamed(self.step)
+        return KnownMistakes.unanswered(self.step) if stage is Stage.DRAWN else KnownMistakes.recorded(self.step)
 
     def send_busy(self, event: FromChild) -> None:
         """Report, in place of an event, that this process is at work: the claims of a diagnosis are no news."""

@@ -125,10 +125,11 @@ class KnownMistakes:
     Args:
         step: the step.
         answers: their outcomes. A mistake without answers is found by its code alone.
+        are_named: whether one may be found at all.
     """
 
-    def __init__(self, step: Step, answers: Answers) -> None:
-        self.step, self.answers = step, answers
+    def __init__(self, step: Step, answers: Answers, *, are_named: bool = True) -> None:
+        self.step, self.answers, self.are_named = step, answers, are_named
 
     @classmethod
     def recorded(cls, step: Step) -> KnownMistakes:
@@ -137,13 +138,18 @@ class KnownMistakes:
 
     @classmethod
     def unanswered(cls, step: Step) -> KnownMistakes:
-        """Return a step's mistakes without answers, for a hunt or a configuration drawn anew."""
+        """Return a step's mistakes without answers, for a configuration drawn anew."""
         return cls(step, {})
+
+    @classmethod
+    def unnamed(cls, step: Step) -> KnownMistakes:
+        """Return none of a step's mistakes, for a hunt, in which the learner is to find the name."""
+        return cls(step, {}, are_named=False)
 
     @cached_property
     def edits(self) -> Mapping[str, Edits]:
         """The edits that make each mistake."""
-        return load_attempts(self.step).mistakes
+        return load_attempts(self.step).mistakes if self.are_named else {}
 
     @cached_property
     def lies_in(self) -> Mapping[str, set[str]]:

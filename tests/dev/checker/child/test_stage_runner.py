@@ -39,8 +39,8 @@ class StagesRun:
         monkeypatch.setattr(stage_runner, "run_claims", self.run_claims)
         monkeypatch.setattr(stage_runner, "drop_output", lambda: self.explained.append("silence"))
         monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
-        named = SimpleNamespace(recorded=lambda step: "recorded", unanswered=lambda step: "unanswered")
-        monkeypatch.setattr(mistakes, "KnownMistakes", named)
+        made = {name: lambda step, name=name: name for name in ("recorded", "unanswered", "unnamed")}
+        monkeypatch.setattr(mistakes, "KnownMistakes", SimpleNamespace(**made))
         runtime = SimpleNamespace(devices=lambda: devices)
         monkeypatch.setitem(sys.modules, "checker.max_adapter.runtime", runtime)
 
@@ -114,7 +114,8 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
     ("answers", "hunt", "given"),
     [
         ({NUMBERS: "PF"}, False, (NUMBERS, "recorded")),
-        ({NUMBERS: "PF"}, True, (NUMBERS, "unanswered")),
+        ({NUMBERS: "PF"}, True, (NUMBERS, "unnamed")),
+        ({NUMBERS: "PP", DRAWN: "F"}, True, (DRAWN, "unnamed")),
         ({NUMBERS: "PP", DRAWN: "F"}, False, (DRAWN, "unanswered")),
     ],
 )

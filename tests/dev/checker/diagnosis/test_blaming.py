@@ -70,7 +70,7 @@ def test_functions_are_blamed_in_the_order_of_the_blanks_whichever_claim_comes_f
     file = LearnersFile(Source(source), "", Source(source), "", "", {"f": "f", "g": "g"}, [])
     finder = MistakeFinder(file, KnownMistakes.unanswered(find_step("w01")))
     outcomes = {claim: Outcome(Mark.FAIL, observation=RefusalWords("3"), about=claim[-1]) for claim in order}
-    diagnosis = Blamer(file, finder, (), NoTrials()).diagnose(outcomes, None)
+    diagnosis = Blamer(file, finder, (), Trials({})).diagnose(outcomes, None)
     assert [blame.label for blame in diagnosis.blames] == ["C", "f", "g"]
 
 
@@ -88,15 +88,8 @@ def test_what_the_only_wrong_function_passes_alone_waits_for_no_function():
     ]
 
 
-class NoTrials:
-    """Tries nothing: what claims have said of the file stands."""
-
-    def run(self, codes, claims, *, notes_inputs=False):
-        return {}
-
-
 class Trials:
-    """Trials of which the outcomes are given."""
+    """Trials of which the outcomes are given; without any, what claims have said of the file stands."""
 
     def __init__(self, outcomes):
         self.outcomes = outcomes

@@ -4,12 +4,14 @@ import contextlib
 import itertools
 import random
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from checker.course.blanks import blanks_of
 from checker.course.source import Source
 from checker.course.steps import Step, all_steps, find_step
+from checker.diagnosis.causes import AS_GIVEN, AS_IT_IS
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.mistakes import KnownMistakes, apply_edits, functions_changed_by, load_attempts
 from checker.outcomes import Outcome
@@ -24,6 +26,16 @@ def test_a_kernel_may_fail_a_claim_that_is_about_no_function_to_write():
     diagnostician = Diagnostician(find_step("s21"), None, KnownMistakes.unanswered(find_step("s21")))
     diagnosis = diagnostician.diagnose({"a claim": Outcome(Mark.FAIL, "It is off.")}, Source(""), "")
     assert [finding.sentence for finding in diagnosis.findings] == ["It is off."]
+
+
+@pytest.mark.parametrize(("known", "is_named"), [(KnownMistakes.unanswered, True), (KnownMistakes.unnamed, False)])
+def test_a_changed_given_part_has_the_name_of_a_known_mistake_but_in_no_hunt(known, is_named):
+    step, mistake = find_step("s05"), "Negative ids are let through; they would count from the end of the table."
+    source = Source(apply_edits(step.read_solution().text, load_attempts(step).mistakes[mistake]))
+    as_it_is, as_given = {"a claim": Outcome(Mark.FAIL, "It is off.")}, {"a claim": Outcome(Mark.PASS)}
+    trials = SimpleNamespace(run=lambda codes, claims: {AS_IT_IS: as_it_is, AS_GIVEN: as_given})
+    (finding,) = Diagnostician(step, trials, known(step)).diagnose(as_it_is, source, "").findings
+    assert (finding.about, finding.mistake) == ("check_token_ids", mistake if is_named else None)
 
 
 @pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
