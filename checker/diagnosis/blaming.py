@@ -91,7 +91,7 @@ class Blamer:
         return Isolation(self.file, self.restored, self.trials)
 
     def diagnose(self, outcomes_in_file: Outcomes, file_mistake: Mistake | None) -> Diagnosis:
-        """Return the cause of each failure.
+        """Return why each claim fails.
 
         If the file makes a known mistake that does not lie in a single wrong function, the mistake explains every
         failure. Else the wrong functions are judged one by one. Then come functions that are right but for state that
@@ -194,8 +194,7 @@ class Blamer:
         """Return the blames, first those of functions that are right but for state that their calls share."""
         with_known_mistake = {blame.label for blame in blames if blame.mistake and not blame.mistake.is_guess}
         possible = [label for label in not_passing if label not in with_known_mistake]
-        suspects = causes.first_failures_after_a_pass(outcomes_in_file, possible)
-        shared = causes.find_shared_state(outcomes_in_file, suspects, self.file, self.trials)
+        shared = causes.find_shared_state(possible, outcomes_in_file, self.file, self.trials)
         sharing = (
             Blame(label, failed_outcomes(outcomes_about(label, outcomes_in_file)), state)
             for label, state in shared.items()

@@ -12,7 +12,7 @@ from checker.course.source import Source
 from checker.diagnosis.findings import finding_that_waits
 from checker.diagnosis.frames import code_in
 from checker.diagnosis.grafting import Graft, LearnersFile, Trials
-from checker.diagnosis.outside_blanks import Change, changes_outside_blanks, imports_of, name_of
+from checker.diagnosis.outside_blanks import NOT_IMPORTED, Change, changes_outside_blanks, imports_of, name_of
 from checker.outcomes import Outcome, Outcomes, RaisedError, failed_outcomes, outcomes_about
 from checker.protocol.events import Finding, Reason
 from checker.stages import Mark
@@ -57,7 +57,7 @@ def _sentence_on_missing_name(outcome: Outcome, error: RaisedError, solution: So
     """Return a sentence on a name that the file does not define."""
     imports = imports_of(solution)
     if error.missing_name in imports:
-        return f"{error.words}. The file does not import it: write `{imports[error.missing_name]}` at the top."
+        return f"{error.words}. {NOT_IMPORTED.format(imports[error.missing_name])}"
     sentence = outcome.reason if outcome.reason.endswith((".", "?")) else f"{outcome.reason}."
     if error.missing_name in PYTHON.functions(solution):
         return f"{sentence} The step gives it, outside the blanks: look at the skeleton in its chapter."
@@ -131,38 +131,27 @@ class SharedState:
     location: Location | None
 
 
-def first_failures_after_a_pass(outcomes_in_file: Outcomes, labels: Iterable[str]) -> dict[str, str]:
-    """Return, for some functions, the first claim about each that failed, if an earlier one held.
+def find_shared_state(
+    labels: Iterable[str], outcomes_in_file: Outcomes, file: LearnersFile, trials: Trials
+) -> dict[str, SharedState]:
+    """Return the shared state of some functions, by label: of those whose first failure holds on a module of its own.
 
-    A check runs the claims in the order of ``outcomes_in_file``, on one module: an earlier call may leave state behind.
+    A check runs the claims in the order of ``outcomes_in_file``, on one module, so an earlier call may leave state
+    behind. A function whose very first claim fails is not tried.
     """
-    suspects = {}
+    claims = dict[str, str]()
     for label in labels:
         outcomes = outcomes_about(label, outcomes_in_file)
         failing, first_outcome = failed_outcomes(outcomes), next(iter(outcomes.values()))
         if failing and first_outcome.mark is Mark.PASS:
-            suspects[label] = next(iter(failing))
-    return suspects
-
-
-def find_shared_state(
-    outcomes_in_file: Outcomes, suspects: Mapping[str, str], file: LearnersFile, trials: Trials
-) -> dict[str, SharedState]:
-    """Return the shared state of functions, by label: of those whose claim holds if it alone runs on a new module.
-
-    Args:
-        outcomes_in_file: the outcomes of the claims, which ran one after the other.
-        suspects: the claim to try, by function.
-        file: the learner's file.
-        trials: runs a claim alone.
-    """
-    if not suspects:
+            claims[label] = next(iter(failing))
+    if not claims:
         return {}
     code = file.source.compiled(file.path)
-    outcomes_alone = trials.run(dict.fromkeys(suspects, code), {label: [claim] for label, claim in suspects.items()})
+    outcomes_alone = trials.run(dict.fromkeys(claims, code), {label: [claim] for label, claim in claims.items()})
     return {
         label: _state_shared_by(label, outcomes_in_file[claim], file)
-        for label, claim in suspects.items()
+        for label, claim in claims.items()
         if _holds(outcomes_alone, label, claim)
     }
 

@@ -38,7 +38,7 @@ class Diagnostician:
     def diagnose(
         self, outcomes_in_file: Outcomes, source: Source, path: str, to_write: Collection[str] = ()
     ) -> Diagnosis:
-        """Return the cause of each failure of a file.
+        """Return why each claim of a file fails.
 
         Missing names come first. The failures that are left may come from a known mistake of the file; if not, or if
         parameters are in another order, which may fail just as a known mistake does, changes outside the blanks are
@@ -84,8 +84,9 @@ class Diagnostician:
             failed_outcomes(outcomes_in_file), file, self.trials, likely_named
         )
         name = self._mistake_that_changes_the_same(file.source) if findings else None
-        if name:
-            findings = [_with_mistake(finding, name) if finding.mark is Mark.FAIL else finding for finding in findings]
+        for at, finding in enumerate(findings):
+            if name and finding.mark is Mark.FAIL:
+                findings[at] = replace(finding, why=replace(finding.why, sentence=name), mistake=name)
         return findings, restored
 
     def _mistake_that_changes_the_same(self, source: Source) -> str | None:
@@ -130,8 +131,3 @@ class Diagnostician:
             for claim, outcome in failing.items()
         ]
         return Diagnosis(findings, (Blame(first, failed_outcomes(outcomes_of_first), mistake),))
-
-
-def _with_mistake(finding: Finding, name: str) -> Finding:
-    """Return a finding that a known mistake explains, in the mistake's words."""
-    return replace(finding, why=replace(finding.why, sentence=name), mistake=name)

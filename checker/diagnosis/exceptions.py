@@ -20,6 +20,7 @@ from typing import NamedTuple, cast
 from checker.course.steps import STEPS, relative_path
 from checker.diagnosis import numpy_errors
 from checker.diagnosis.frames import traces_in
+from checker.diagnosis.outside_blanks import NOT_IMPORTED
 from checker.diagnosis.rewriting import Span, statement_at
 from checker.max_adapter import max_errors
 from checker.max_adapter.max_errors import message_of_error, shorten
@@ -230,7 +231,7 @@ def advise_on_missing_name(caught: CaughtError) -> str:
         if getattr(value, "__name__", "") == name:
             return f"The file imports it as {alias}."
     if name in caught.library.IMPORTS:
-        return f"The file does not import it: write `{caught.library.IMPORTS[name]}` at the top."
+        return NOT_IMPORTED.format(caught.library.IMPORTS[name])
     return _did_you_mean(name, [*inside, *(other for other in around if not other.startswith("__")), *dir(builtins)])
 
 

@@ -149,23 +149,19 @@ class Isolation:
         return self.changed_labels <= {*labels} and self.only_functions_differ
 
     def _fitting_outcomes(self, outcomes: Outcomes) -> dict[str, Outcome]:
-        """Return the outcomes that come from the learner's code, not from its mixture with the solution's.
-
-        An outcome comes from the mixture if an attribute is missing that another of the learner's functions sets, or
-        that the solution alone uses, or if a function with a blank gets arguments that the solution's does not take.
-        """
         return {claim: outcome for claim, outcome in outcomes.items() if self._fits(outcome)}
 
     def _fits(self, outcome: Outcome) -> bool:
-        """Return whether an outcome comes from the learner's code, not from its mixture with the solution's."""
+        """Return whether an outcome comes from the learner's code, not from its mixture with the solution's.
+
+        It comes from the mixture if an attribute is missing that another of the learner's functions sets, or that the
+        solution alone uses, or if a function with a blank gets arguments that the solution's does not take.
+        """
         error = outcome.observation
         if not isinstance(error, RaisedError):
             return True
-        if (
-            error.kind == "AttributeError"
-            and error.missing_name
-            and error.missing_name not in self.attributes_never_set
-        ):
+        attribute = error.missing_name if error.kind == "AttributeError" else ""
+        if attribute and attribute not in self.attributes_never_set:
             return False
         return error.function not in self.functions
 

@@ -2,7 +2,7 @@
 
 The code that people write instead of a solution is kept apart from the claims, in ``tests/attempts/step_07.py``. Such a
 file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a name ->
-the edits that turn the solution into another right answer), and ``HABITS`` (a habit from PyTorch or Python -> the edits
+the edits that make another right way of the solution), and ``HABITS`` (a habit from PyTorch or Python -> the edits
 that put it into the solution; the check shows the line to write instead). It may define ``FIXED``: numbers of the
 recorded configuration, written into the code; and ``OVERFLOWS``: the sentences of mistakes by which numbers become
 infinite that depend on the processor (with AVX-512, MAX's exp stays finite where it does not with AVX2). If the
@@ -46,7 +46,7 @@ Edits = Mapping[str, str]  # a piece of code that occurs once in the solution ->
 
 @dataclass(frozen=True)
 class Attempts:
-    """Wrong answers and other right ones, as edits of a step's solution."""
+    """Wrong ways to write a step, and other right ones, as edits of its solution."""
 
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way

@@ -16,6 +16,7 @@ LONGEST = 40  # characters of a value that a sentence repeats
 Definitions = dict[str, ast.stmt]  # a qualified name -> the statement that gives it a meaning
 Lines = tuple[list[str], list[str]]  # the lines of the learner's file, and those of the solution
 
+NOT_IMPORTED = "The file does not import it: write `{}` at the top."
 ABOVE = "Above the blank, a line is not as the step gives it."
 
 
