@@ -86,11 +86,11 @@ class Reporter:
     def outcome_with(self, item: pytest.Function, error: BaseException) -> Outcome:
         """Return the outcome of a claim that has raised an error: it fails, or waits."""
         path = self.claims_to_run.subjects[subject_of(item)].__file__ or ""
-        cause = error
+        located_error = error
         if self.may_be_of_lazy_operation(error, path):
-            cause = error_at_its_line(item, error, path)
-        outcome = outcome_of(cause, path, about_of(item), self.claims_to_run.to_write)
-        if cause is not error:  # a mistake is found by what either way of running says
+            located_error = error_at_its_line(item, error, path)
+        outcome = outcome_of(located_error, path, about_of(item), self.claims_to_run.to_write)
+        if located_error is not error:  # a mistake is found by what either way of running says
             outcome = replace(outcome, observation=raised_error(error))
         if outcome.mark is Mark.FAIL and self.claims_to_run.stage is Stage.DRAWN:
             outcome = replace(outcome, reason=f"{recorded_numbers_are_right(item)} {outcome.reason}")

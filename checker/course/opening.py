@@ -54,10 +54,10 @@ def refuse_imported_solution(step: Step, source: Source) -> None:
     """Raise Unreadable if a file imports the solution of its step, or a module that imports that solution."""
     if step.language is not PYTHON:
         return
-    answer = f"{SOLUTIONS.name}.{step.solution_file.stem}"
+    solution = f"{SOLUTIONS.name}.{step.solution_file.stem}"
     for module, line in source.imports():
-        if answer in solutions_imported_with(module):
-            what = "the answer to this step" if module == answer else "which is made of the answer to this step"
+        if solution in solutions_imported_with(module):
+            what = "the answer to this step" if module == solution else "which is made of the answer to this step"
             raise Unreadable(
                 f"Your file imports {module}, {what}. Write your own, and compare with it once the check passes.",
                 "the answer, imported",
