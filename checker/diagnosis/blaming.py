@@ -74,11 +74,7 @@ class Diagnosis:
 class Blamer:
     """Explains the failures of one file that lie in its functions with a blank.
 
-    Args:
-        file: the learner's file.
-        finder: finds the known mistakes.
-        restored: the parts outside the blanks that are put back as the step gives them.
-        trials: runs claims on code that is put together.
+    The parts outside the blanks that are ``restored`` are put back as the step gives them.
     """
 
     def __init__(self, file: LearnersFile, finder: MistakeFinder, restored: Collection[Graft], trials: Trials) -> None:

@@ -83,11 +83,7 @@ def findings_on_changes(
 ) -> tuple[list[Finding], list[Graft]]:
     """Return findings on the claims that hold once the given parts are restored, and grafts that restore them.
 
-    Args:
-        failing: the claims that failed.
-        file: the learner's file.
-        trials: runs claims on the file with the given parts restored.
-        named_functions: the functions with a known mistake, whose name says more than that a given part was changed.
+    The ``named_functions`` have a known mistake, whose name says more than that a given part was changed.
     """
     all_changes = changes_outside_blanks(file.source, file.solution)
     changes = [change for change in all_changes if change.name not in named_functions]

@@ -22,13 +22,7 @@ from checker.stages import Mark
 
 
 class Diagnostician:
-    """Finds out why claims of a step fail, of one file or of many.
-
-    Args:
-        step: the step whose claims fail.
-        trials: runs claims on code that is put together.
-        known_mistakes: the mistakes that can be named; for a configuration drawn anew, they have no recorded outcomes.
-    """
+    """Finds out why claims of a step fail, of one file or of many; the ``known_mistakes`` can be named."""
 
     def __init__(self, step: Step, trials: Trials, known_mistakes: KnownMistakes) -> None:
         self.step, self.trials, self.known_mistakes = step, trials, known_mistakes

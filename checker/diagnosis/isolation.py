@@ -36,15 +36,7 @@ class Judgment:
 class Isolation:
     """The functions of one file, each judged alone, beside the solution's code in others.
 
-    Args:
-        file: the learner's file.
-        restored: the parts outside the blanks that are put back as the step gives them.
-        trials: runs claims on code that is put together.
-
-    Attributes:
-        changed_labels: the labels of the functions whose code differs from the solution's.
-        attributes_never_set: the attributes that the file uses and nowhere sets.
-        callees: the functions that each function may call.
+    The parts outside the blanks that are ``restored`` are put back as the step gives them.
     """
 
     def __init__(self, file: LearnersFile, restored: Collection[Graft], trials: Trials) -> None:

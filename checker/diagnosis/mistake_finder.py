@@ -27,12 +27,7 @@ class Mistake:
 
 
 class MistakeFinder:
-    """Finds the known mistakes that explain the outcomes of one file.
-
-    Args:
-        file: the learner's file.
-        known_mistakes: the mistakes that can be found.
-    """
+    """Finds the known mistakes that explain the outcomes of one file."""
 
     def __init__(self, file: LearnersFile, known_mistakes: KnownMistakes) -> None:
         self.file, self.known_mistakes = file, known_mistakes

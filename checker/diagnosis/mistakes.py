@@ -1,13 +1,7 @@
 """The known mistakes of a step: how each is made, its answers, and which of them a learner has made.
 
 The code that people write instead of a solution is kept apart from the claims, in ``tests/attempts/step_07.py``. Such a
-file defines three tables: ``MISTAKES`` (a sentence -> the edits that make that mistake), ``ALTERNATIVES`` (a name ->
-the edits that make another right way of the solution), and ``HABITS`` (a habit from PyTorch or Python -> the edits
-that put it into the solution; the check shows the line to write instead). It may define ``FIXED``: numbers of the
-recorded configuration, written into the code; and ``OVERFLOWS``: the sentences of mistakes by which numbers become
-infinite that depend on the processor (with AVX-512, MAX's exp stays finite where it does not with AVX2). If the
-solution is a kernel, it defines ``MODELS``: each mistake once more, as edits of the kernel's model in NumPy, from which
-its answers are recorded.
+file defines ``MISTAKES``, ``ALTERNATIVES`` and ``HABITS``, and may define the other tables of :class:`Attempts`.
 
 The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run kernels``
 writes a file for each step, such as ``tests/references/mistakes/step_07.json.gz``.
@@ -46,14 +40,16 @@ Edits = Mapping[str, str]  # a piece of code that occurs once in the solution ->
 
 @dataclass(frozen=True)
 class Attempts:
-    """Wrong ways to write a step, and other right ones, as edits of its solution."""
+    """Wrong ways to write a step, and other right ones, as edits of its solution; a field is the table of its name."""
 
     mistakes: Mapping[str, Edits]  # the sentence that names a mistake -> how to make it
     alternatives: Mapping[str, Edits]  # a name -> how to write the solution that way
-    habits: Mapping[str, Edits]  # a name -> how people used to another library write it
+    habits: Mapping[str, Edits]  # a habit from PyTorch or Python -> how to bring it in; a check shows what to write
     fixed: Mapping[str, Edits]  # a name -> how to write a recorded size into the code
-    overflows: Collection[str]  # the mistakes by which other numbers become infinite on another processor
-    models: Mapping[str, Edits]  # the mistakes of a kernel, made in its model
+    # The mistakes by which other numbers become infinite on another processor: MAX's exp stays finite with AVX-512
+    # where it does not with AVX2.
+    overflows: Collection[str]
+    models: Mapping[str, Edits]  # the mistakes of a kernel, made in its model in NumPy, from which answers are recorded
 
 
 def load_attempts(step: Step) -> Attempts:
@@ -120,13 +116,7 @@ Answers = Mapping[str, Outcomes]  # mistake -> claim -> outcome
 
 
 class KnownMistakes:
-    """The known mistakes of a step.
-
-    Args:
-        step: the step.
-        answers: their outcomes. A mistake without answers is found by its code alone.
-        are_named: whether one may be found at all.
-    """
+    """The known mistakes of a step; one without ``answers`` is found by its code alone, if they ``are_named``."""
 
     def __init__(self, step: Step, answers: Answers, *, are_named: bool = True) -> None:
         self.step, self.answers, self.are_named = step, answers, are_named
@@ -280,10 +270,9 @@ def _from_json(kept: dict[str, Any] | None, *, overflows: bool) -> Observation |
 def digest_of_inputs(step: Step) -> str:
     """Return the digest of what a step's answers depend on: solution or model, mistakes, claims, reference.
 
-    The answers also depend on files that all steps share: earlier solutions, ``tolerance.py``, ``vocabulary.py``. They
-    are left out, since each of their comments would put every table out of date, and to record all tables takes half an
-    hour. So whoever changes what they do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is
-    not named.
+    Earlier solutions, ``tolerance.py`` and ``vocabulary.py``, on which the answers also depend, are left out: each of
+    their comments would put every table out of date, and to record all takes half an hour. So whoever changes what they
+    do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is not named.
     """
     attempts = load_attempts(step)
     keys = [key_of(edits) for edits in (*attempts.mistakes.values(), *attempts.models.values())]

@@ -15,6 +15,7 @@ from checker.diagnosis.mistakes import KnownMistakes
 from checker.outcomes import Outcome, RaisedError, RefusalWords
 from checker.stages import Mark
 
+OFF_BY_ONE = "The mask is off by one."
 MEASURED = Outcome(Mark.FAIL, "the output is off by 0.3.", location=Location(7), is_about_values=True)
 ERROR = Outcome(
     Mark.FAIL,
@@ -25,14 +26,9 @@ ERROR = Outcome(
 
 #: What is named, what a claim has said -> the sentence, and the mistake that is surely made.
 SAID = [
-    (Mistake("The mask is off by one."), MEASURED, "The mask is off by one. The output is off by 0.3.", True),
-    (Mistake("The mask is off by one."), ERROR, "The mask is off by one.", True),
-    (
-        Mistake("The mask is off by one.", is_guess=True),
-        ERROR,
-        f"{ERROR.reason} Perhaps: The mask is off by one.",
-        False,
-    ),
+    (Mistake(OFF_BY_ONE), MEASURED, f"{OFF_BY_ONE} The output is off by 0.3.", True),
+    (Mistake(OFF_BY_ONE), ERROR, OFF_BY_ONE, True),
+    (Mistake(OFF_BY_ONE, is_guess=True), ERROR, f"{ERROR.reason} Perhaps: {OFF_BY_ONE}", False),
     (None, MEASURED, "the output is off by 0.3.", False),
 ]
 
