@@ -36,20 +36,20 @@ UNKNOWN_KEYWORD = re.compile(r"unexpected keyword argument '(\w+)'")
 
 
 def error_in_words(error: BaseException, path: str) -> str:
-    """Return what an exception says, and advice, which may depend on the statement in the file ``path`` that failed.
+    """Return the description of an exception as one text, which may end without a period; see :func:`describe`."""
+    happened, advice = describe(error, path)
+    return f"{happened.rstrip('.')}. {advice}" if advice else happened
 
-    The advice is a sentence or two; without any, the exception's own words end as they are, maybe without a period.
-    """
+
+def describe(error: BaseException, path: str) -> tuple[str, str]:
+    """Return what an exception says, and advice or nothing, after the statement in the file ``path`` that failed."""
     if isinstance(error, SystemExit):
-        return ENDS_THE_PROGRAM
+        return ENDS_THE_PROGRAM, ""
     caught = CaughtError(error, path)
     if isinstance(error, NotImplementedError) and (words := _not_written(caught)):
-        return words
+        return words, ""
     happened = f"{type(error).__name__}: {caught.message or 'without a message'}"
-    for adviser in ADVISERS:
-        if advice := adviser(caught):
-            return f"{happened.rstrip('.')}. {advice}"
-    return happened
+    return happened, next((advice for adviser in ADVISERS if (advice := adviser(caught))), "")
 
 
 def _not_written(caught: CaughtError) -> str:

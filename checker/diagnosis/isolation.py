@@ -52,7 +52,7 @@ class Isolation:
         return ast.dump(as_given) == PYTHON.meaning(self.file.solution)
 
     def judge(self, questions: Mapping[str, Outcomes], replaced_first: Collection[str]) -> list[Judgment]:
-        """Return the judgments of functions after two rounds: beside some of the solution's, then beside all others.
+        """Return the judgments of functions after two rounds: beside some of the solution's others, then beside all.
 
         Suppose that ``a``, ``b`` and ``c`` are written, ``a`` and ``b`` are wrong, and ``a`` calls ``c``, which no
         claim of its own finds wrong. First ``a`` is tried beside the solution's ``b``, and ``b`` beside its ``a``. The
