@@ -198,7 +198,7 @@ class Blamer:
         return *sharing, *(blame for blame in blames if blame.label not in shared)
 
     def _name_copies(self, blames: tuple[Blame, ...]) -> tuple[Blame, ...]:
-        """Return the blames, also why for each function that returns one of its inputs unchanged.
+        """Return the blames, and of functions that return one of their inputs unchanged, which it is.
 
         For that, the function's first comparison is made again, with its inputs noted.
         """

@@ -116,7 +116,7 @@ class MistakeFinder:
 
 
 def _decides(outcome: Outcome, answer: Outcome | None, whose_errors_count: Collection[str]) -> bool:
-    """Return whether an outcome in the file tells a mistake with this ``answer`` from others."""
+    """Return whether an outcome in the file counts for or against a mistake with this ``answer``."""
     if outcome.about in whose_errors_count:
         return True
     if outcome.is_error:

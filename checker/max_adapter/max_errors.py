@@ -199,7 +199,7 @@ ADDED = "F.scatter_nd_add(t, {}, {})"
 ADDED_BY_TOKEN = ADDED.format("rows_of(g)", "i.reshape([-1, 1])")
 EINSUMS = ("bto,bti->oi", "bso,bsi->oi", "btj,bti->ji", "...o,...i->oi", "...j,...i->ji", "no,ni->oi")
 
-#: How calls lose a keyword that MAX has not: it keeps the axis over which it reduces.
+#: How calls lose a keyword that MAX lacks: its reductions keep their axis.
 KEEPDIM_RULES = ("f(*a, dim=n, keepdim=b, **k) => f(*a, axis=n, **k)", "f(*a, keepdim=b, **k) => f(*a, **k)")
 
 #: A pattern in a message → how to rewrite what failed (see ``checker.diagnosis.rewriting``). ``{0}`` is what the first
