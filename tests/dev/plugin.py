@@ -160,10 +160,8 @@ def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
     option = pytestconfig.option
 
     def draw(cases: Sequence[str]) -> list[str]:
-        one = cases[option.seed % len(cases)]
-        if not option.all:
-            return [one]
-        return [case for number, case in enumerate(cases) if is_drawn(number, SHARE_OF_ATTEMPTS, option)] or [one]
+        drawn = [case for number, case in enumerate(cases) if is_drawn(number, SHARE_OF_ATTEMPTS, option)]
+        return drawn if option.all and drawn else [cases[option.seed % len(cases)]]
 
     return draw
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from checker.course.languages import MOJO
 from checker.course.reading import Location
 from checker.parent.state import State, VerdictKind
@@ -21,7 +19,6 @@ from tests.dev.checker.parent.test_advance import (
     TO_COMPILE,
     folded,
 )
-from tests.dev.checker.parent.test_words import LIMITS
 
 
 def test_a_pass_needs_every_claim_and_the_childs_own_end():
@@ -39,13 +36,6 @@ def test_a_kernel_that_stops_says_where():
     _, lines = folded([OPENED, stopped, DIED], replace(S07, language=MOJO))
     sentence = "No verdict: Mojo stopped (index out of bounds) while the file was loaded. (line 6)"
     assert lines == [CRASHED, sentence]
-
-
-@pytest.mark.parametrize("name", LIMITS)
-def test_a_limit_that_a_file_reaches_is_a_failure_to_save(name):
-    events, *_ = LIMITS[name]
-    is_saved = CRASHED in folded([OPENED, *events])[1]
-    assert is_saved is (name in ("a loop", "no line of the file", "a wait"))
 
 
 def test_an_error_that_several_inputs_cause_at_one_line_is_told_once():

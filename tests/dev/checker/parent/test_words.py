@@ -9,7 +9,7 @@ from checker.course.reading import Location
 from checker.protocol.events import Activity, CompilingBegan, Died, Ended, Finding, Late, Limit, NumbersCompared, Reason
 from checker.protocol.job import Options
 from checker.stages import Mark
-from tests.dev.checker.parent.test_advance import NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
+from tests.dev.checker.parent.test_advance import CRASHED, NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 
 #: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {
@@ -47,33 +47,40 @@ def test_a_function_that_waits_has_no_numbers_to_show_yet():
 IN_A_LOOP = Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))
 BUSY = Late(Limit.COMPUTING, 10, load_if_busy="load 18 on 2 cores")
 
-#: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends.
+#: What leads to a limit: the place, the load, what is compiled -> how the sentence goes on and ends, what is saved.
 LIMITS = {
-    "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends."),
-    "no line of the file": ([Late(Limit.COMPUTING, 10)], "timed out after 10 s", "while the file was loaded."),
+    "a loop": ([IN_A_LOOP], "timed out after 10 s", "a loop that never ends.", [CRASHED]),
+    "no line of the file": (
+        [Late(Limit.COMPUTING, 10)],
+        "timed out after 10 s",
+        "while the file was loaded.",
+        [CRASHED],
+    ),
     "a wait": (
         [Late(Limit.WAITING, 60, Location(3, "f()"))],
         "after 60 s, it still waits for something",
         "call that waits.",
+        [CRASHED],
     ),
-    "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores)."),
-    "the compiler": (
-        [CompilingBegan("your module", Compiler.MAX), Late(Limit.COMPILING, 900)],
-        "MAX was still compiling your module after 900 s.",
-        "has no limit.",
-    ),
-    "Mojo's compiler": (
-        [CompilingBegan("your kernel", Compiler.MOJO), Late(Limit.COMPILING, 900)],
-        "Mojo was still compiling your kernel after 900 s.",
-        "has no limit.",
-    ),
-    "the start": ([Late(Limit.STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more."),
+    "a busy machine": ([BUSY], "timed out", "processor (load 18 on 2 cores).", []),
+    **{
+        compiler: (
+            [CompilingBegan("it", compiler), Late(Limit.COMPILING, 900)],
+            f"{compiler} was still compiling it after 900 s.",
+            "has no limit.",
+            [],
+        )
+        for compiler in Compiler
+    },
+    "the start": ([Late(Limit.STARTING, 120)], "it could not begin within 120 s.", "`./run doctor` says more.", []),
 }
 
 
-@pytest.mark.parametrize(("events", "begins", "ends"), LIMITS.values(), ids=LIMITS)
-def test_a_limit_in_words(events, begins, ends):
-    sentence = folded([OPENED, *events])[0].verdict.explanations[0].sentence
+@pytest.mark.parametrize(("events", "begins", "ends", "saved"), LIMITS.values(), ids=LIMITS)
+def test_a_limit_in_words(events, begins, ends, saved):
+    state, lines = folded([OPENED, *events])
+    assert [line for line in lines if line.startswith("saved")] == saved
+    sentence = state.verdict.explanations[0].sentence
     assert sentence.startswith(f"No verdict: {begins}")
     assert sentence.endswith(ends)
     assert "  " not in sentence
