@@ -62,10 +62,7 @@ class Hunt:
         return bool(self._saved_with_copy_or_without().mistake) and not self.copy.learner_file.exists()
 
     def _saved_with_copy_or_without(self) -> SavedHunts:
-        """Return what is saved of the step's hunts, also if the copy is gone, with mistakes by their sentences.
-
-        An earlier version of the course has saved the sentences themselves.
-        """
+        """Return what is saved of the step's hunts, also if the copy is gone, with mistakes by their sentences."""
         saved = read_progress().hunts.get(self.step.name, SavedHunts())
         sentences = {key: sentence for sentence, key in self.keys.items()}
         seen = tuple(sentences.get(mistake, mistake) for mistake in saved.seen)

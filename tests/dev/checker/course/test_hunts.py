@@ -1,7 +1,6 @@
 """Hunts: which mistake is drawn, what is kept of it, and that nothing is lost that a learner wrote."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -122,16 +121,6 @@ def test_a_mistake_is_saved_by_its_key_so_that_its_sentence_can_be_mended(hunt):
     mended = {sentence: sentence.replace("The", "Its") for sentence in KEYS}
     hunt_later = Hunt(hunt.step.name, {mended[sentence]: key for sentence, key in KEYS.items()})
     assert (hunt_later.saved().mistake, hunt_later.saved().seen) == (mended[mistake], (mended[mistake],))
-
-
-def test_sentences_that_an_earlier_version_has_saved_are_understood_and_saved_by_keys(hunt):
-    hunt.begin(COPIES)
-    before, (_, other, *_) = hunt.saved(), COPIES
-    write_in_file(hunt, mistake=before.mistake, seen=[other, "Nobody knows it.", before.mistake])
-    assert hunt.saved() == replace(before, seen=(other, "Nobody knows it.", before.mistake))
-    hunt.guess(before.mistake)
-    assert in_file(hunt)["mistake"] == KEYS[before.mistake]
-    assert in_file(hunt)["seen"] == [KEYS[other], "Nobody knows it.", KEYS[before.mistake]]
 
 
 @pytest.mark.parametrize("mistake", ["Nobody knows it.", "its key"])
