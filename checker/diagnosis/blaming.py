@@ -37,30 +37,30 @@ class Blame:
     Attributes:
         label: the function.
         outcomes: the last outcomes of its failing claims.
-        why: what is known of it: its mistake, state that its calls share if that is all that is wrong, or a copy.
+        explained_by: its mistake, state that its calls share if that is all that is wrong, or a copied input.
     """
 
     label: str
     outcomes: Outcomes
-    why: Mistake | SharedState | CopiedInput | None
+    explained_by: Mistake | SharedState | CopiedInput | None
 
     @property
     def mistake(self) -> Mistake | None:
         """The known mistake that it makes, if any."""
-        return self.why if isinstance(self.why, Mistake) else None
+        return self.explained_by if isinstance(self.explained_by, Mistake) else None
 
     def findings(self) -> list[Finding]:
         """Return a finding on each of its failing claims."""
         return [self._finding(claim, outcome) for claim, outcome in self.outcomes.items()]
 
     def _finding(self, claim: str, outcome: Outcome) -> Finding:
-        match self.why:
+        match self.explained_by:
             case SharedState(sentence, location):
                 return Finding(claim, self.label, Reason(sentence, location))
             case CopiedInput(name):
                 return finding_with_figures(claim, self.label, outcome, f"The result is {name}, unchanged.")
             case _:
-                return finding_on(claim, self.label, outcome, self.why)
+                return finding_on(claim, self.label, outcome, self.explained_by)
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Blamer:
         comparisons = {}
         for blame in blames:
             claims = [claim for claim, outcome in blame.outcomes.items() if outcome.comparison]
-            if claims and blame.why is None:
+            if claims and blame.explained_by is None:
                 comparisons[blame.label] = claims[:1]
         if not comparisons:
             return blames
@@ -217,7 +217,7 @@ class Blamer:
             for outcome in outcomes_shown.values()
             if outcome.comparison and (name := outcome.comparison.copied_input())
         }
-        return tuple(replace(blame, why=copies.get(blame.label, blame.why)) for blame in blames)
+        return tuple(replace(blame, explained_by=copies.get(blame.label, blame.explained_by)) for blame in blames)
 
     def _findings_on_claims(self, outcomes_in_file: Outcomes, blames: Sequence[Blame]) -> list[Finding]:
         """Return the findings on all claims that fail: why each fails, or for which function it waits."""
