@@ -3,7 +3,6 @@
 ``./run test`` leaves out every test that is marked ``slow``, and does not even import a file whose ``pytestmark`` says
 so: what such a file imports need not be installed. ``./run test --all`` runs them, ``./run nightly`` also those marked
 ``nightly``. Where there are many cases of one kind, ``sample``, ``sampled`` and ``spread`` choose some by ``--seed``.
-``--rest`` runs what ``--all`` adds to ``./run test``, once that has run.
 """
 
 from __future__ import annotations

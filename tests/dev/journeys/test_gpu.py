@@ -85,6 +85,7 @@ def gpu(monkeypatch):
     return outcomes
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("task", [*WITH_PRODUCTS, *AT_LENGTH])
 def test_solutions_pass_as_far_as_tf32_goes_and_no_closer(gpu, task, monkeypatch):
     step = find_step(task)
