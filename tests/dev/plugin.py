@@ -26,8 +26,8 @@ from checker.child.fixtures import step_of
 MARKERS = {
     "slow": "takes long, or needs more than ./run test installs; ./run test --all runs it",
     "nightly": "takes minutes; ./run nightly alone runs it",
-    "sampled": "has many cases; one in six is run each day, all by ./run nightly, and all where its file is named",
-    "spread": "has many cases; ./run test runs one in six, and all with --all or where its file is named",
+    "sampled": "is long, or has many cases; one in six is run each day, all nightly or where its file is named",
+    "spread": "has many cases; ./run test runs one in six, --all one in three, and nightly, or its file named, all",
 }
 SHARE = 6  # of many cases of one kind, one in so many is run each day
 SHARE_OF_ATTEMPTS = 12  # with --all, so many of the attempts of a step have one that is tried
@@ -107,8 +107,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
         cases[function] = cases.get(function, zlib.crc32(function.encode())) + 1  # each begins at another day
-        drawn = is_drawn(cases[function], SHARE, option)
-        is_left_out = "slow" in marks or ("spread" in marks and not drawn)  # of a whole ./run test
+        drawn, is_spread = is_drawn(cases[function], SHARE, option), "spread" in marks
+        is_left_out = "slow" in marks or (is_spread and not drawn)  # of a whole ./run test
         goes_further = is_left_out or "compiled" in marks or "sample" in getattr(item, "fixturenames", ())
         if option.all and "compiled" in marks and step_of(item.path).compiles_long:  # not ./run warm either
             marks.add("nightly")
@@ -117,6 +117,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             or (is_left_out and not option.all and not named)
             or ("nightly" in marks and not option.nightly)
             or ("sampled" in marks and not drawn and not named)
+            or (is_spread and not is_drawn(cases[function], SHARE // 2, option) and not named)
             or (option.rest and not goes_further)
         ):
             left_out[item] = None

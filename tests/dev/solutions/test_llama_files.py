@@ -49,6 +49,7 @@ def read(smollm2_file):
     return read_llama(smollm2_file)
 
 
+@pytest.mark.sampled
 def test_every_weight_is_what_transformers_reads(read, smollm2_file):
     config, weights, _ = read
     with torch.device("meta"):
@@ -108,6 +109,7 @@ def interpreted(model):
     return run_on_arrays(lazily, CPU())
 
 
+@pytest.mark.sampled
 def test_the_logits_of_three_conversations_in_one_batch_are_transformers(read, smollm2_file):
     install_hooks()
     config, weights, fields = read

@@ -7,6 +7,7 @@ from tools.book_maker.transcripts import agrees, output_after
 from tools.course_copy import python
 
 
+@pytest.mark.sampled
 @pytest.mark.slow
 def test_the_notebook_prints_what_the_book_shows(course, monkeypatch):
     from nbclient import NotebookClient

@@ -130,9 +130,3 @@ def test_a_mistake_that_the_course_does_not_know_any_more_is_not_hunted_for(hunt
     write_in_file(hunt, mistake=mistake)
     assert (hunt.saved().mistake, hunt.is_gone()) == ("", False)
     assert hunt.begin(COPIES).read_text() == "mine = 1\n", "what was written is kept"
-
-
-def test_what_another_version_kept_counts_as_nothing(hunt):
-    hunt.begin(COPIES)
-    progress.FILE.write_text(json.dumps({"hints": {}, "hunts": {"warmup_01": {"other": 1}}}))
-    assert hunt.saved() == SavedHunts()

@@ -61,6 +61,7 @@ BESIDE = [
     '"hints": {}, "pass": {"step_01": 3}',
     '"pass": {"step_01": {"code": 1, "check": "2", "compiled": true}}',
     '"hunts": {"step_01": 3}',
+    '"hunts": {"step_01": {"of another version": 1}}',
     '"fail": {"step_01": []}',
 ]
 

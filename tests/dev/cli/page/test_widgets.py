@@ -321,6 +321,7 @@ def test_a_late_answer_is_not_shown_in_place_of_a_newer_choice(desk, site):
     desk.unroute_all()
 
 
+@pytest.mark.sampled
 def test_own_times_and_an_own_training_take_the_place_of_the_recorded_ones(desk, site):
     desk.goto(f"{site.address}/step_14.html#key={site.key}")
     widget = desk.locator("section.widget")
