@@ -30,7 +30,6 @@ MARKERS = {
     "spread": "has many cases; ./run test runs one in six, --all one in three, and nightly, or its file named, all",
 }
 SHARE = 6  # of many cases of one kind, one in so many is run each day
-SHARE_OF_ATTEMPTS = 12  # with --all, so many of the attempts of a step have one that is tried
 NOT_INSTALLED = ("nbclient", "nbformat", "openai", "playwright", "ray", "starlette", "torch", "transformers", "uvicorn")
 LEFT_OUT = (
     "Left out: browser, server, PyTorch, Ray, what takes long, and most of many cases. `./run test --all` runs them."
@@ -160,7 +159,7 @@ def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
     option = pytestconfig.option
 
     def draw(cases: Sequence[str]) -> list[str]:
-        drawn = [case for number, case in enumerate(cases) if is_drawn(number, SHARE_OF_ATTEMPTS, option)]
+        drawn = [case for number, case in enumerate(cases) if is_drawn(number, 2 * SHARE, option)]
         return drawn if option.all and drawn else [cases[option.seed % len(cases)]]
 
     return draw

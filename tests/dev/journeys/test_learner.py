@@ -3,9 +3,12 @@
 import json
 
 import jsonschema
+import pytest
 
 from checker.course.steps import CACHED_MODEL, steps_up_to
 from tests.dev.checker.parent.test_records import SCHEMA
+
+pytestmark = pytest.mark.slow
 
 SCALE = {" / math.sqrt(self.head_dim)": ""}
 MISTAKE = "The scores are not scaled"

@@ -44,6 +44,7 @@ def test_a_chapter_is_found_by_any_of_its_names():
         find_chapter("poems")
 
 
+@pytest.mark.slow
 def test_a_chapter_runs_on_the_readers_step_or_on_the_solution(course):
     step = find_step("w01")
     untouched = course.check("try", "w01", status=0)
@@ -70,6 +71,7 @@ def test_a_kernel_is_compiled_from_the_readers_file_if_it_stands_in(monkeypatch)
     assert file_in_use(step) == step.learner_file
 
 
+@pytest.mark.slow
 def test_the_prompt_answers_an_operation_of_max(course):
     line = "print(F.softmax(Tensor.from_dlpack(np.ones((1, 4), np.float32))))\n"
     assert "0.25" in course.check("python", input=line, status=0).stdout
