@@ -106,17 +106,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         marks = {mark.name for mark in item.iter_markers()}
         function = item.nodeid.partition("[")[0]
         cases[function] = cases.get(function, zlib.crc32(function.encode())) + 1  # each begins at another day
-        drawn, is_spread = is_drawn(cases[function], SHARE, option), "spread" in marks
-        is_left_out = "slow" in marks or (is_spread and not drawn)  # of a whole ./run test
+        drawn, drawn_of_all = (named or is_drawn(cases[function], share, option) for share in (SHARE, SHARE // 2))
+        is_left_out = "slow" in marks or ("spread" in marks and not drawn)  # of ./run test
         goes_further = is_left_out or "compiled" in marks or "sample" in getattr(item, "fixturenames", ())
         if option.all and "compiled" in marks and step_of(item.path).compiles_long:  # not ./run warm either
             marks.add("nightly")
         if (
-            ("slow" in marks and not option.all)
-            or (is_left_out and not option.all and not named)
+            (is_left_out and not option.all)
             or ("nightly" in marks and not option.nightly)
-            or ("sampled" in marks and not drawn and not named)
-            or (is_spread and not is_drawn(cases[function], SHARE // 2, option) and not named)
+            or ("sampled" in marks and not drawn)
+            or ("spread" in marks and not drawn_of_all)
             or (option.rest and not goes_further)
         ):
             left_out[item] = None
@@ -155,7 +154,7 @@ def is_drawn(case: int, share: int, option: argparse.Namespace) -> bool:
 
 @pytest.fixture
 def sample(pytestconfig: pytest.Config) -> Callable[[Sequence[str]], list[str]]:
-    """Return a function that draws some attempts of a step: one, with ``--all`` some, and by night all."""
+    """Return a function that draws some attempts of a step: one, with ``--all`` one in twelve, and by night all."""
     option = pytestconfig.option
 
     def draw(cases: Sequence[str]) -> list[str]:
