@@ -10,6 +10,7 @@ from checker.course.steps import all_steps
 from checker.files import ROOT
 from play.book.chapters import SRC, chapters, fences, prose
 from tests import test_warmup_06
+from tests.dev.helpers.steps import every_step
 from tools.book_maker.around import PLACES, foot_of, map_of
 from tools.book_maker.directives import expand
 from tools.book_maker.figures import warmup_06
@@ -44,7 +45,7 @@ def test_the_summary_lists_every_chapter_by_its_title_and_in_order():
         assert headings(f"{name}.md", 1) == [title]
 
 
-@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+@every_step
 def test_the_chapter_of_a_step_has_all_its_parts(step):
     text, blanks = source(step.chapter.name), blanks_of(step)
     (title,) = headings(step.chapter.name, 1)

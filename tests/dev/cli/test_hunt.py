@@ -11,12 +11,13 @@ import pytest
 
 from checker.course import progress
 from checker.course.hunts import SENTENCES
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, find_step
 from checker.diagnosis.hunt_copies import copies_of, sentences_with
 from checker.diagnosis.mistakes import keys_of_mistakes, load_attempts
 from checker.files import ROOT
-from tests.dev.checker.parent.test_records import SCHEMA
+from tests.dev.helpers.checks import SCHEMA
 from tests.dev.helpers.commands import run, states
+from tests.dev.helpers.steps import every_task
 from tests.dev.helpers.terminal import started
 
 pytestmark = pytest.mark.slow
@@ -41,7 +42,7 @@ def hunted_for(course, step: Step) -> str:
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+@every_task
 def test_a_check_names_no_mistake_until_it_is_repaired(step: Step, course, pytestconfig):
     passed(course, step)
     hunt, file = (

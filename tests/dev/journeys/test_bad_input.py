@@ -7,7 +7,7 @@ import re
 import jsonschema
 import pytest
 
-from tests.dev.checker.parent.test_records import SCHEMA
+from tests.dev.helpers.checks import SCHEMA
 from tests.dev.helpers.commands import states
 
 ANSWER = "Your file imports solutions.warmup_01, the answer to this step."

@@ -11,16 +11,13 @@ from checker.course.steps import Step, all_steps
 from checker.diagnosis.mistakes import load_attempts, read_answers
 from checker.max_adapter import kernel_store
 from checker.stages import Mark
+from tests.dev.helpers.steps import every_step, with_several_blanks
 from tools.course_copy import Course
 from tools.survey import THE_SOLUTION, follow, subjects_of, survey
 
 MISTAKES, ALTERNATIVES, HABITS = 6, 3, 3  # the fewest that a step's check has to know
 
-every_step = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
-#: Of a kernel, the first wrong function alone is judged.
-SEVERAL_BLANKS = [step for step in all_steps() if step.language is PYTHON and len(blanks_of(step)) > 1]
 HAVE_FIXED = [step for step in all_steps() if load_attempts(step).fixed]
-with_several_blanks = pytest.mark.parametrize("step", SEVERAL_BLANKS, ids=lambda step: step.name)
 
 
 @pytest.fixture(scope="module")

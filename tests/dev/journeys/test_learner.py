@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from checker.course.steps import CACHED_MODEL, steps_up_to
-from tests.dev.checker.parent.test_records import SCHEMA
+from tests.dev.helpers.checks import SCHEMA
 
 pytestmark = pytest.mark.slow
 

@@ -1,9 +1,9 @@
 """The locked environments."""
 
 import shutil
+import tomllib
 
 from checker.files import ROOT
-from tests.dev.cli.start.test_tasks import EXTRAS
 from tools import lock
 
 
@@ -19,5 +19,6 @@ def test_lock_exports_each_extra_without_what_one_kind_of_gpu_needs(monkeypatch,
         monkeypatch.setattr(owner, name, value)
     assert lock.write_requirements() == 0
     written = {path.stem: path.read_text().splitlines()[1] for path in (tmp_path / "requirements").iterdir()}
-    options = {name: f" --extra={name}" for name in EXTRAS} | {"learn": ""}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    options = {name: f" --extra={name}" for name in extras} | {"learn": ""}
     assert written == {name: f"--prune=nvidia-nccl-cu12 --prune=triton{option}" for name, option in options.items()}

@@ -15,7 +15,7 @@ from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.events import Reason
 from checker.stages import Mark, Stage
-from tests.dev.checker.protocol.test_job import JOB
+from tests.dev.helpers.checks import JOB
 
 CPU, GPU = DeviceKind
 NUMBERS, DRAWN, TRACING, COMPILED, ON_GPU = Stage

@@ -10,13 +10,13 @@ import pytest
 
 from checker.course.blanks import blanks_of
 from checker.course.source import Source
-from checker.course.steps import Step, all_steps, find_step
+from checker.course.steps import Step, find_step
 from checker.diagnosis.causes import AS_GIVEN, AS_IT_IS
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.mistakes import KnownMistakes, apply_edits, functions_changed_by, load_attempts
 from checker.outcomes import Outcome
 from checker.stages import Mark
-from tests.dev.journeys.test_checks import with_several_blanks
+from tests.dev.helpers.steps import every_step, with_several_blanks
 from tools.survey import survey
 
 PAIRS = 5  # of a step
@@ -38,7 +38,7 @@ def test_a_changed_given_part_has_the_name_of_a_known_mistake_but_in_no_hunt(kno
     assert (finding.about, finding.mistake) == ("check_token_ids", mistake if is_named else None)
 
 
-@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.name)
+@every_step
 def test_the_claims_of_a_step_come_to_its_blanks_in_their_order(step: Step):
     """Of a cause that lies in no single blank, the first claim that fails is explained."""
     labels = re.findall(r'^@about\("(\w+)"\)$', step.check_file.read_text(), re.MULTILINE)

@@ -1,26 +1,16 @@
 """What is said of an error: what was meant, and whether another MAX may be to blame."""
 
-import linecache
-
 import numpy as np
 import pytest
 from max.experimental import functional as F
 from max.experimental.nn import Module
 from max.experimental.tensor import Tensor
 
-from checker.diagnosis.exceptions import comes_from_max, error_in_words
+from checker.diagnosis.exceptions import comes_from_max
 from solutions.solution_01 import GPT2Config
 from solutions.solution_04 import GPT2MLP
 from solutions.solution_08 import pre_norm_residual
-
-
-def error_of(source, names):
-    """Return what is said of the error that a file raises, of which ``names`` are known before."""
-    path = f"attempt: {source}"
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
-    with pytest.raises(Exception) as caught, F.lazy():  # noqa: PT011 # each has its own
-        exec(compile(source, path, "exec"), dict(names))
-    return error_in_words(caught.value, path)
+from tests.dev.helpers.advice import error_of
 
 
 @pytest.mark.parametrize(

@@ -22,12 +22,11 @@ from checker.diagnosis.mistakes import KnownMistakes
 from checker.files import ROOT
 from checker.outcomes import Outcome
 from checker.stages import Mark
-
-EACH_STEP = pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+from tests.dev.helpers.steps import every_task
 
 
 @pytest.mark.spread
-@EACH_STEP
+@every_task
 def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
     copies, solution = copies_of(step), step.read_solution().text
     assert len(copies) >= 2 * SENTENCES
@@ -40,7 +39,7 @@ def test_a_copy_is_a_whole_file_without_what_a_blank_says(step: Step):
 
 
 @pytest.mark.spread
-@EACH_STEP
+@every_task
 def test_the_other_sentences_are_of_mistakes_that_answer_otherwise(step: Step, sample):
     answers = KnownMistakes.recorded(step).answers
     for mistake in sample(list(copies_of(step))):

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from checker.course import steps
-from checker.course.steps import all_steps, find_step
+from checker.course.steps import find_step
 from checker.diagnosis import mistakes
 from checker.numeric.sketches import sketch
 from checker.outcomes import Outcome, RaisedError
 from checker.stages import Mark
+from tests.dev.helpers.steps import every_task
 
 
 def error(text):
@@ -40,7 +41,7 @@ def test_a_claim_that_waits_for_a_blank_rules_no_mistake_out():
     assert known.agreeing_mistakes({"one": NUMBERS, "other": NUMBERS}, ["it"]) == []
 
 
-@pytest.mark.parametrize("step", all_steps(), ids=lambda step: step.task)
+@every_task
 def test_no_two_mistakes_have_one_key(step):
     keys = mistakes.keys_of_mistakes(step)
     assert len({*keys.values()}) == len(keys)

@@ -1,14 +1,10 @@
 """NumPy still words its errors as the advice expects."""
 
-import math
-
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
-from tokenizers.models import BPE
 
 from checker.diagnosis import numpy_errors
-from tests.dev.checker.diagnosis.test_exceptions import error_of
+from tests.dev.helpers.advice import assert_advice_is_given, words_of
 
 #: What people write with an array ``x`` [2, 3] that may only be read.
 WITH_NUMPY = (
@@ -44,20 +40,6 @@ WITH_NUMPY = (
     "[*ENCODING]",
     "torch.ones(3)",
 )
-
-
-def words_of(expressions, names):
-    """Return what is said of the error that each expression raises, as the only line of a file."""
-    names = {"math": math, "np": np, "ENCODING": Tokenizer(BPE()).encode(""), **names}
-    return {expression: error_of(expression, names) for expression in expressions}
-
-
-def assert_advice_is_given(words, advice):
-    """Of what is said of some expressions, each has advice, and each advice is given."""
-    choices = [[each] if isinstance(each, str) else [*each.values()] for each in advice.values()]
-    flat = [each for several in choices for each in several]
-    assert [text for text, answer in words.items() if not any(each in answer for each in flat)] == []
-    assert [each for each in flat if each not in " ".join(words.values())] == []
 
 
 def test_every_error_gets_advice_and_every_advice_is_given():

@@ -10,7 +10,7 @@ from max.graph import Dim
 from checker.max_adapter import max_errors, runtime
 from checker.max_adapter.hooks import install_hooks
 from play.book.chapters import SRC
-from tests.dev.checker.diagnosis.test_numpy_errors import assert_advice_is_given, words_of
+from tests.dev.helpers.advice import assert_advice_is_given, words_of
 
 #: What people write with a tensor ``x``; the page also shows what the check says to it.
 PAGE = (SRC / "troubleshooting.md").read_text()

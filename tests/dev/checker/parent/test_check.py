@@ -1,6 +1,5 @@
 """The edge of a check: what it saves, and how it finds out which MAX is installed."""
 
-import errno
 import os
 import signal
 from types import SimpleNamespace
@@ -17,7 +16,7 @@ from checker.parent.view import View
 from checker.protocol.events import Ended, Interrupted
 from checker.protocol.job import Options
 from checker.stages import ClaimKind
-from tests.dev.checker.parent.test_advance import ALL_COMPILED, COMPILED_TOO, DIED, OPENED, S07, TO_COMPILE
+from tests.dev.helpers.checks import ALL_COMPILED, COMPILED_TOO, DIED, OPENED, S07, TO_COMPILE, read_only
 
 
 def check_with(view):
@@ -99,10 +98,6 @@ def test_a_pass_is_saved_once_where_ctrl_c_comes_while_it_is_saved(monkeypatch):
 
 def edited(*arguments, **options):
     return False
-
-
-def read_only(*arguments, **options):
-    raise OSError(errno.EROFS, "Read-only file system")
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,7 @@ from checker.parent.child_process import Child, thread_seconds
 from checker.protocol.events import ClaimBegan, Interrupted, Printed, StageEnded, Tick
 from checker.protocol.processes import StartedProcess
 from checker.stages import Stage
-from tests.dev.checker.protocol.test_job import JOB
-from tests.dev.journeys.test_bad_input import at_import
+from tests.dev.helpers.checks import JOB
 
 #: What is printed -> the last line that is shown of it.
 OUTPUT = {
@@ -26,9 +25,14 @@ OUTPUT = {
 }
 
 
+def write_with(course, line):
+    """Write a right warm-up 01 that runs a line when it is imported."""
+    course.write("w01", edits={"import numpy as np\n": f"import numpy as np\n{line}\n"})
+
+
 @pytest.mark.parametrize(("printing", "last"), OUTPUT.values(), ids=OUTPUT)
 def test_output_of_any_length_is_shown_or_said_to_be_cut(course, printing, last):
-    at_import(printing)(course.path("w01"))
+    write_with(course, printing)
     run = course.check("w01", status=0)
     assert last in run.stdout.splitlines()
     assert len(run.stdout) < 3_000_000
@@ -41,7 +45,7 @@ def job_of(course):
 
 
 def test_what_it_printed_before_its_end_is_heard_after_it(course):
-    at_import("print('hello')")(course.path("w01"))
+    write_with(course, "print('hello')")
     with Child() as child:
         events = child.run(job_of(course))
         next(events)
@@ -50,7 +54,7 @@ def test_what_it_printed_before_its_end_is_heard_after_it(course):
 
 
 def test_what_it_has_printed_until_ctrl_c_is_heard(course):
-    at_import("import time; print('hello\\n' * 206, end='half', flush=True); time.sleep(60)")(course.path("w01"))
+    write_with(course, "import time; print('hello\\n' * 206, end='half', flush=True); time.sleep(60)")
     job = job_of(course)
     with Child() as child:
         *_, cut, one, two, three, four, half, end = child.run(

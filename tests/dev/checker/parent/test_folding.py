@@ -13,7 +13,7 @@ from checker.parent.state import State
 from checker.parent.view import View
 from checker.protocol.events import ClaimEnded, Interrupted, Reason
 from checker.stages import Mark
-from tests.dev.checker.parent.test_advance import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
+from tests.dev.helpers.checks import BEGUN, LONG, NOT_EXPLAINED, OPENED, S07
 
 HOLDING = [Row(Mark.PASS, "one", f"Claim {number}.") for number in range(1, 7)]
 FAILING = [Row(Mark.FAIL, "one", f"Claim {number}.", group="It is off.") for number in range(1, 4)]

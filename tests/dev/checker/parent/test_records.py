@@ -9,7 +9,6 @@ import pytest
 from checker.compiling import Compiler
 from checker.course import progress
 from checker.course.steps import find_step
-from checker.files import ROOT
 from checker.parent import records
 from checker.parent.check import Check
 from checker.parent.records import RecordView, verdict_record
@@ -17,9 +16,8 @@ from checker.parent.state import State
 from checker.parent.view import View
 from checker.protocol.events import StageEnded
 from checker.stages import Stage
-from tests.dev.checker.parent.test_advance import CHECKS, DIED, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07
+from tests.dev.helpers.checks import CHECKS, DIED, NUMBERS_RIGHT, ONE, ONE_FAILS, OPENED, OTHER, S07, SCHEMA
 
-SCHEMA = json.loads((ROOT / "checker" / "parent" / "verdict.schema.json").read_text())
 STATUSES = {"pass": 0, "fail": 1, "interrupted": 130}
 
 

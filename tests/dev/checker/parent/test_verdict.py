@@ -7,7 +7,7 @@ from checker.course.reading import Location
 from checker.parent.state import State, VerdictKind
 from checker.parent.verdict import why_claims_fail
 from checker.protocol.events import Finding, Printed, Reason
-from tests.dev.checker.parent.test_advance import (
+from tests.dev.helpers.checks import (
     ALL_COMPILED,
     COMPILED_TOO,
     CRASHED,

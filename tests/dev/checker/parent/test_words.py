@@ -9,7 +9,7 @@ from checker.course.reading import Location
 from checker.protocol.events import Activity, CompilingBegan, Died, Ended, Finding, Late, Limit, NumbersCompared, Reason
 from checker.protocol.job import Options
 from checker.stages import Mark
-from tests.dev.checker.parent.test_advance import CRASHED, NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
+from tests.dev.helpers.checks import CRASHED, NUMBERS_RIGHT, ONE_FAILS, OPENED, OTHER, S07, SAVED, folded
 
 #: Options -> how a right file is passed with them, and what is saved of it.
 PASS_WITH = {

@@ -5,12 +5,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from checker.course.source import Source
 from checker.device import DeviceKind
-from checker.protocol.job import Job, job_of
-
-PLAIN = {"is_solution": False, "device": None, "show": "", "hunt": False, "tries_compiled_claims": False}
-JOB = Job(step="step_07", source=Source("x = 1\n"), path="steps/step_07.py", to_write=["_attn"], seed=7, **PLAIN)
+from checker.protocol.job import job_of
+from tests.dev.helpers.checks import JOB
 
 
 @pytest.mark.parametrize("kind", [None, *DeviceKind])

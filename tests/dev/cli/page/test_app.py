@@ -18,18 +18,16 @@ import psutil
 import pytest
 
 from checker.course import progress
+from checker.course.reading import Location
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
-from checker.protocol.events import Ended, Reason, Unloadable
+from checker.protocol.events import Ended, Late, Limit, Reason, Unloadable
 from checker.stages import Mark
 from cli.page.answers import next_hint
 from cli.page.app import Book
 from cli.page.offers import ON_PAGE
-from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, folded
-from tests.dev.checker.parent.test_check import read_only
-from tests.dev.checker.parent.test_records import SCHEMA
-from tests.dev.checker.parent.test_words import LIMITS
 from tests.dev.cli.page.serving import serve
+from tests.dev.helpers.checks import DRAWN_TOO, NUMBERS_RIGHT, OPENED, S07, SCHEMA, folded, read_only
 
 pytestmark = pytest.mark.slow
 
@@ -144,7 +142,8 @@ def test_the_page_says_nothing_that_only_a_terminal_has(site, file):
         assert words in said
         assert not re.search(r"\./run|Ctrl-C|run this", said)
     old_file = [Unloadable(Reason("ImportError: F"), changed_since=["f"]), Ended()]
-    for events in (*(events for events, *_ in LIMITS.values()), old_file):
+    in_a_loop = [Late(Limit.COMPUTING, 10, Location(3, "while True: pass"))]
+    for events in (*([Late(limit, 10)] for limit in Limit), in_a_loop, old_file):
         on_page = folded([OPENED, *events], replace(S07, offers=ON_PAGE))[0]
         assert "./run" not in on_page.verdict.explanations[0].sentence
     error = replace(DRAWN_TOO, mark=Mark.FAIL, why=Reason("TypeError"))  # there are no numbers to show

@@ -15,7 +15,7 @@ from checker.parent.view import View
 from checker.protocol.events import Busy, Ended, Reason, StageEnded
 from checker.stages import Mark, Stage
 from cli.shared.background import BackgroundCheck, ReadyChild, Report
-from tests.dev.checker.parent.test_advance import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
+from tests.dev.helpers.checks import DRAWN_TOO, NUMBERS_RIGHT, S07, TO_COMPILE
 
 TWO_EVENTS = (Busy(), Ended())
 

@@ -17,7 +17,7 @@ from checker.protocol.events import Ended, Finding, Reason
 from cli.shared.background import FAULT, ReadyChild, Report
 from cli.watching.offers import AT_SAVE, BY_KEYS
 from cli.watching.watch import KEYS, Key, Reported, Watch
-from tests.dev.checker.parent.test_advance import ONE_FAILS, OPENED, folded
+from tests.dev.helpers.checks import ONE_FAILS, OPENED, folded
 from tests.dev.helpers.terminal import Terminal
 
 pytestmark = pytest.mark.slow
