@@ -40,7 +40,7 @@ from checker.protocol.processes import ParentProcess, end_with_parent
 def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     """Return the module of the learner's file; if it cannot be loaded, report why, and return None."""
     try:
-        name = f"steps.{step.name if job.is_solution else Path(job.path).stem}"
+        name = f"steps.{step.name if job.options.is_solution else Path(job.path).stem}"
         return load_step(step, name, job.source, job.path)
     except Unreadable as error:
         send(events.Unloadable(Reason(str(error), error.location)))

@@ -61,13 +61,13 @@ class StageRunner:
 
     def run_compiled_claims(self) -> None:
         """Report the compiled claims: traced up to where MAX would compile, then run to their end, then on a GPU."""
-        device = self.job.device or DeviceKind.CPU
+        device = self.job.options.device or DeviceKind.CPU
         outcomes = self.run_stage(Stage.TRACING, device=device)
         traced_claims = [claim for claim, outcome in outcomes.items() if outcome.mark is Mark.TRACED]
         if traced_claims and not failed_outcomes(outcomes):  # else the failure is known without the compiler
             outcomes = {**outcomes, **self.run_stage(Stage.COMPILED, traced_claims, device=device)}
         self.send(events.CompiledTried())
-        if all_pass(outcomes) and not self.job.device:
+        if all_pass(outcomes) and not self.job.options.device:
             self.run_claims_on_gpu()
 
     def run_claims_on_gpu(self) -> None:
@@ -88,7 +88,7 @@ class StageRunner:
             self.seeds,
             only=None if names is None else {SUBJECT: names},
             device=device,
-            notes_inputs=bool(self.job.show),
+            notes_inputs=bool(self.job.options.show),
             to_write=self.to_write,
         )
         outcomes = run_claims(to_run, self.send)
@@ -105,19 +105,19 @@ class StageRunner:
         from checker.diagnosis.diagnosing import Diagnostician
 
         drop_output()
-        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, notes_inputs=bool(self.job.show))
+        trials = ClaimTrials(self.step, stage, self.seeds, self.send_busy, notes_inputs=bool(self.job.options.show))
         diagnostician = Diagnostician(self.step, trials, self.known_mistakes(stage))
         diagnosis = diagnostician.diagnose(outcomes, self.job.source, self.job.path, self.to_write)
         for finding in diagnosis.findings:
             self.send(finding)
-        if self.job.show:
+        if self.job.options.show:
             self.report_numbers(diagnosis)
 
     def known_mistakes(self, stage: Stage) -> KnownMistakes:
         """Return the known mistakes: in a hunt none, and for a configuration that is drawn without their outcomes."""
         from checker.diagnosis.mistakes import KnownMistakes
 
-        if self.job.hunt:
+        if self.job.options.hunt:
             return KnownMistakes.unnamed(self.step)
         return KnownMistakes.unanswered(self.step) if stage is Stage.DRAWN else KnownMistakes.recorded(self.step)
 
@@ -129,7 +129,7 @@ class StageRunner:
         """Report the numbers of the function that ``--show`` asks for, beside the right ones."""
         from checker.numeric.showing import lines_of
 
-        label = self.job.show
+        label = self.job.options.show
         blames = [blame for blame in diagnosis.blames if blame.label == label]
         outcomes = [outcome for blame in blames for outcome in blame.outcomes.values()]
         comparisons = [outcome.comparison for outcome in outcomes if outcome.comparison]

@@ -88,10 +88,7 @@ class Check:
             source=state.source,
             path=str(self.file),
             to_write=state.to_write,
-            is_solution=context.options.is_solution,
-            device=context.options.device,
-            show=context.options.show,
-            hunt=context.options.hunt,
+            options=context.options,
             seed=context.seed,
             tries_compiled_claims=context.tries_compiled_claims,
         )

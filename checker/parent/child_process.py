@@ -90,7 +90,7 @@ class Child:
         """
         # Until the child reads, no more than 64 KB fit into the pipe, and the limits count from now on.
         threading.Thread(target=self.process.send, args=[asdict(job)], daemon=True).start()
-        for event in self._listen(limits or limits_of(is_solution=job.is_solution), is_interrupted):
+        for event in self._listen(limits or limits_of(is_solution=job.options.is_solution), is_interrupted):
             if isinstance(event, SaidLast | CutsShort):
                 yield from self.output.rest()  # the output that was printed before the event
             if isinstance(event, Late) and event.limit in (Limit.COMPUTING, Limit.WAITING):

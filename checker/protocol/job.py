@@ -40,11 +40,8 @@ class Job:
         source: the text of the file to check.
         path: where that file is.
         to_write: the labels of the functions whose blank is still to write; a claim that needs one of them waits.
-        is_solution: whether the file is the reference solution.
-        device: compile for this device alone.
-        show: the function whose numbers are to be shown.
-        hunt: name no mistake, since the learner is to find it.
-        seed: the seed of the configuration that is drawn.
+        options: how the step is checked.
+        seed: the seed of the configuration that is drawn: that of the options, or one that was drawn itself.
         tries_compiled_claims: whether the compiled claims are tried, once all others hold.
     """
 
@@ -52,15 +49,14 @@ class Job:
     source: Source
     path: str
     to_write: Sequence[str]
-    is_solution: bool
-    device: DeviceKind | None
-    show: str
-    hunt: bool
+    options: Options
     seed: int
     tries_compiled_claims: bool
 
 
 def job_of(message: Message) -> Job:
     """Return the job that a message carries."""
-    device = DeviceKind(message["device"]) if message["device"] else None
-    return Job(**{**message, "device": device, "source": Source(**message["source"])})
+    options = message["options"]
+    device = DeviceKind(options["device"]) if options["device"] else None
+    read = {"source": Source(**message["source"]), "options": Options(**{**options, "device": device})}
+    return Job(**{**message, **read})

@@ -58,10 +58,7 @@ JOB = Job(
     source=Source("x = 1\n"),
     path="steps/step_07.py",
     to_write=["_attn"],
-    is_solution=False,
-    device=None,
-    show="",
-    hunt=False,
+    options=Options(),
     seed=7,
     tries_compiled_claims=False,
 )

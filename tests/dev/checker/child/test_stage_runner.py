@@ -14,6 +14,7 @@ from checker.diagnosis import diagnosing, mistakes
 from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.events import Reason
+from checker.protocol.job import Options
 from checker.stages import Mark, Stage
 from tests.dev.helpers.checks import JOB
 
@@ -60,7 +61,7 @@ class StagesRun:
         return SimpleNamespace(diagnose=diagnose)
 
     def run(self, *, tries_compiled_claims=True, **options):
-        job = replace(JOB, seed=SEED, tries_compiled_claims=tries_compiled_claims, **options)
+        job = replace(JOB, seed=SEED, tries_compiled_claims=tries_compiled_claims, options=Options(**options))
         StageRunner(STEP, job, ModuleType("step_07"), ["merge"], self.sent.append).run()
         return [to_run.stage for to_run in self.tried]
 
