@@ -29,7 +29,7 @@ DROPPED = np.int32(-1 << 13)  # a mask of the 13 bits of float32 that TF32 has n
 WITH_PRODUCTS = ["s04", "s07", "s08", "s09", "s10", "s11", "s17", "s18", "s19"]
 AT_LENGTH = [pytest.param(task, marks=pytest.mark.nightly) for task in ("s14", "s20")]
 
-COMPILE = """
+COMPILE_LLAMA = """
 import os, sys
 from max import driver
 api, architecture, file = sys.argv[1:]
@@ -116,5 +116,5 @@ def test_a_mistake_is_refused_at_this_tolerance_too(gpu):
 @pytest.mark.nightly
 def test_a_llama_compiles_for_a_gpu_that_is_not_there(tmp_path):
     file = tmp_path / "llama.mef"
-    done = python(ROOT, "-c", COMPILE, "cuda", "sm_90a", str(file), status=0, timeout=1200)
+    done = python(ROOT, "-c", COMPILE_LLAMA, "cuda", "sm_90a", str(file), status=0, timeout=1200)
     assert b"sm_90a" in file.read_bytes(), done.stdout
