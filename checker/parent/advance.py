@@ -36,6 +36,7 @@ from checker.parent.effects import (
     CloseView,
     Effect,
     EndCompiling,
+    SaveCutShort,
     SaveFailure,
     SavePass,
     ShowCompiling,
@@ -44,7 +45,7 @@ from checker.parent.effects import (
     WordsKind,
 )
 from checker.parent.rows import row_of_file, rows_of_claims, rows_of_missing, rows_of_unwritten
-from checker.parent.state import Compilation, Phase, State, Verdict
+from checker.parent.state import Blames, Compilation, Phase, State, Tried, Verdict, VerdictKind
 from checker.parent.verdict import decide
 from checker.protocol import events
 from checker.protocol.events import CutsShort, EndEvent, Event
@@ -248,10 +249,18 @@ def _give_verdict(state: State, event: EndEvent, phase_after: Phase) -> StateAnd
 
 
 def _what_to_save(state: State, verdict: Verdict) -> list[ToSave]:
-    """Return what is saved at a verdict."""
-    if verdict.to_save is None or state.phase is Phase.TAKEN_BACK or not state.context.saves_progress:
+    """Return what is saved at a verdict: a pass if the check came to its end, a failure if it blames the file."""
+    if state.phase is Phase.TAKEN_BACK or not state.context.saves_progress:
         return []
-    return [verdict.to_save]
+    if verdict.kind is VerdictKind.PASS:
+        return [] if verdict.tried is Tried.SOME else [SavePass(compiled=verdict.tried is Tried.ALL)]
+    match verdict.blames:
+        case Blames.FILE:
+            return [SaveFailure()]
+        case Blames.FILE_OR_CHANCE:
+            return [SaveCutShort()]
+        case Blames.NOT_THE_FILE:
+            return []
 
 
 def _show_held_claims(state: State) -> StateAndEffects:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.compiling import Compiler
 from checker.parent.effects import Explanation, Item, Row, Words, WordsKind
-from checker.parent.state import VerdictKind
+from checker.parent.state import Tried, VerdictKind
 from checker.parent.view import View
 from checker.stages import Mark
 
@@ -107,7 +107,7 @@ def verdict_record(check: Check) -> Record:
         "task": check.step.task,
         "file": context.file,
         "verdict": verdict.kind,
-        "complete": verdict.is_complete,
+        "complete": verdict.tried is Tried.ALL,
         "seconds": round(check.seconds(), 3),
         "seed": context.seed if state.has_drawn_numbers else None,
         "rows": [as_record(row) for row in rows],

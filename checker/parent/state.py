@@ -11,7 +11,7 @@ from checker.course.languages import Language
 from checker.course.source import Source
 from checker.device import DeviceKind
 from checker.errors import FAILED, INTERRUPTED, PASSED
-from checker.parent.effects import Explanation, SavePass, ToSave
+from checker.parent.effects import Explanation
 from checker.parent.offers import Offers
 from checker.protocol.events import ClaimEnded, Finding, NumbersCompared, Reason
 from checker.protocol.job import Options
@@ -41,18 +41,34 @@ class VerdictKind(StrEnum):
     INTERRUPTED = "interrupted"
 
 
+class Blames(Enum):
+    """What a failure blames."""
+
+    NOT_THE_FILE = auto()  # but the machine, say, or the packages on it; or there are only blanks yet
+    FILE = auto()
+    FILE_OR_CHANCE = auto()  # its process only ended, or was late: an earlier pass of the same code stays
+
+
+class Tried(Enum):
+    """How many claims have been tried for a pass."""
+
+    SOME = auto()  # the check was cut short after its numbers; what had passed was saved before
+    ALL_ASKED_FOR = auto()  # an option left out the others
+    ALL = auto()
+
+
 @dataclass(frozen=True)
 class Verdict:
-    """The end of a check: its kind, the explanations of a failure, further sentences, and what is ``to_save`` of it.
+    """The end of a check: its kind, the explanations of a failure, and further sentences.
 
-    A failure is saved only if the file is to blame, and not the machine or the packages on it; a pass only if the check
-    came to its end, since one that is cut short was saved before.
+    A failure ``blames`` something; for a pass, some or all claims were ``tried``.
     """
 
     kind: VerdictKind
     explanations: tuple[Explanation, ...] = ()
     sentences: tuple[str, ...] = ()
-    to_save: ToSave | None = None
+    blames: Blames = Blames.NOT_THE_FILE
+    tried: Tried = Tried.SOME
 
     @property
     def status(self) -> int:
@@ -64,21 +80,6 @@ class Verdict:
                 return FAILED
             case VerdictKind.INTERRUPTED:
                 return INTERRUPTED
-
-    @property
-    def blames_file(self) -> bool:
-        """Whether it is a failure, and the file is to blame."""
-        return self.kind is VerdictKind.FAIL and self.to_save is not None
-
-    @property
-    def is_pass_to_the_end(self) -> bool:
-        """Whether it is a pass, and the check came to its end."""
-        return isinstance(self.to_save, SavePass)
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether it is a pass, and no claim was left out, by an option or since compiling came to no end."""
-        return self.to_save == SavePass(compiled=True)
 
 
 # ---------------------------------------------------------------- what is known

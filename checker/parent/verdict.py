@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from checker.course.reading import Location
 from checker.parent import words
-from checker.parent.effects import Explanation, SaveCutShort, SaveFailure, SavePass, ToSave
-from checker.parent.state import State, Verdict, VerdictKind
+from checker.parent.effects import Explanation
+from checker.parent.state import Blames, State, Tried, Verdict, VerdictKind
 from checker.protocol import events
 from checker.protocol.events import Activity, EndEvent, Limit
 from checker.stages import Mark
@@ -24,7 +24,7 @@ def decide(state: State, event: EndEvent) -> Verdict:
         case events.Unloadable():
             return _on_unloadable(state, event)
         case events.CheckFailed():
-            return _incomplete(state, CutShort(event.reason, None, words.no_verdict(event.reason), to_save=None))
+            return _incomplete(state, CutShort(event.reason, None, words.no_verdict(event.reason), Blames.NOT_THE_FILE))
         case events.Died():
             return _on_death(state, event)
         case events.Late():
@@ -43,8 +43,8 @@ def _all_tried(state: State) -> Verdict:
         return Verdict(VerdictKind.FAIL, sentences=(words.still_to_write(state),))
     if state.not_tried:
         reason = f"{', '.join(state.not_tried)} did not run. Does the file stop the check?"
-        return _undecided(state, reason, to_save=SaveFailure())
-    return Verdict(VerdictKind.PASS, to_save=SavePass(compiled=state.context.tries_every_claim))
+        return _undecided(state, reason, blames=Blames.FILE)
+    return Verdict(VerdictKind.PASS, tried=Tried.ALL if state.context.tries_every_claim else Tried.ALL_ASKED_FOR)
 
 
 # ---------------------------------------------------------------- a file that cannot be tried
@@ -52,10 +52,10 @@ def _all_tried(state: State) -> Verdict:
 
 def _on_refusal(refused: events.FileRefused) -> Verdict:
     """Return the verdict on a file that was refused; one that could not be read counts as no failure."""
-    to_save = SaveFailure() if refused.source else None
+    blames = Blames.FILE if refused.source else Blames.NOT_THE_FILE
     if refused.claim:
-        return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), to_save=to_save)
-    return Verdict(VerdictKind.FAIL, sentences=(refused.sentence,), to_save=to_save)
+        return Verdict(VerdictKind.FAIL, (Explanation(refused.sentence, location=refused.location),), blames=blames)
+    return Verdict(VerdictKind.FAIL, sentences=(refused.sentence,), blames=blames)
 
 
 def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
@@ -63,7 +63,7 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
     if state.another_max_is_to_blame(event.why):
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),))
     why = Explanation(words.why_unloadable(state, event), location=event.why.location)
-    return Verdict(VerdictKind.FAIL, (why,), to_save=SaveFailure())
+    return Verdict(VerdictKind.FAIL, (why,), blames=Blames.FILE)
 
 
 # ---------------------------------------------------------------- a check that is cut short
@@ -73,14 +73,13 @@ def _on_unloadable(state: State, event: events.Unloadable) -> Verdict:
 class CutShort:
     """Why a check was cut short: the ``reason``, as the end of a sentence, and the line of the file, if it is known.
 
-    ``after_failure`` is said of it if a claim has failed. ``to_save`` is saved if none has and no pass stands; it is
-    None if the file is not to blame.
+    ``after_failure`` is said of it if a claim has failed. If none has and no pass stands, it ``blames`` something.
     """
 
     reason: str
     location: Location | None
     after_failure: str
-    to_save: ToSave | None
+    blames: Blames
 
 
 def _incomplete(state: State, cut: CutShort) -> Verdict:
@@ -89,14 +88,16 @@ def _incomplete(state: State, cut: CutShort) -> Verdict:
         return _failed(state, cut.after_failure)
     if state.context.why_another_max:
         return _undecided(state, state.context.why_another_max, cut.location)
-    return _undecided(state, cut.reason, cut.location, cut.to_save)
+    return _undecided(state, cut.reason, cut.location, cut.blames)
 
 
-def _undecided(state: State, reason: str, location: Location | None = None, to_save: ToSave | None = None) -> Verdict:
+def _undecided(
+    state: State, reason: str, location: Location | None = None, blames: Blames = Blames.NOT_THE_FILE
+) -> Verdict:
     """Return the verdict on a file if some claims were not tried and none has failed; an earlier pass stands."""
     if state.pass_stands:
         return Verdict(VerdictKind.PASS, sentences=(f"Not compiled: {reason}", words.pass_is_kept_or_not(state)))
-    return Verdict(VerdictKind.FAIL, (Explanation(words.no_verdict(reason), location=location),), to_save=to_save)
+    return Verdict(VerdictKind.FAIL, (Explanation(words.no_verdict(reason), location=location),), blames=blames)
 
 
 def _on_interrupt(state: State) -> Verdict:
@@ -111,17 +112,17 @@ def _on_death(state: State, died: events.Died) -> Verdict:
     The file is to blame if it was computing, unless others have ended it.
     """
     is_of_file = died.activity is Activity.COMPUTING and not died.ended_by_others
-    to_save = SaveCutShort() if is_of_file else None
+    blames = Blames.FILE_OR_CHANCE if is_of_file else Blames.NOT_THE_FILE
     after_failure = words.cut_short(words.how_it_ended(state, died))
-    return _incomplete(state, CutShort(words.why_it_ended(state, died), _line_of_crash(state), after_failure, to_save))
+    return _incomplete(state, CutShort(words.why_it_ended(state, died), _line_of_crash(state), after_failure, blames))
 
 
 def _on_late(state: State, late: events.Late) -> Verdict:
     """Return the verdict on a check whose child has reached a limit, for which a busy machine may be to blame."""
     is_of_file = late.limit in (Limit.COMPUTING, Limit.WAITING) and not late.load_if_busy
-    to_save = SaveCutShort() if is_of_file else None
+    blames = Blames.FILE_OR_CHANCE if is_of_file else Blames.NOT_THE_FILE
     after_failure = words.cut_short(words.which_limit(state, late))
-    return _incomplete(state, CutShort(words.why_it_is_late(state, late), late.location, after_failure, to_save))
+    return _incomplete(state, CutShort(words.why_it_is_late(state, late), late.location, after_failure, blames))
 
 
 def _line_of_crash(state: State) -> Location | None:
@@ -145,7 +146,7 @@ def _failed(state: State, cut_short: str = "") -> Verdict:
         return Verdict(VerdictKind.FAIL, (Explanation(state.context.why_another_max),), tuple(sentences))
     if of_file != failures:
         sentences = [state.context.why_another_max, *sentences]
-    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(sentences), to_save=SaveFailure())
+    return Verdict(VerdictKind.FAIL, tuple(why_claims_fail(state, of_file)), tuple(sentences), blames=Blames.FILE)
 
 
 def _failures(state: State) -> list[events.Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from checker.course.opening import OpenedFile
 from checker.parent.effects import Item, Words, WordsKind
-from checker.parent.state import Phase, State, Verdict, VerdictKind
+from checker.parent.state import Blames, Phase, State, Tried, Verdict, VerdictKind
 from checker.protocol.events import Activity, ClaimEnded, Died, Late, Limit, NotSaved, Unloadable
 from checker.stages import ClaimKind, Mark, Stage
 
@@ -206,7 +206,7 @@ def last_lines(state: State, verdict: Verdict) -> Sequence[Item]:
 
 def _pass_in_words(state: State, verdict: Verdict) -> list[Words]:
     """Return the words for a pass; none if the check was cut short, whose verdict has sentences of its own."""
-    if not verdict.is_pass_to_the_end:
+    if verdict.tried is Tried.SOME:
         return []
     context = state.context
     offer = context.offers.passed if context.tries_every_claim else context.offers.passed_uncompiled
@@ -218,7 +218,7 @@ def _words_on_taking_back(state: State, verdict: Verdict) -> list[Words]:
     """Return the words for a pass that is taken back, maybe to be reported, or kept if another MAX is to blame."""
     if not (state.pass_was_said and state.has_failed):
         return []
-    if not verdict.blames_file:
+    if verdict.blames is Blames.NOT_THE_FILE:
         return [Words(pass_is_kept_or_not(state))] if state.is_passed_uncompiled else []
     taken_back = "The pass is taken back."
     is_foreseen = any(claim.foreseen for claim in state.ended_claims.values())

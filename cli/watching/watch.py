@@ -20,7 +20,7 @@ from checker.course.steps import Step, all_steps, relative_path
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.parent.check import Check
 from checker.parent.printer import Printer
-from checker.parent.state import VerdictKind
+from checker.parent.state import Blames, Tried, VerdictKind
 from checker.parent.words import pass_is_kept_or_not
 from checker.protocol.job import Options
 from checker.terminal import Terminal
@@ -335,12 +335,12 @@ def in_one_line(check: Check) -> str:
     """Return the result of compiling, in one line."""
     task, state, verdict = check.step.task, check.state, check.state.verdict
     assert verdict
-    if verdict.is_pass_to_the_end:
+    if verdict.tried is not Tried.SOME:
         return f"{task} is compiled too, and gives the same numbers ({check.seconds():.1f} s)."
     if verdict.kind is VerdictKind.PASS:
         return f"{task}: {' '.join(verdict.sentences)}"
     sentences = " ".join(explanation.sentence for explanation in verdict.explanations)
-    if verdict.blames_file:
+    if verdict.blames is not Blames.NOT_THE_FILE:
         return f"{task} is no longer done: once compiled, it is wrong. {sentences} `./run {task}` shows it."
     return f"{task} is not compiled. {pass_is_kept_or_not(state)} {sentences}"
 

@@ -16,7 +16,7 @@ from checker.parent.effects import (
     EndCompiling,
     ShowCompiling,
 )
-from checker.parent.state import State, VerdictKind
+from checker.parent.state import State, Tried, VerdictKind
 from checker.protocol.events import (
     Activity,
     CheckFailed,
@@ -180,7 +180,7 @@ CUT_SHORT_BY = [
 @pytest.mark.parametrize("event", CUT_SHORT_BY, ids=repr)
 def test_a_pass_that_is_saved_is_the_verdict_and_is_not_complete(event):
     state, lines = folded([*TO_COMPILE, event, Ended()])
-    assert (state.verdict.kind, state.verdict.is_complete) == (VerdictKind.PASS, False)
+    assert (state.verdict.kind, state.verdict.tried) == (VerdictKind.PASS, Tried.SOME)
     assert [line for line in lines if line.startswith("saved")] == [SAVED]
     assert STAYS in in_one_line(SimpleNamespace(step=find_step("s07"), state=state))
 

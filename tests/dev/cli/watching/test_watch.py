@@ -11,8 +11,7 @@ import pytest
 
 from checker.course.skeletons import skeleton_of
 from checker.course.steps import all_steps, find_step
-from checker.parent.effects import SavePass
-from checker.parent.state import Verdict, VerdictKind
+from checker.parent.state import Tried, Verdict, VerdictKind
 from checker.protocol.events import Ended, Finding, Reason
 from cli.shared.background import FAULT, ReadyChild, Report
 from cli.watching.offers import AT_SAVE, BY_KEYS
@@ -192,7 +191,7 @@ def test_a_step_is_done_only_once_its_pass_is_saved(capsys, report, not_saved):
 @pytest.mark.parametrize("goes_on", [False, True], ids=["watched", "in the background"])
 def test_a_fault_after_the_verdict_is_told_beside_it(capsys, goes_on):
     watch, step = Watch(find_step("s01"), ReadyChild(), None), find_step("s01")
-    verdict = Verdict(VerdictKind.PASS, to_save=SavePass(compiled=True))
+    verdict = Verdict(VerdictKind.PASS, tried=Tried.ALL)
     state = SimpleNamespace(verdict=verdict, why_not_saved="", failed_seed=None)
     background = SimpleNamespace(check=SimpleNamespace(step=step, state=state, seconds=lambda: 2.0))
     if goes_on:
