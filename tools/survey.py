@@ -24,11 +24,12 @@ from checker.child.selection import ClaimsToRun
 from checker.child.session import run_claims
 from checker.child.stage_runner import ClaimTrials
 from checker.compiling import Compiler, Listener, listeners
+from checker.course.check_file import uses_max
 from checker.course.languages import PYTHON
 from checker.course.reading import Location, Unreadable
 from checker.course.source import Source
 from checker.course.steps import RECORDED_KERNELS as RECORD
-from checker.course.steps import Step, all_steps, relative_path, uses_max
+from checker.course.steps import Step, all_steps, relative_path
 from checker.diagnosis.diagnosing import Diagnostician
 from checker.diagnosis.exceptions import error_in_words
 from checker.diagnosis.mistakes import Edits, KnownMistakes, apply_edits, load_attempts, read_answers, write_answers

@@ -26,8 +26,9 @@ from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.child.stage_runner import StageRunner
 from checker.compiling import Compiler, Listener
 from checker.course.blanks import blanks_of
+from checker.course.check_file import optional_in
 from checker.course.reading import Unreadable
-from checker.course.steps import SOLUTIONS, Step, optional_in
+from checker.course.steps import SOLUTIONS, Step
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.protocol import events

@@ -11,7 +11,8 @@ import sys
 
 from checker.child.selection import ClaimsToRun
 from checker.child.session import run_claims
-from checker.course.steps import Step, uses_max
+from checker.course.check_file import uses_max
+from checker.course.steps import Step
 
 
 def import_max(step: Step) -> None:

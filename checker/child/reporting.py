@@ -12,7 +12,7 @@ from checker.child.claim_errors import fault_of_check, outcome_of
 from checker.child.rerun import error_at_its_line
 from checker.child.selection import ClaimsToRun, Runner, about_of, claim_of, subject_of
 from checker.claims.vocabulary import Refusal
-from checker.course.steps import uses_max
+from checker.course.check_file import uses_max
 from checker.device import DeviceKind
 from checker.diagnosis.frames import passed_through
 from checker.outcomes import Outcome, raised_error

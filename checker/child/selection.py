@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from checker.course.steps import Step, claims_of
+from checker.course.check_file import claims_of
+from checker.course.steps import Step
 from checker.device import DeviceKind
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, in_mode
 from checker.stages import Stage

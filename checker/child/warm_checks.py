@@ -15,7 +15,8 @@ from max.graph import Graph
 
 from checker.child.loading import load_source
 from checker.child.session import collect_graphs
-from checker.course.steps import all_steps, uses_max
+from checker.course.check_file import uses_max
+from checker.course.steps import all_steps
 from checker.max_adapter import graph_store, hooks, kernel_store
 
 SET = "solutions"

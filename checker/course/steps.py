@@ -1,21 +1,15 @@
-"""The steps, each of which has one number, the same in every folder, and where these folders are.
-
-A trick, ``reading claims``: which claims a step has, and of which kind, is read from the text of its check file.
-"""
+"""The steps, each of which has one number, the same in every folder, and where these folders are."""
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from checker.course.languages import MOJO, PYTHON, Language
 from checker.course.source import Source
 from checker.errors import UserError
 from checker.files import ROOT
-from checker.stages import ClaimKind
 
 STEPS = ROOT / "steps"
 SOLUTIONS = ROOT / "solutions"
@@ -24,9 +18,6 @@ REFERENCES = TESTS / "references"
 RECORDED_KERNELS = REFERENCES / "kernels.json"
 WIDGETS = ROOT / "book" / "src" / "widgets"
 SMALL_MODEL = ROOT / "models" / "moby-dick"
-
-#: The claims of a check file that imports this module run MAX.
-CLAIMS_THAT_RUN_MAX = "checker.claims.modules"
 
 #: The order of the tutorial. Warm-ups 01 to 05 may be skipped; the others come before the step that needs them.
 ORDER = (
@@ -184,42 +175,6 @@ def find_step(text: str) -> Step:
         if step.solution_file.is_file():
             return step
     raise UserError(f"there is no step {text!r}; choose from {', '.join(step.task for step in all_steps())}")
-
-
-@cache
-def _statements(step: Step) -> list[ast.stmt]:
-    return ast.parse(step.check_file.read_text(encoding="utf-8")).body
-
-
-def uses_max(step: Step) -> bool:
-    """Return whether the claims of a step run MAX: their file imports ``checker.claims.modules``."""
-    return any(isinstance(node, ast.ImportFrom) and node.module == CLAIMS_THAT_RUN_MAX for node in _statements(step))
-
-
-def claims_of(step: Step) -> dict[str, ClaimKind]:
-    """Return the claims of a step, and the kind of each, which its pytest marker says.
-
-    Raises:
-        ValueError: a claim has another decorator than such a marker or ``about(…)``, so its kind is not known.
-    """
-    markers = {f"pytest.mark.{kind}": kind for kind in ClaimKind}
-    claims = {}
-    for node in _statements(step):
-        if not (isinstance(node, ast.FunctionDef) and node.name.startswith("test_")):
-            continue
-        claims[node.name] = ClaimKind.NUMBERS
-        for decorator in map(ast.unparse, node.decorator_list):
-            if decorator in markers:
-                claims[node.name] = markers[decorator]
-            elif not decorator.startswith("about("):
-                raise ValueError(f"{step.check_file.name}: {node.name} has @{decorator}, which says no kind of claim")
-    return claims
-
-
-def optional_in(step: Step) -> set[str]:
-    """Return the labels of the blanks that a file may do without: ``OPTIONAL`` in the step's check file."""
-    values = {ast.unparse(node.targets[0]): node.value for node in _statements(step) if isinstance(node, ast.Assign)}
-    return ast.literal_eval(values["OPTIONAL"]) if "OPTIONAL" in values else set()
 
 
 def relative_path(path: Path) -> str:

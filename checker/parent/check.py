@@ -21,10 +21,11 @@ from typing import assert_never
 
 from checker.course import progress
 from checker.course.blanks import blanks_of
+from checker.course.check_file import claims_of, uses_max
 from checker.course.opening import open_file
 from checker.course.reading import Unreadable
 from checker.course.source import Source
-from checker.course.steps import Step, claims_of, relative_path, uses_max
+from checker.course.steps import Step, relative_path
 from checker.packages import why_not_usable
 from checker.parent import effects
 from checker.parent.advance import advance

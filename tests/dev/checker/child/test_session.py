@@ -8,7 +8,7 @@ import pytest
 from checker.child import reporting
 from checker.child.selection import ClaimsToRun
 from checker.child.session import collect_graphs, run_claims
-from checker.course import steps
+from checker.course import check_file, steps
 from checker.course.steps import Step
 from checker.max_adapter.tracing import AbandonedGraphError, GraphMode, current_mode
 from checker.outcomes import RaisedError
@@ -60,7 +60,7 @@ def checked(tmp_path, monkeypatch):
     STEP.check_file.write_text(CHECK)
     yield
     sys.modules.pop(STEP.check_file.stem, None)
-    steps._statements.cache_clear()
+    check_file._statements.cache_clear()
 
 
 def subject(**functions):
