@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from checker.parent.check import Check
 
 CHECK_OPTIONS: list[click.Parameter] = [
-    click.Option(["--solution"], is_flag=True, help="Grade the reference solution instead of your file."),
+    click.Option(["--solution"], is_flag=True, help="Check the reference solution instead of your file."),
     click.Option(["--no-compile"], is_flag=True, help="Stop after the numbers."),
     click.Option(["--device"], type=DeviceName(), help="Compile for this device alone."),
     click.Option(["--show"], default="", metavar="FUNCTION", help="Show its numbers beside the right ones."),

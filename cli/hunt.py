@@ -79,7 +79,7 @@ def begin(hunt: Hunt, seed: int | None = None) -> Path | None:
 
 def why_none_is_known(step: Step) -> str:
     """Return why nothing is known of the mistakes of a step, and what to do."""
-    return f"what is recorded of them is out of date; `./run kernels {step.number}`"
+    return f"what is recorded of them is out of date; `./run survey {step.number}`"
 
 
 def hunt_mistake(step: Step, *, new: bool, give_up: bool, number: int | None, as_json: bool, **options: Any) -> int:

@@ -137,8 +137,8 @@ def _found(names: tuple[str, ...]) -> list[str]:
 
 @main.command()
 @click.argument("steps", nargs=-1, type=StepName())
-def kernels(steps: tuple[Step, ...]) -> int:
-    """Grade solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
+def survey(steps: tuple[Step, ...]) -> int:
+    """Check solutions, alternatives and mistakes; record their answers, and their kernels: 07 …, or all"""
     from tools.survey import record_answers
 
     return record_answers(steps or all_steps())

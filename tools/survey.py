@@ -1,9 +1,9 @@
-"""Survey how good the checks are: grade everything that they must get right, without looking at any learner's file.
+"""Survey how good the checks are: check everything that they must get right, without looking at any learner's file.
 
 The solution and every alternative must be accepted; every spoiled solution must be refused, with the
 sentence of its own mistake: ``tests/dev/journeys/test_checks.py`` demands it.
 
-``./run kernels`` does that for every step, and records which of MAX's kernels it took and what every mistake answers.
+``./run survey`` does that for every step, and records which of MAX's kernels it took and what every mistake answers.
 :func:`follow` writes a step as people used to another library do, and then does what the check says until it passes.
 """
 
@@ -113,12 +113,12 @@ def survey(
     record: bool = False,
     compiled_kernels: bool = False,
 ) -> Survey:
-    """Grade edited versions of a step's solution, all in one process of their own.
+    """Check edited versions of a step's solution, all in one process of their own.
 
     Args:
         step: whose solution.
         subjects: the edits of each, by its name.
-        seed: of the order in which they are graded, and of the first configuration drawn.
+        seed: of the order in which they are checked, and of the first configuration drawn.
         draws: how many configurations are drawn for right answers.
         record: keep what the known mistakes answer; they are all among the subjects.
         compiled_kernels: the edits are of a kernel itself, which is compiled, instead of its model in NumPy.
@@ -166,24 +166,24 @@ def main() -> None:
     parent = ParentProcess()
     end_with_parent(parent.descriptor)
     for message in parent.messages():
-        done = grade(Work(**message), lambda name: parent.send({"at": name}))
+        done = check_subjects(Work(**message), lambda name: parent.send({"at": name}))
         reports = [asdict(report) for report in done.reports]
         parent.send({"reports": reports, "kernels": done.kernels, "compiled": done.compiled})
 
 
 @dataclass
 class Subject:
-    """What is graded: a source, the name by which errors call its file, and what was said of it so far."""
+    """What is checked: a source, the name by which errors call its file, and what was said of it so far."""
 
     source: Source
     path: str
     report: SubjectReport
 
 
-def grade(work: Work, begin: Callable[[str], None]) -> Survey:
-    """Grade every subject, in an order drawn by lot; ``begin`` is called with the name of each that is begun.
+def check_subjects(work: Work, begin: Callable[[str], None]) -> Survey:
+    """Check every subject, in an order drawn by lot; ``begin`` is called with the name of each that is begun.
 
-    Those with the right numbers are graded on drawn configurations too, and what fails is diagnosed.
+    Those with the right numbers are checked on drawn configurations too, and what fails is diagnosed.
     """
     step, seeds, compiled_by_max = Step(work.step), range(work.seed, work.seed + work.draws), list[str]()
 
@@ -200,12 +200,12 @@ def grade(work: Work, begin: Callable[[str], None]) -> Survey:
         if isinstance(event, ClaimBegan):
             begin(event.subject)
 
-    graded = run_claims(ClaimsToRun(step, modules, Stage.NUMBERS), send)
-    right = {name: module for name, module in modules.items() if all_pass(graded[name])}
-    diagnostician = diagnostician_by(step, graded, record=work.record)
+    checked = run_claims(ClaimsToRun(step, modules, Stage.NUMBERS), send)
+    right = {name: module for name, module in modules.items() if all_pass(checked[name])}
+    diagnostician = diagnostician_by(step, checked, record=work.record)
     drawn = run_claims(ClaimsToRun(step, right, Stage.DRAWN, seeds), send)
     for name, subject in subjects.items():
-        outcomes = graded.get(name, {}) | drawn.get(name, {})
+        outcomes = checked.get(name, {}) | drawn.get(name, {})
         subject.report.marks = {claim: outcome.mark for claim, outcome in outcomes.items()}
         subject.report.reasons = {claim: outcome.reason for claim, outcome in outcomes.items()}
         if failed_outcomes(outcomes):
@@ -229,7 +229,7 @@ def import_and_note_kernels(step: Step) -> set[str]:
 
 
 def drawn_by_lot(step: Step, work: Work) -> dict[str, Subject]:
-    """Return the subjects by name, in the order in which they are graded."""
+    """Return the subjects by name, in the order in which they are checked."""
     solution = (step.solution_file if work.compiled_kernels else step.model_file).read_text()
     names = random.Random(work.seed).sample(list(work.subjects), len(work.subjects))
     return {
@@ -259,9 +259,9 @@ def load_subjects(
     return modules
 
 
-def diagnostician_by(step: Step, graded: Mapping[str, Outcomes], *, record: bool) -> Diagnostician:
+def diagnostician_by(step: Step, checked: Mapping[str, Outcomes], *, record: bool) -> Diagnostician:
     """Return who names the known mistakes behind failures: by what they answered now, if nothing is recorded."""
-    answers = {name: graded[name] for name in load_attempts(step).mistakes if name in graded}
+    answers = {name: checked[name] for name in load_attempts(step).mistakes if name in checked}
     if record:
         write_answers(step, answers)
     return Diagnostician(step, ClaimTrials(step), KnownMistakes(step, read_answers(step) or answers))

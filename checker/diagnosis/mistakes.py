@@ -3,7 +3,7 @@
 The code that people write instead of a solution is kept apart from the claims, in ``tests/attempts/step_07.py``. Such a
 file defines ``MISTAKES``, ``ALTERNATIVES`` and ``HABITS``, and may define the other tables of :class:`Attempts`.
 
-The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run kernels``
+The answers of every mistake, which are its outcomes, are recorded, so naming a mistake is a lookup. ``./run survey``
 writes a file for each step, such as ``tests/references/mistakes/step_07.json.gz``.
 
 The sentence of a mistake is its name: in these tables, and while a program runs. In files, which outlive a sentence,
@@ -272,7 +272,7 @@ def digest_of_inputs(step: Step) -> str:
 
     Earlier solutions, ``tolerance.py`` and ``vocabulary.py``, on which the answers also depend, are left out: each of
     their comments would put every table out of date, and to record all takes half an hour. So whoever changes what they
-    do runs ``./run kernels``; ``test_checks.py`` fails until then, once a mistake is not named.
+    do runs ``./run survey``; ``test_checks.py`` fails until then, once a mistake is not named.
     """
     attempts = load_attempts(step)
     keys = [key_of(edits) for edits in (*attempts.mistakes.values(), *attempts.models.values())]

@@ -1,4 +1,4 @@
-"""What GitHub and editors read: workflows, the tasks of an editor, links; `./run check` has linters for their forms."""
+"""What GitHub and editors read: workflows, the tasks of an editor, links; `./run lint` has linters for their forms."""
 
 import ast
 import importlib

@@ -50,7 +50,7 @@ def test_a_new_step_is_listed_checked_and_surveyed(course):
     assert "# TODO: Multiply by two. (1 line)" in (course.root / "steps" / "step_98.py").read_text()
     assert "s98" in course.check("status").stdout
     assert "todo      doubled" in course.check("s98").stdout
-    record = course.root, "-m", "tools", "kernels", "98"
+    record = course.root, "-m", "tools", "survey", "98"
     python(*record, status=0)
     attempts.write_text(ATTEMPTS.replace("x**2", "x * 2").replace("x + x", "x + 2"))
     surveyed = python(*record, status=1)

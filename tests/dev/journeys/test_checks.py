@@ -43,7 +43,7 @@ def test_a_check_knows_enough_and_has_recorded_what_mistakes_answer(step: Step):
     assert len(attempts.mistakes) >= MISTAKES
     assert len(attempts.alternatives) >= ALTERNATIVES
     assert len(attempts.habits) >= HABITS
-    assert recorded is not None, "run ./run kernels"
+    assert recorded is not None, "run ./run survey"
     assert recorded.keys() == attempts.mistakes.keys()
     assert step.language is PYTHON or attempts.models.keys() == attempts.mistakes.keys()
 
@@ -58,8 +58,8 @@ def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytest
     reports, used, _ = survey(step, subjects, seed=pytestconfig.option.seed)
     assert problems(step, reports) == dict.fromkeys(subjects, "")
     recorded = {*kernel_store.recorded_kernels().get(step.name, [])}
-    assert {*used} <= recorded, "run ./run kernels"
-    assert not_drawn(used) == not_drawn(recorded) or drawn < subjects_of(step).keys(), "run ./run kernels"
+    assert {*used} <= recorded, "run ./run survey"
+    assert not_drawn(used) == not_drawn(recorded) or drawn < subjects_of(step).keys(), "run ./run survey"
 
 
 @pytest.mark.spread

@@ -24,7 +24,7 @@ STATED = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = STATED["project"]["optional-dependencies"]
 
 GROUPS = {name: importlib.import_module(f"{name}.main").main for name in ("cli", "tools")}
-OTHER_PROGRAMS = {"check": "ruff", "browser": "playwright", "test": "tests", "nightly": "tests"}
+OTHER_PROGRAMS = {"lint": "ruff", "browser": "playwright", "test": "tests", "nightly": "tests"}
 OTHER_PROGRAMS |= {"book-build": "mdbook", "book-watch": "mdbook"}
 
 
@@ -111,7 +111,7 @@ def test_run_passes_arguments_and_exit_status_on():
     assert "$HOME b; exit 3" in refused.stderr
 
 
-@pytest.mark.parametrize("name", ["serve", "check"])
+@pytest.mark.parametrize("name", ["serve", "lint"])
 def test_help_installs_nothing(name, course):
     course.shell("./run --help")  # lends the environment
     (course.root / "requirements" / f"{TASKS[name]['default-environment']}.txt").write_text("no-such-package==1\n")
