@@ -55,7 +55,7 @@ def layer(draw: Drawing) -> None:
             part = box(3, f"{kind[0]}{head}", head * half + 9 + at * (width + 3), width, kind)
             draw.line(thirds[at].bottom, part.top, kind=kind)
         of_head = box(4, f"weights, head {head}", head * half + 9, half - 18, above=part)
-        of_head = box(5, f"found, head {head}", head * half + 9, half - 18, "accent", of_head)
+        of_head = box(5, f"output, head {head}", head * half + 9, half - 18, "accent", of_head)
         draw.arrow(of_head.bottom, (of_head.bottom[0], 6 * STEP - 2))
     side_by_side = box(6, "the heads side by side", kind="accent")
     draw.arrow(side_by_side.bottom, (ROOM / 2, 7 * STEP - 2), label="times W_o")
