@@ -70,7 +70,7 @@ def looks(draw: Drawing) -> None:
     scores, weights = (whale[f"h.{LAYER}.attn.{name}"][HEAD, it] for name in ("scores", "weights"))
     masked = np.where(np.arange(len(scores)) > it, -np.inf, scores)[:, None]
     names = [visible(token) for token in whale["tokens"]]
-    column = draw.matrix(60, top, masked, rows=names, cell=(54, row), spec=".1f", kind="plain", title="scores")
+    column = draw.matrix(60, top, masked, rows=names, cell=(54, row), spec=".1f", kind="plain", title="scaled scores")
     draw.arrow((124, column.middle[1]), (186, column.middle[1]), label="softmax")
     draw.heading(256, top - 12, "weights")
     draw.bars(196, top, 150, [("", float(weight)) for weight in weights], labels=0)
