@@ -50,12 +50,16 @@ def layer(draw: Drawing) -> None:
     third, half = ROOM / 3, ROOM / HEADS
     thirds = [box(2, kind, at * third + 4, third - 8, kind, joined) for at, kind in enumerate(KINDS)]
     for head in range(HEADS):
-        width = half / 3 - 6
+        left, width = head * half + 9, half / 3 - 6
+        parts_of_head = []
         for at, kind in enumerate(KINDS):
-            part = box(3, f"{kind[0]}{head}", head * half + 9 + at * (width + 3), width, kind)
+            part = box(3, f"{kind[0]}{head}", left + at * (width + 3), width, kind)
             draw.line(thirds[at].bottom, part.top, kind=kind)
-        of_head = box(4, f"weights, head {head}", head * half + 9, half - 18, above=part)
-        of_head = box(5, f"output, head {head}", head * half + 9, half - 18, "accent", of_head)
+            parts_of_head.append(part)
+        of_weights = box(4, f"weights {head}", left, 2 * width + 3)
+        of_head = box(5, f"output, head {head}", left, 3 * width + 6, "accent", of_weights)
+        for part, below in zip(parts_of_head, (of_weights, of_weights, of_head), strict=True):
+            draw.arrow(part.bottom, (part.bottom[0], below.y - 2))
         draw.arrow(of_head.bottom, (of_head.bottom[0], 6 * STEP - 2))
     side_by_side = box(6, "the heads side by side", kind="accent")
     draw.arrow(side_by_side.bottom, (ROOM / 2, 7 * STEP - 2), label="times W_o")
