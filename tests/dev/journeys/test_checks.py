@@ -48,7 +48,7 @@ def test_a_check_knows_enough_and_has_recorded_what_mistakes_answer(step: Step):
     assert step.language is PYTHON or attempts.models.keys() == attempts.mistakes.keys()
 
 
-@pytest.mark.spread
+@pytest.mark.sampled
 @every_step
 def test_solved_passes_and_spoiled_is_refused_by_name(step: Step, sample, pytestconfig):
     """All in one process, in an order drawn by lot."""

@@ -264,6 +264,7 @@ def test_what_cannot_be_served_is_said(arguments, sentence, course):
     assert sentence in course.check("serve", *arguments, status=2).stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("begins", "problem"),
     [
