@@ -14,32 +14,22 @@ from checker.course.steps import SMALL_MODEL
 
 SENTENCE = "The whale struck the ship, and it sank."
 
+#: The weights of a model by name and, once it has run, every tensor that it computed.
+Tensors = dict[str, Any]
 #: From the number of a layer, normalized tokens and the two matrices of their attention to its outputs.
 Attention = Callable[[int, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
-def read(text: str = SENTENCE) -> dict[str, Any]:
+def read(text: str = SENTENCE) -> Tensors:
     """Return a text's ``tokens`` and ``ids``, the ``vocabulary``, the weights, and every tensor up to the ``logits``.
 
     A weight has its name in the checkpoint, without ``transformer.``; a tensor that of the module which returns it.
     """
-    tokenizer = _tokenizer()
-    t: dict[str, Any] = dict(_weights())
-    t["vocabulary"] = [tokenizer.decode([id]) for id in range(_config()["vocab_size"])]
-    ids = t["ids"] = tokenizer.encode(text).ids
-    t["tokens"] = [t["vocabulary"][id] for id in ids]
-
-    def attend(layer: int, x: np.ndarray) -> np.ndarray:
-        h = f"h.{layer}.attn"
-        qkv = _linear(t, f"{h}.c_attn", x).reshape(len(ids), 3, _config()["n_head"], -1)
-        query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
-        scores = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])
-        t[f"{h}.scores"] = scores
-        weights = np.tril(np.exp(scores))  # the mask: no weight for later tokens (step 02 hides their scores)
-        weights = t[f"{h}.weights"] = weights / weights.sum(-1, keepdims=True)
-        return _linear(t, f"{h}.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
-
-    _fill(t, np.arange(len(ids)), attend)
+    t: Tensors = dict(_weights())
+    t["vocabulary"] = [_tokenizer().decode([id]) for id in range(_config()["vocab_size"])]
+    t["ids"] = _tokenizer().encode(text).ids
+    t["tokens"] = [t["vocabulary"][id] for id in t["ids"]]
+    forward(t, np.arange(len(t["ids"])), attend)
     return t
 
 
@@ -49,40 +39,55 @@ def next_id(ids: Sequence[int], positions: Sequence[int], attention: Attention) 
     In every layer, ``attention(layer, x, W_qkv, W_o)`` gets ``x`` as ``[1, seq, embd + 1]`` and returns ``[1, seq,
     embd]``. The added channel is always 1, so the last row of ``W_qkv``, which is its bias, reaches every token.
     """
-    t: dict[str, Any] = {**_weights(), "ids": list(ids)}
 
-    def attend(layer: int, x: np.ndarray) -> np.ndarray:
+    def attend_otherwise(t: Tensors, layer: int, x: np.ndarray) -> np.ndarray:
         h = f"h.{layer}.attn"
         x = np.concatenate([x, np.ones((len(x), 1), np.float32)], axis=-1)[None]
         W_qkv = np.concatenate([t[f"{h}.c_attn.weight"], t[f"{h}.c_attn.bias"][None]])
         return attention(layer, x, W_qkv, t[f"{h}.c_proj.weight"])[0] + t[f"{h}.c_proj.bias"]
 
-    _fill(t, positions, attend)
+    t: Tensors = {**_weights(), "ids": list(ids)}
+    forward(t, positions, attend_otherwise)
     return int(t["logits"][-1].argmax())
 
 
-def _fill(
-    t: dict[str, Any], positions: Sequence[int] | np.ndarray, attend: Callable[[int, np.ndarray], np.ndarray]
-) -> None:
+# ---------------------------------------------------------------- the whole model, as See it first shows it
+
+
+def forward(t: Tensors, positions: Sequence[int] | np.ndarray, attend: Callable[..., np.ndarray]) -> None:
+    """Put into ``t`` what the model computes from its ids, up to the logits."""
     x = t["embedding"] = t["wte.weight"][t["ids"]] + t["wpe.weight"][positions]
     for layer in range(_config()["n_layer"]):
         h = f"h.{layer}"
-        x = x + attend(layer, _norm(t, f"{h}.ln_1", x))
-        u = _linear(t, f"{h}.mlp.c_fc", _norm(t, f"{h}.ln_2", x))
+        x = x + attend(t, layer, norm(t, f"{h}.ln_1", x))
+        u = linear(t, f"{h}.mlp.c_fc", norm(t, f"{h}.ln_2", x))
         gelu = u * (1 + np.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3))) / 2
-        x = t[h] = x + _linear(t, f"{h}.mlp.c_proj", gelu)
-    t["logits"] = _norm(t, "ln_f", x) @ t["wte.weight"].T
+        x = t[h] = x + linear(t, f"{h}.mlp.c_proj", gelu)
+    t["logits"] = norm(t, "ln_f", x) @ t["wte.weight"].T
 
 
-def _linear(t: dict[str, Any], name: str, x: np.ndarray) -> np.ndarray:
-    t[name] = x @ t[f"{name}.weight"] + t[f"{name}.bias"]
-    return t[name]  # type: ignore[no-any-return]
+def attend(t: Tensors, layer: int, x: np.ndarray) -> np.ndarray:
+    """Return the output of a layer's attention."""
+    h = f"h.{layer}.attn"
+    qkv = linear(t, f"{h}.c_attn", x).reshape(len(x), 3, _config()["n_head"], -1)
+    query, key, value = qkv.transpose(1, 2, 0, 3)  # each [head, seq, head_dim]
+    scores = t[f"{h}.scores"] = query @ key.swapaxes(1, 2) / math.sqrt(query.shape[-1])
+    weights = np.tril(np.exp(scores))  # the mask: no weight for later tokens (step 02 hides their scores)
+    weights = t[f"{h}.weights"] = weights / weights.sum(-1, keepdims=True)
+    return linear(t, f"{h}.c_proj", (weights @ value).swapaxes(0, 1).reshape(x.shape))
 
 
-def _norm(t: dict[str, Any], name: str, x: np.ndarray) -> np.ndarray:
+def norm(t: Tensors, name: str, x: np.ndarray) -> np.ndarray:
+    """Return normalized tokens, times a gain, plus a bias."""
     x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + _config()["layer_norm_epsilon"])
-    t[name] = x * t[f"{name}.weight"] + t[f"{name}.bias"]
-    return t[name]  # type: ignore[no-any-return]
+    x = t[name] = x * t[f"{name}.weight"] + t[f"{name}.bias"]
+    return x
+
+
+def linear(t: Tensors, name: str, x: np.ndarray) -> np.ndarray:
+    """Return weighted sums of the channels, plus a bias."""
+    x = t[name] = x @ t[f"{name}.weight"] + t[f"{name}.bias"]
+    return x
 
 
 @cache
