@@ -70,7 +70,7 @@ def test_default_epsilon(step, reference):
 
 @about("forward")
 def test_large_mean(norm, reference):
-    """A token whose channels all lie near 1,000, as a residual stream's can, is still normalized."""
+    """A token whose channels all lie near 1,000 is still normalized."""
     x = np.random.RandomState(3).normal(1000, 1, (2, 7, WIDTH)).astype(np.float32)
     centered = x - x.mean(axis=-1, keepdims=True, dtype=np.float64)
     scale = reference.weights["weight"] / np.sqrt((centered**2).mean(axis=-1, keepdims=True) + EPSILON)
