@@ -14,7 +14,6 @@ from __future__ import annotations
 import faulthandler
 import signal
 import sys
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -54,7 +53,7 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
 
 def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
     """Return the event that tells of a file which has raised an error as it was loaded."""
-    from checker.course.compatibility import advise_on_former_names, incompatible_parts
+    from checker.course.compatibility import incompatible_parts
     from checker.diagnosis.locating import reason_of
     from checker.outcomes import with_printable_message
 
@@ -62,10 +61,7 @@ def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.U
     reason = reason_of(error, job.path)
     changed_since: list[str] = []
     if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-        if advice := advise_on_former_names(job.source):
-            reason = replace(reason, sentence=f"{reason.sentence}. {advice}")
-        else:
-            changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
+        changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
     return events.Unloadable(reason, changed_since)
 
 

@@ -9,7 +9,6 @@ import ast
 from collections.abc import Collection, Iterable
 from types import ModuleType
 
-from checker.course.compatibility import NEW_NAMES
 from checker.course.source import Source
 from checker.spelling import closest_name
 
@@ -62,11 +61,9 @@ def _other_classes(source: Source, blanks: Collection[str]) -> list[str]:
 
 
 def _likely_name(blank: str, functions: Iterable[str]) -> str:
-    """Return which function, in the same class or outside of any, has or once had a name like that of a missing one."""
+    """Return which function, in the same class or outside of any, has a name like that of a missing one."""
     owner, _, name = blank.rpartition(".")
     beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
     if name == "forward" and WRITTEN_FOR_FORWARD in beside:
         return WRITTEN_FOR_FORWARD
-    if former := [other for other in beside if NEW_NAMES.get(other) == name]:
-        return former[0]
     return closest_name(name, beside)

@@ -1,7 +1,7 @@
 """Which parts of a learner's file later steps cannot use in place of the solution's, though the file may pass.
 
 The file may be older than the present solutions, or have the source tutorial's form. ``--mine`` and ``status`` name the
-parts, and a check names what such a file imports in vain. The calls that an older file may still make are in
+parts, and so does a check if such a file imports in vain. The calls that an older file may still make are in
 ``checker.child.former_calls``.
 """
 
@@ -14,23 +14,6 @@ from collections.abc import Iterator
 from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.course.steps import Step
-
-#: The names of functions, classes and modules in earlier versions of the course, and their names now.
-NEW_NAMES = {
-    "lookback_mask": "causal_mask",
-    "byte_pairs": "count_pairs",
-    "learn": "train",
-    "heads_backward": "attn_backward",
-    "on_arrays": "run_on_arrays",
-    "CachedGraph": "CachedFunction",
-    "Model": "LogitsFunction",
-    "Graph": "Compiled",
-    "model_with": "model_with_weights",
-    "BLOCK": "BLOCK_SIZE",
-    "named": "with_prefix",
-    "next_labels": "shift_labels",
-    "updated": "update",
-}
 
 
 def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
@@ -50,14 +33,6 @@ def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
     types = {name: f" = {ast.unparse(node.value)}" for name, node in _types(solution) if name not in names}
     incompatible = (missing | differing | lacks_attributes) - inner
     return types | {name: _signature(node) for name, node in theirs.items() if name in incompatible}
-
-
-def advise_on_former_names(source: Source) -> str:
-    """Return what to do about a file that imports something by a former name; nothing if it imports none."""
-    imports = (node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom))
-    names_imported = {alias.name for node in imports for alias in node.names}
-    renamings = [f"{former} is called {now} now" for former, now in NEW_NAMES.items() if former in names_imported]
-    return f"{' and '.join(renamings)}: rename it in this file." if renamings else ""
 
 
 def takes_calls_of(function: FunctionNode, other: FunctionNode) -> bool:

@@ -117,33 +117,18 @@ LACKING = {
             "The step has changed since this file was written: see project, self_attention. `./run reset w02` writes",
         ],
     ),
-    "a function's former name": (
-        "w03",
-        {"causal_mask(": "lookback_mask("},
-        ["it has lookback_mask: call it causal_mask"],
-    ),
     "a name much like that of another blank": (
         "s18",
         {"def attn_backward(": "def heads("},
         ["there is no attn_backward in the file any more; write it"],
     ),
-    "an import by a former name": (
+    "an import of a name that is gone": (
         "w07",
         {"attention_weights, causal_mask": "attention_weights, lookback_mask"},
-        ["lookback_mask is called causal_mask now: rename it in this file."],
-    ),
-    "imports by two former names": (
-        "s14",
-        {
-            **{"    CachedFunction,\n": "    CachedGraph,\n", "run: CachedFunction": "run: CachedGraph"},
-            **{"    run_on_arrays,\n": "    on_arrays,\n", "(run_on_arrays(": "(on_arrays("},
-        },
-        ["on_arrays is called run_on_arrays now and CachedGraph is called CachedFunction now: rename it in this file."],
-    ),
-    "imports of step 20 by former names": (
-        "s20",
-        {"    Compiled,": "    Graph,", "    model_with_weights,": "    model_with,"},
-        ["Graph is called Compiled now and model_with is called model_with_weights now: rename it in this file."],
+        [
+            "cannot import name 'lookback_mask' from 'solutions.warmup_03'",
+            "line 10: from solutions.warmup_03 import attention_weights, lookback_mask",
+        ],
     ),
     "a guard that is reached": (
         "w02",
