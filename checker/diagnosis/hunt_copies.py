@@ -17,7 +17,6 @@ from checker.diagnosis.mistakes import Edits, KnownMistakes, apply_edits, load_a
 from checker.diagnosis.outside_blanks import changed_lines, imports_of
 from checker.outcomes import failed_outcomes
 
-LINE_LENGTH = 120
 ODD = re.compile(r"'|.{121}")  # gives a mistake's line away: other lines are formatted otherwise
 
 
@@ -25,7 +24,7 @@ def copies_of(step: Step) -> dict[str, str]:
     """Return a copy of the solution with each mistake that may be hunted for, by the mistake's name.
 
     Such a mistake raises no error, which would tell its line, and changes nothing outside the blanks, at which a check
-    would point. Nor does it only add lines, which a learner would see at once.
+    would point. Nor does it only add lines or leave an import unused, which a learner would see at once.
     """
     mistakes, solution, right_copy = KnownMistakes.recorded(step), step.read_solution(), copy_with(step, {})
     copies = {}
@@ -34,6 +33,8 @@ def copies_of(step: Step) -> dict[str, str]:
             continue
         source = Source(apply_edits(solution.text, mistakes.edits[name]))
         if step.language is PYTHON and changed_lines(source, solution):
+            continue
+        if step.language is PYTHON and unused_imports(source) != unused_imports(solution):
             continue
         new_lines = {*source.lines} - {*solution.lines}
         if any(ODD.search(line) for line in new_lines):
@@ -52,47 +53,21 @@ def is_longer(copy: str, right: str) -> bool:
     return any(change == "insert" for change, *_ in changes)
 
 
-def without_unused_imports(source: str) -> str:
-    """Return Python without the imports that a mistake has left unused."""
-    tree, lines = ast.parse(source), source.splitlines(keepends=True)
-    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    unused = imports_of(Source(source)).keys() - used
-    for node in reversed(tree.body):  # from the end, so that the numbers of the lines before stay right
-        if not isinstance(node, ast.Import | ast.ImportFrom) or getattr(node, "module", "") == "__future__":
-            continue
-        aliases = [alias for alias in node.names if (alias.asname or alias.name).partition(".")[0] not in unused]
-        if len(aliases) == len(node.names):
-            continue
-        node.names = aliases
-        first, last = node.lineno - 1, node.end_lineno or node.lineno
-        if aliases:
-            lines[first:last] = [_import_as_formatted(node)]
-        elif lines[first - 1] == lines[last] == "\n":  # a group of one statement, between empty lines
-            del lines[first : last + 1]
-        else:
-            del lines[first:last]
-    return "".join(lines)
-
-
-def _import_as_formatted(node: ast.Import | ast.ImportFrom) -> str:
-    """Return an import as the solutions are formatted: on one line or, if that is too long, one name a line."""
-    line = ast.unparse(node)
-    if len(line) <= LINE_LENGTH:
-        return f"{line}\n"
-    start, names = line.split(" import ")
-    return "\n    ".join([f"{start} import (", *(f"{name}," for name in names.split(", "))]) + "\n)\n"
+def unused_imports(source: Source) -> set[str]:
+    """Return the names that a file in Python imports and does not use."""
+    used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    return imports_of(source).keys() - used
 
 
 def copy_with(step: Step, edits: Edits) -> str:
-    """Return the edited solution without unused imports, and without comments in its blanks, which would help."""
+    """Return the edited solution without the comments in its blanks, which would help."""
     skeleton_lines = {*skeleton_of(step).splitlines()}
     lines = []
     for line in apply_edits(step.read_solution().text, edits).splitlines():
         bare = line if line in skeleton_lines else without_comment(line)
         if bare or not line:  # a line that was only a comment is left out
             lines.append(bare)
-    copy = "\n".join(lines) + "\n"
-    return without_unused_imports(copy) if step.language is PYTHON else copy
+    return "\n".join(lines) + "\n"
 
 
 def copy_of(step: Step, mistake: str) -> str:
