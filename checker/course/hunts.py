@@ -53,20 +53,17 @@ class Hunt:
 
     def saved(self) -> SavedHunts:
         """Return what is saved of the step's hunts; if the copy is gone, or its mistake is not known, no hunt is on."""
-        saved = self._saved_with_copy_or_without()
-        is_on = saved.mistake in self.keys and self.copy.learner_file.exists()
-        return saved if is_on else replace(saved, mistake="")
+        saved, sentences = self._in_file(), {key: sentence for sentence, key in self.keys.items()}
+        mistake = sentences.get(saved.mistake, "") if self.copy.learner_file.exists() else ""
+        return replace(saved, mistake=mistake, seen=tuple(sentences[key] for key in saved.seen if key in sentences))
 
     def is_gone(self) -> bool:
         """Return whether the copy in which a mistake was hunted for is gone."""
-        return bool(self._saved_with_copy_or_without().mistake) and not self.copy.learner_file.exists()
+        return bool(self._in_file().mistake) and not self.copy.learner_file.exists()
 
-    def _saved_with_copy_or_without(self) -> SavedHunts:
-        """Return what is saved of the step's hunts, also if the copy is gone, with mistakes by their sentences."""
-        saved = read_progress().hunts.get(self.step.name, SavedHunts())
-        sentences = {key: sentence for sentence, key in self.keys.items()}
-        seen = tuple(sentences.get(mistake, mistake) for mistake in saved.seen)
-        return replace(saved, mistake=sentences.get(saved.mistake, saved.mistake), seen=seen)
+    def _in_file(self) -> SavedHunts:
+        """Return what is saved of the step's hunts as the file has it, with the keys of mistakes."""
+        return read_progress().hunts.get(self.step.name, SavedHunts())
 
     def begin(self, copies: Mapping[str, str], seed: int | None = None) -> Path | None:
         """Draw one of some copies, each by the name of its mistake, and write it as the file to hunt in.
@@ -138,7 +135,7 @@ class Hunt:
 
     def save(self, hunts: SavedHunts) -> None:
         """Save what is known of the step's hunts now, mistakes by their keys; raise OSError if that is impossible."""
-        seen = [self.keys.get(mistake, mistake) for mistake in hunts.seen]
+        seen = [self.keys[mistake] for mistake in hunts.seen]
         by_keys = replace(hunts, mistake=self.keys.get(hunts.mistake, ""), seen=seen)
         with changing_progress() as progress:
             progress.hunts[self.step.name] = by_keys

@@ -181,7 +181,7 @@ def _read_index(set_name: str) -> Index | None:
         index = json.loads(file.read_text())
     except (OSError, ValueError):
         return None
-    is_index = isinstance(index, dict) and index.keys() >= {"file", "graphs", "weights"}
+    is_index = isinstance(index, dict) and index.keys() >= {"file", "digest", "graphs", "weights"}
     return index if is_index and use_if_kept(file) and use_if_kept(Path(index["file"])) else None
 
 
@@ -202,7 +202,7 @@ def _is_whole(index: Index) -> bool:
     """Return whether the file of a set is as it was written: it may have been cut short."""
     try:
         return _digest_of(Path(index["file"])) == index["digest"]
-    except (OSError, KeyError):  # an older version of the course has kept no digest
+    except OSError:
         return False
 
 
