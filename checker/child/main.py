@@ -24,7 +24,7 @@ from checker.child.loading import load_step
 from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.child.stage_runner import StageRunner
 from checker.compiling import Compiler, Listener
-from checker.course.blanks import blanks_of
+from checker.course.blanks import blanks_of, label_of
 from checker.course.check_file import optional_in
 from checker.course.reading import Unreadable
 from checker.course.steps import SOLUTIONS, Step
@@ -78,7 +78,7 @@ def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[s
     if missing:
         send(events.FunctionsMissing(missing))
     of_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]
-    return [*(name.rpartition(".")[2] for name in missing), *of_missing_classes]
+    return [*(label_of(name) for name in missing), *of_missing_classes]
 
 
 def receive_job(parent: ParentProcess) -> Job | None:

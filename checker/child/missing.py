@@ -9,6 +9,7 @@ import ast
 from collections.abc import Collection, Iterable
 from types import ModuleType
 
+from checker.course.blanks import label_of
 from checker.course.source import Source
 from checker.spelling import closest_name
 
@@ -63,7 +64,7 @@ def _other_classes(source: Source, blanks: Collection[str]) -> list[str]:
 def _likely_name(blank: str, functions: Iterable[str]) -> str:
     """Return which function, in the same class or outside of any, has a name like that of a missing one."""
     owner, _, name = blank.rpartition(".")
-    beside = [other.rpartition(".")[2] for other in functions if other.rpartition(".")[0] == owner]
+    beside = [label_of(other) for other in functions if other.rpartition(".")[0] == owner]
     if name == "forward" and WRITTEN_FOR_FORWARD in beside:
         return WRITTEN_FOR_FORWARD
     return closest_name(name, beside)

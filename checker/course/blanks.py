@@ -36,8 +36,8 @@ class Blank:
 
     @property
     def label(self) -> str:
-        """The function's own name, as the verdict shows it."""
-        return self.function.rpartition(".")[2]
+        """The label of the function, as the verdict shows it."""
+        return label_of(self.function)
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Unwritten:
     blank: Blank
     line: int | None  # of the stop statement; None if the file, in a language that is not run, lacks the function
     started: bool = False  # there is code besides the stop statement
+
+
+def label_of(function: str) -> str:
+    """Return the label of a function that is named with its class, such as ``GPT2Block.forward``: ``forward``."""
+    return function.rpartition(".")[2]
 
 
 def blanks_of(step: Step) -> tuple[Blank, ...]:
@@ -132,5 +137,6 @@ def what_to_do(unwritten: Unwritten, stop: str) -> str:
 def what_to_do_about_missing(function: str, likely_name: str = "") -> str:
     """Return what to do about a function that the file lacks, and has perhaps under a ``likely_name``."""
     gone = f"there is no {function} in the file any more"
-    name = function.rpartition(".")[2]
-    return f"{gone}; it has {likely_name}: call it {name}" if likely_name else f"{gone}; write it, under this name"
+    if likely_name:
+        return f"{gone}; it has {likely_name}: call it {label_of(function)}"
+    return f"{gone}; write it, under this name"

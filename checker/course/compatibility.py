@@ -11,6 +11,7 @@ import ast
 import copy
 from collections.abc import Iterator
 
+from checker.course.blanks import label_of
 from checker.course.languages import PYTHON
 from checker.course.source import FunctionNode, Source
 from checker.course.steps import Step
@@ -25,7 +26,7 @@ def incompatible_parts(step: Step, source: Source) -> dict[str, str]:
         return {}
     solution, names = step.read_solution(), _names_in(source)
     mine, theirs = source.function_nodes, solution.function_nodes
-    labels = {name: name.rpartition(".")[2] for name in theirs}
+    labels = {name: label_of(name) for name in theirs}
     missing = {name for name, label in labels.items() if not label.startswith("__") and label not in names}
     differing = {name for name in mine.keys() & theirs.keys() if not takes_calls_of(mine[name], theirs[name])}
     lacks_attributes = {name for name, node in theirs.items() if not names.issuperset(_attributes_set_by(node))}

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from checker.course.blanks import skeleton
+from checker.course.blanks import label_of, skeleton
 from checker.course.opening import OpenedFile, open_file
 from checker.course.progress import Progress, digest_of_check, digest_of_code, read_progress
 from checker.course.reading import NoSuchFile, Unreadable
@@ -103,7 +103,7 @@ def _words_of_changed_check(step: Step, source: Source) -> str:
     from checker.course.compatibility import incompatible_parts  # which a check does without
 
     words = "done, but its check has changed since"
-    names = [name.rpartition(".")[2] for name in incompatible_parts(step, source)]
+    names = [label_of(name) for name in incompatible_parts(step, source)]
     if not names:
         return words
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from checker.course.blanks import label_of
 from checker.course.languages import PYTHON
 from checker.course.reading import Location
 from checker.course.source import Source
@@ -69,7 +70,7 @@ def _function_at(file: LearnersFile, location: Location | None) -> str | None:
     if location is None:
         return None
     for name, function in PYTHON.functions(file.source).items():
-        label = name.rpartition(".")[2]
+        label = label_of(name)
         if function.first <= location.line <= function.last and label in file.functions:
             return label
     return None

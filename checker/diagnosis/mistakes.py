@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from checker.course.blanks import find_blanks
+from checker.course.blanks import find_blanks, label_of
 from checker.course.languages import PYTHON, Language
 from checker.course.source import Source
 from checker.course.steps import Step
@@ -146,7 +146,7 @@ class KnownMistakes:
         """The labels of the functions with a blank that each mistake changes."""
         solution, language = self.step.read_solution(), self.step.language
         return {
-            name: {function.rpartition(".")[2] for function in functions_changed_by(solution, edits, language)}
+            name: {label_of(function) for function in functions_changed_by(solution, edits, language)}
             for name, edits in self.edits.items()
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from checker.course.blanks import Unwritten, what_to_do, what_to_do_about_missing
+from checker.course.blanks import Unwritten, label_of, what_to_do, what_to_do_about_missing
 from checker.course.reading import Location
 from checker.parent.effects import Row
 from checker.parent.state import State
@@ -24,7 +24,7 @@ def rows_of_missing(functions: Mapping[str, str]) -> list[Row]:
     If a class with blanks is missing as a whole, it has one row, which is about the class.
     """
     return [
-        Row(Mark.TODO, about=function.rpartition(".")[2], sentence=what_to_do_about_missing(function, likely_name))
+        Row(Mark.TODO, about=label_of(function), sentence=what_to_do_about_missing(function, likely_name))
         for function, likely_name in functions.items()
     ]
 
