@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
@@ -26,6 +25,7 @@ from checker.course.steps import SMALL_MODEL, Step, all_steps, relative_path
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import ROOT
+from checker.protocol.processes import kill_group
 from checker.terminal import Terminal
 from cli.shared.programs import require_gpu
 from play.serving.options import check_version
@@ -106,8 +106,7 @@ class CarryingOut:
             try:
                 output, _ = await process.communicate()
             finally:
-                with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
-                    os.killpg(process.pid, signal.SIGKILL)
+                kill_group(process.pid)
                 await process.wait()
         self.bar.update(self.task, advance=1, description=part.name)
         self.terminal.line(f"  {part.name} ({time.perf_counter() - started:.0f} s)")

@@ -135,9 +135,9 @@ class StartedProcess:
     def kill(self) -> None:
         """End the process and all that it started, from any thread; do nothing once it has been stopped."""
         assert self.popen.stdout is not None
-        with self.turn, contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
+        with self.turn:
             if not self.popen.stdout.closed:
-                os.killpg(self.popen.pid, signal.SIGKILL)
+                kill_group(self.popen.pid)
 
     def stop(self) -> None:
         """End the process and all that it started, and close the pipes to it. A second call does nothing."""
@@ -145,6 +145,12 @@ class StartedProcess:
             self.kill()
             with contextlib.suppress(BrokenPipeError), self.popen:  # this waits for it, and closes its pipes
                 pass
+
+
+def kill_group(leader: int) -> None:
+    """End a process that leads a group of its own, and all that it started; do nothing once they have ended."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
+        os.killpg(leader, signal.SIGKILL)
 
 
 class ParentProcess:

@@ -104,13 +104,14 @@ def succeeds(command: Command, lock: int) -> bool:
     The program does not see Ctrl-C, and ends with this process. If this process is killed, the program holds on to the
     lock until it ends.
     """
+    from checker.protocol.processes import kill_group  # here, since most tasks install nothing
+
     streams: Any = {"stdin": subprocess.DEVNULL, "stdout": sys.stderr}
     process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, pass_fds=[lock], **streams)
     try:
         return process.wait() == 0
     finally:
-        with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: of a group that has ended
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process.pid)
         process.wait()
 
 

@@ -25,6 +25,7 @@ MODULES = (
     "checker/__init__.py",
     *(f"cli/start/{name}.py" for name in ("__init__", "setup", "tasks")),
     *(f"checker/{name}.py" for name in ("errors", "files", "machine", "packages", "spelling")),
+    "checker/protocol/processes.py",
 )
 FILES = {
     "pyproject.toml": '[project]\ndependencies = ["click==1"]\n',
