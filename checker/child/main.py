@@ -21,13 +21,12 @@ from checker import compiling
 from checker.child.claim_errors import fault_of_check
 from checker.child.keyboard import NoKeyboard, refuse_breakpoint
 from checker.child.loading import load_step
+from checker.child.missing import labels_of_missing, missing_functions
 from checker.child.preparing import import_claims, import_max, prepare_ahead
 from checker.child.stage_runner import StageRunner
 from checker.compiling import Compiler, Listener
-from checker.course.blanks import blanks_of, label_of
-from checker.course.check_file import optional_in
 from checker.course.reading import Unreadable
-from checker.course.steps import SOLUTIONS, Step
+from checker.course.steps import Step
 from checker.errors import UserError
 from checker.files import ROOT
 from checker.protocol import events
@@ -47,38 +46,10 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     except UserError as error:  # Mojo cannot compile on this machine
         send(events.CheckFailed(str(error)))
     except BaseException as error:
-        send(why_it_cannot_be_run(step, job, error))
+        from checker.child.unloadable import why_unloadable
+
+        send(why_unloadable(step, job, error))
     return None
-
-
-def why_it_cannot_be_run(step: Step, job: Job, error: BaseException) -> events.Unloadable:
-    """Return the event that tells of a file which has raised an error as it was loaded."""
-    from checker.course.compatibility import incompatible_parts
-    from checker.diagnosis.locating import reason_of
-    from checker.outcomes import with_printable_message
-
-    error = with_printable_message(error)
-    reason = reason_of(error, job.path)
-    changed_since: list[str] = []
-    if isinstance(error, ImportError) and (error.name or "").startswith(f"{SOLUTIONS.name}."):
-        changed_since = [name.removesuffix(".__init__") for name in incompatible_parts(step, job.source)]
-    return events.Unloadable(reason, changed_since)
-
-
-def find_missing(step: Step, job: Job, module: ModuleType, send: Send) -> list[str]:
-    """Report the functions with a blank, or their classes, that a file lacks once it has run; return their labels."""
-    if not step.language.is_run:
-        return []
-    blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
-    if set(blanks) <= step.language.functions(job.source).keys():
-        return []  # as in most files
-    from checker.child.missing import missing_functions
-
-    missing = missing_functions(module, job.source, blanks)
-    if missing:
-        send(events.FunctionsMissing(missing))
-    of_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]
-    return [*(label_of(name) for name in missing), *of_missing_classes]
 
 
 def receive_job(parent: ParentProcess) -> Job | None:
@@ -98,7 +69,10 @@ def check_file(step: Step, job: Job, send: Send) -> None:
     try:
         module = load_file(step, job, send)
         if module:
-            to_write = [*job.to_write, *find_missing(step, job, module, send)]
+            missing = missing_functions(step, job.source, module)
+            if missing:
+                send(events.FunctionsMissing(missing))
+            to_write = [*job.to_write, *labels_of_missing(step, missing)]
             StageRunner(step, job, module, to_write, send).run()
     except Exception as error:  # a learner's code raises none this far up
         send(events.CheckFailed(fault_of_check(error)))

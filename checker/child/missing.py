@@ -9,23 +9,41 @@ import ast
 from collections.abc import Collection, Iterable
 from types import ModuleType
 
-from checker.course.blanks import label_of
+from checker.course.blanks import blanks_of, label_of
+from checker.course.check_file import optional_in
 from checker.course.source import Source
+from checker.course.steps import Step
 from checker.spelling import closest_name
 
 WRITTEN_FOR_FORWARD = "__call__"  # people write it since Python calls it
 
 
-def missing_functions(module: ModuleType, source: Source, blanks: Collection[str]) -> dict[str, str]:
+def missing_functions(step: Step, source: Source, module: ModuleType) -> dict[str, str]:
     """Return the functions with a blank that a module lacks, and for each the name that may be meant, or nothing.
 
     If a class is not there, the class itself is among them, in place of its methods.
 
     Args:
-        module: the module of the file.
+        step: the step whose blanks these are.
         source: the text of the file.
-        blanks: the qualified names of the functions, such as ``GPT2Block.forward``.
+        module: the module that running the file has made.
     """
+    if not step.language.is_run:
+        return {}
+    blanks = [blank.function for blank in blanks_of(step) if blank.label not in optional_in(step)]
+    if set(blanks) <= step.language.functions(source).keys():
+        return {}  # as in most files
+    return _missing_of(blanks, source, module)
+
+
+def labels_of_missing(step: Step, missing: Collection[str]) -> list[str]:
+    """Return the labels of functions that are missing, and of the blanks in classes that are."""
+    in_missing_classes = [blank.label for blank in blanks_of(step) if blank.function.rpartition(".")[0] in missing]
+    return [*map(label_of, missing), *in_missing_classes]
+
+
+def _missing_of(blanks: Collection[str], source: Source, module: ModuleType) -> dict[str, str]:
+    """Return which of some functions, by their qualified names, a module lacks."""
     nodes = list(ast.walk(source.tree))
     names_set = {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     names_set |= {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
