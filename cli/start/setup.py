@@ -23,6 +23,7 @@ from typing import Any
 from checker.errors import INTERRUPTED, UserError, exit_on_termination
 from checker.files import ROOT
 from checker.packages import needed_versions
+from cli.shared.programs import last_line
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -72,7 +73,7 @@ def why_unusable() -> str:
     except OSError as error:  # nobody may run it, say
         return f"its Python does not start ({error.strerror})"
     if answer.returncode:
-        return f"its Python does not start ({last_printed_line(answer)})"
+        return f"its Python does not start ({last_line(answer)})"
     versions, version = [path.name for path in (VENV / "lib").glob("python*")], answer.stdout.strip()
     if versions and version not in versions:
         return f"it was made with {versions[0]}, and its Python is {version} now"
@@ -89,13 +90,8 @@ def missing_packages() -> list[str]:
 
 def run_quietly(command: Command) -> subprocess.CompletedProcess[str]:
     """Run a program, and return what it printed."""
-    streams: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    streams: Any = {"stdin": subprocess.DEVNULL, "capture_output": True}
     return subprocess.run(command, cwd=ROOT, text=True, errors="replace", check=False, **streams)
-
-
-def last_printed_line(run: subprocess.CompletedProcess[str]) -> str:
-    """Return the last line that a program printed."""
-    return (run.stdout.strip().splitlines() or ["it says nothing"])[-1]
 
 
 def succeeds(command: Command, lock: int) -> bool:
@@ -158,7 +154,7 @@ def install_command(lock: int) -> Command:
     if not any(VENV.glob("lib/python*/site-packages/pip")):
         run = run_quietly([PYTHON, "-m", "ensurepip", "--default-pip"])
         if run.returncode:
-            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_printed_line(run)}. {ON_DEBIAN}")
+            raise UserError(f"{sys.executable} cannot make .venv with pip: {last_line(run)}. {ON_DEBIAN}")
         succeeds([PYTHON, "-m", "pip", "install", "--quiet", "--upgrade", "pip>=25"], lock)
     return [PYTHON, "-m", "pip", "install", "--no-input"]
 

@@ -24,6 +24,7 @@ MODULES = (
     "cli/__init__.py",
     "checker/__init__.py",
     *(f"cli/start/{name}.py" for name in ("__init__", "setup", "tasks")),
+    *(f"cli/shared/{name}.py" for name in ("__init__", "programs")),
     *(f"checker/{name}.py" for name in ("errors", "files", "machine", "packages", "spelling")),
     "checker/protocol/processes.py",
 )
