@@ -34,11 +34,15 @@ class Listener:
 #: All that listen in this process.
 listeners: list[Listener] = []
 
+#: What this process compiles at this moment, the innermost last; what Ctrl-C has ended stays, since that will be told.
+compiled_now: list[str] = []
+
 
 @contextmanager
 def compiling(name: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
     """While this is open, tell the listeners that something is being compiled."""
     start, failure = time.perf_counter(), None
+    compiled_now.append(name)
     for listener in listeners:
         listener.began(name, compiler)
     try:
@@ -49,3 +53,5 @@ def compiling(name: str, compiler: Compiler = Compiler.MAX) -> Iterator[None]:
     finally:
         for listener in listeners:
             listener.ended(name, time.perf_counter() - start, failure)
+        if not isinstance(failure, KeyboardInterrupt):
+            compiled_now.remove(name)

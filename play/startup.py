@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from checker.compiling import Compiler, Listener, listeners
+from checker.compiling import compiled_now
 from checker.course.reading import why_not_utf8
 from checker.errors import UserError
 from play.mine import choice
@@ -15,20 +15,6 @@ from play.processor import instruction_sets
 Tell = Callable[[str], None]  # tells a user something that is no result
 
 CLEAR_LINE = "\r\x1b[K\x1b[?25h"  # and show the cursor, which a moving line has hidden
-
-#: What MAX compiles at this moment.
-compiled_now: list[str] = []
-
-
-def note_beginning(name: str, compiler: Compiler) -> None:
-    """Note that something is being compiled."""
-    compiled_now.append(name)
-
-
-def note_end(name: str, seconds: float, error: BaseException | None) -> None:
-    """Note that a compilation has ended; not if a signal has ended it, since the end will be told."""
-    if not isinstance(error, KeyboardInterrupt):
-        compiled_now.remove(name)
 
 
 def tell_stopped(tell: Tell, sentence: str) -> None:
@@ -79,13 +65,8 @@ def ready_to_run(
     from play.compiling_line import telling_of_compiling
 
     install_hooks()
-    listener = Listener(began=note_beginning, ended=note_end)
-    listeners.append(listener)
-    try:
-        with telling_of_compiling():
-            yield
-    finally:
-        listeners.remove(listener)
+    with telling_of_compiling():
+        yield
     for notice in notices:
         tell(notice)
 
