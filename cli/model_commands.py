@@ -6,6 +6,7 @@ They are apart from the other commands because a check loads nothing of ``play``
 from __future__ import annotations
 
 import contextlib
+import functools
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from checker.errors import UserError
 from cli.shared.command_line import SEED, DeviceName, Finite, all_of, refusing, teller
 from play.generation.options import WriterOptions
 from play.mine import stand_ins
+from play.mine.choice import OwnSteps
 from play.serving.options import ServerOptions
 from play.signals import exiting_on_signals
 from play.smollm2 import CONTEXT
@@ -40,12 +42,20 @@ FILE = click.Path(path_type=Path)
 DAY = 86_400  # seconds: the most that a request, or the end of the server, may take
 
 device_option = click.option("--device", type=DeviceName(), default="cpu", help="Where the model runs.")
-own_steps_options = all_of(
-    click.option("--mine", is_flag=True, help="Run your own steps instead of the reference."),
-    click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written."),
-    click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed."),
-)
 GPT2 = "A folder, gpt2, gpt2-medium, gpt2-large, gpt2-xl or a name on the hub"
+
+
+def own_steps_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say whose steps run; the command gets them as one value, ``own``."""
+
+    @click.option("--mine", is_flag=True, help="Run your own steps instead of the reference.")
+    @click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written.")
+    @click.option("--anyway", is_flag=True, help="With --mine, also run steps whose last check failed.")
+    @functools.wraps(command)
+    def with_own_steps(*, mine: bool, fill_in: bool, anyway: bool, **options: Any) -> Any:
+        return command(own=OwnSteps(fill_in, anyway) if mine else None, **options)
+
+    return with_own_steps
 
 
 def model_options(help_text: str) -> Callable[..., Any]:
@@ -249,12 +259,12 @@ def chat(question: str | None, **options: Any) -> None:
 @click.option("--solution", is_flag=True, help="Write the solutions instead of your steps.")
 @click.option("--fill-in", is_flag=True, help="Let the solutions stand in for steps you have not written.")
 @click.option("--anyway", is_flag=True, help="Also take steps whose last check failed.")
-def export(file: Path, **options: bool) -> None:
+def export(file: Path, *, solution: bool, fill_in: bool, anyway: bool) -> None:
     """Write one Python file of your steps 01 to 14, which runs without this repository: ./run export."""
     from play.export.export import write_program
 
     with refusing(ValueError, OSError, Unreadable):
-        write_program(file, teller(), **options)
+        write_program(file, teller(), None if solution else OwnSteps(fill_in, anyway))
 
 
 @click.command()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from checker.compiling import compiled_now
 from checker.course.reading import why_not_utf8
 from checker.errors import UserError
-from play.mine import choice
+from play.mine.choice import OwnSteps, choose_own_steps
 from play.processor import instruction_sets
 
 Tell = Callable[[str], None]  # tells a user something that is no result
@@ -40,26 +40,17 @@ def in_utf8(text: str) -> str:
 
 
 @contextmanager
-def ready_to_run(
-    tell: Tell,
-    needed: Sequence[str] = (),
-    /,
-    *,
-    mine: bool = False,
-    fill_in: bool = False,
-    anyway: bool = False,
-) -> Iterator[None]:
+def ready_to_run(tell: Tell, needed: Sequence[str] = (), own: OwnSteps | None = None) -> Iterator[None]:
     """Choose whose steps run, and hook into MAX; while this is open, say what MAX compiles, and then any notice of it.
 
-    Import no solution before. ``mine`` runs the learner's steps, as far as they are ``needed``; for the others see
-    :func:`play.mine.choice.choose_own_steps`.
+    Import no solution before. For the arguments see :func:`play.mine.choice.choose_own_steps`.
 
     Raises:
         UserError: steps are not complete, or the last check of one failed, and no option allows it.
     """
-    own = choice.choose_own_steps(needed, fill_in=fill_in, anyway=anyway) if mine else choice.Chosen()
-    own.install()
-    for sentence in own.sentences:
+    chosen = choose_own_steps(needed, own)
+    chosen.install()
+    for sentence in chosen.sentences:
         tell(sentence)
     from checker.max_adapter.hooks import install_hooks, notices
     from play.compiling_line import telling_of_compiling

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from checker.course.steps import MODEL
 from checker.files import require_writable, write_durably
+from play.mine.choice import OwnSteps
 from play.startup import Tell, ready_to_run
 
 if TYPE_CHECKING:  # at run time only once it is decided whose modules it imports
@@ -23,9 +24,7 @@ def print_ablations(
     stride: int,
     out: Path | None,
     model: str | Path,
-    mine: bool = False,
-    fill_in: bool = False,
-    anyway: bool = False,
+    own: OwnSteps | None,
 ) -> None:
     """Print three tables, each row as soon as it is measured; write the figures as JSON if a path is given.
 
@@ -35,7 +34,7 @@ def print_ablations(
             :func:`play.startup.ready_to_run`.
     """
     require_writable(out)
-    with ready_to_run(tell, [MODEL], mine=mine, fill_in=fill_in, anyway=anyway):
+    with ready_to_run(tell, [MODEL], own):
         from play.ablation.measuring import Measure
         from play.ablation.switches import ATTENTION, FEED_FORWARD, left_out, without_head, without_layer
 

@@ -9,6 +9,7 @@ from checker.course.steps import LLAMA, MODEL
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.files import require_writable, write_durably
+from play.mine.choice import OwnSteps
 from play.smollm2 import is_llama, llama_file
 from play.startup import Tell, ready_to_run
 
@@ -26,9 +27,7 @@ def show_attention(
     head: int,
     model: str | Path,
     device: DeviceKind,
-    mine: bool = False,
-    fill_in: bool = False,
-    anyway: bool = False,
+    own: OwnSteps | None,
 ) -> None:
     """Draw the heads' weights on a text, on standard output or in a file; ``tell`` which file.
 
@@ -40,7 +39,7 @@ def show_attention(
     out = out or (None if text else Path("attention.html"))
     require_writable(out)
     needed = LLAMA if is_llama(model) else [MODEL]
-    with ready_to_run(tell, needed, mine=mine, fill_in=fill_in, anyway=anyway):
+    with ready_to_run(tell, needed, own):
         from play.attention.pictures import attention_on, in_terminal
         from play.browser.page import as_html
 

@@ -14,7 +14,7 @@ from checker.course.steps import CACHED_MODEL, SMALL_MODEL, SOLUTIONS, STEPS, St
 from checker.files import require_writable, write_durably
 from checker.packages import needed_version
 from play.export.merging import Module, merge
-from play.mine.choice import IMPORTED, Chosen, choose_own_steps
+from play.mine.choice import IMPORTED, OwnSteps, choose_own_steps
 from play.startup import Tell
 
 #: What the file has behind the steps, by the names under which they are imported.
@@ -40,15 +40,13 @@ UNUSED = {"solution_01": ("PUBLISHED", "published")}
 BEFORE = {"solution_02": ["arrays"]}
 
 
-def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyway: bool) -> None:
+def write_program(file: Path, tell: Tell, own: OwnSteps | None) -> None:
     """Write one file of the learner's steps; a file that was there before is kept beside it.
 
     Args:
         file: the file to write.
         tell: told whose steps the file has, and how to run it.
-        solution: write the solutions instead.
-        fill_in: let the solutions stand in for steps that are not complete.
-        anyway: also take steps whose last check failed.
+        own: how the learner's steps are taken; without it, the solutions are.
 
     Raises:
         UserError: steps are not complete, or the last check of one failed, and no option allows it; or a step does
@@ -57,10 +55,10 @@ def write_program(file: Path, tell: Tell, *, solution: bool, fill_in: bool, anyw
     """
     require_writable(file)
     steps = steps_up_to(CACHED_MODEL)
-    own = Chosen() if solution else choose_own_steps([step.name for step in steps], fill_in=fill_in, anyway=anyway)
-    for sentence in own.sentences:
+    chosen = choose_own_steps([step.name for step in steps], own)
+    for sentence in chosen.sentences:
         tell(sentence)
-    text = with_version(merge(modules_of(steps, own.steps), are_same))
+    text = with_version(merge(modules_of(steps, chosen.steps), are_same))
     if file.exists() and file.read_bytes() != text.encode():
         tell(f"the {file.name} that was there is kept as {relative_path(back_up(file))}")
     write_durably(file, text.encode())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from checker.course.steps import CHAT, LLAMA
 from checker.device import DeviceKind
 from checker.errors import UserError
+from play.mine.choice import OwnSteps
 from play.mine.stand_ins import is_refusal
 from play.signals import noting_every_ctrl_c
 from play.smollm2 import SMOLLM2, is_llama, llama_file
@@ -41,9 +42,7 @@ def answer_questions(
     seed: int | None,
     context: int,
     device: DeviceKind,
-    mine: bool = False,
-    fill_in: bool = False,
-    anyway: bool = False,
+    own: OwnSteps | None,
 ) -> None:
     """Answer a question or, without one, each line that is typed; ``tell`` everything but the answers.
 
@@ -54,9 +53,9 @@ def answer_questions(
     if question is None and sys.stdin is None:
         raise UserError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
     started = time.perf_counter()
-    with ready_to_run(tell, [*LLAMA, CHAT], mine=mine, fill_in=fill_in, anyway=anyway):
+    with ready_to_run(tell, [*LLAMA, CHAT], own):
         file = model_file(model, tell)
-        kernels = usable_kernels(None, tell, mine=mine, has_kernels=device is DeviceKind.CPU)
+        kernels = usable_kernels(None, tell, mine=own is not None, has_kernels=device is DeviceKind.CPU)
         from numpy.random import default_rng
 
         from play.generation.talker import Talker

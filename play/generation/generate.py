@@ -66,15 +66,15 @@ def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
         needed.append(QUANTIZATION)
     if cache is Cache.STEP_14:
         needed.append(CACHED_MODEL)
-    with ready_to_run(tell, needed, mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):
+    with ready_to_run(tell, needed, options.own):
         from play.checkpoints import usable_checkpoint
 
         folder = usable_checkpoint(options.model)
         if cache is Cache.NOT_WRITTEN:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
         has_kernels = has_cache and options.has_kernels
-        kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=has_kernels)
-        if options.mine and kernels:
+        kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=has_kernels)
+        if options.own and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
         from play.generation.engine import Writer
 
@@ -89,7 +89,7 @@ def cache_of(options: WriterOptions) -> Cache:
         return Cache.NONE
     if options.kernels and options.has_kernels:
         return Cache.KERNELS
-    if options.mine and not is_complete(find_step(CACHED_MODEL)):
+    if options.own and not is_complete(find_step(CACHED_MODEL)):
         return Cache.NOT_WRITTEN  # the solution's would stand in for more of the learner's attention than is missing
     return Cache.STEP_14
 
@@ -101,10 +101,10 @@ def llama_writer(tell: Tell, options: WriterOptions) -> LlamaWriter:
         ValueError: an option is for a GPT-2 alone, or what :func:`write_texts` says.
     """
     require_llamas_options(options)
-    with ready_to_run(tell, [*LLAMA, CHAT], mine=options.mine, fill_in=options.fill_in, anyway=options.anyway):
+    with ready_to_run(tell, [*LLAMA, CHAT], options.own):
         file = llama_file(options.model, tell)
-        kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=options.has_kernels)
-        if options.mine and kernels:
+        kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=options.has_kernels)
+        if options.own and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.generation.talker import LlamaWriter
 

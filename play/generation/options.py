@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from checker.device import DeviceKind
+from play.mine.choice import OwnSteps
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,10 @@ class WriterOptions:
     seed: int | None = None  # None: one that is drawn
     device: DeviceKind = DeviceKind.CPU
     no_cache: bool = False  # run the whole text again for every new token
-    kernels: bool | None = None  # run those of play/kernels; by default, unless ``mine``
+    kernels: bool | None = None  # run those of play/kernels; by default, unless ``own``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22
     dtype: str = "float32"  # what linear layers multiply
-    mine: bool = False  # run the learner's steps
-    fill_in: bool = False  # take the reference's step where there is none of the learner's
-    anyway: bool = False  # also run a step that a check refused
+    own: OwnSteps | None = None  # run the learner's steps
 
     @property
     def has_kernels(self) -> bool:

@@ -22,6 +22,14 @@ HANDED_ON = "COURSE_STEPS"  # the environment variable that names the chosen ste
 
 
 @dataclass(frozen=True)
+class OwnSteps:
+    """A user's wish that the learner's steps run, and what to do about those that are missing or wrong."""
+
+    fill_in: bool = False  # let the solutions stand in for steps that are not complete
+    anyway: bool = False  # also run steps whose last check failed
+
+
+@dataclass(frozen=True)
 class Chosen:
     """The learner's ``steps`` that stand in for solutions, and ``sentences`` about them to print first."""
 
@@ -63,13 +71,12 @@ def file_if_complete(step: Step) -> Chosen:
     return Chosen((step,), (f"on {file}; --solution runs it on the solution",))
 
 
-def choose_own_steps(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> Chosen:
+def choose_own_steps(needed: Sequence[str], own: OwnSteps | None) -> Chosen:
     """Return the choice of the learner's steps among those that a command needs.
 
     Args:
         needed: the names of the steps that the command needs; all that :func:`needed_by` finds are added.
-        fill_in: let the solutions stand in for steps that are not complete.
-        anyway: also run steps whose last check failed.
+        own: the wish that they run; without it, only solutions do.
 
     Returns:
         The choice; it says for which steps solutions stand in, and which have not passed as they are.
@@ -77,15 +84,17 @@ def choose_own_steps(needed: Sequence[str], *, fill_in: bool, anyway: bool) -> C
     Raises:
         UserError: steps cannot be read, are not complete, or the last check of one failed, and no option allows it.
     """
+    if own is None:
+        return Chosen()
     steps = sorted(needed_by("05", *needed))  # step 05 checks the tokens of every text
     missing = [step for step in steps if not is_complete(step)]
     unfit = {step: parts for step in steps if step not in missing and (parts := incompatible_parts_of(step))}
-    if not fill_in:
+    if not own.fill_in:
         require_complete(steps, missing, unfit)
     missing = sorted([*missing, *unfit])
     standings = [standing_of(step) for step in steps if step not in missing]
     failed = [standing.step.task for standing in standings if standing.failed]
-    if failed and not anyway:
+    if failed and not own.anyway:
         raise UserError(
             f"the last check of {', '.join(failed)} failed; `./run {failed[0]}` says why. "
             "Add --anyway to run them regardless"

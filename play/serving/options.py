@@ -13,8 +13,7 @@ from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
 from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.packages import why_not_usable
-from play.mine import choice
-from play.mine.choice import Chosen
+from play.mine.choice import Chosen, OwnSteps, choose_own_steps
 from play.smollm2 import is_llama
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
@@ -45,10 +44,8 @@ class ServerOptions:
     api_key: Path | None = None  # a file of keys, one of which a request needs
     no_key: bool = False  # let other machines connect without a key
     replicas: int = 1  # how many servers share the requests; more than one run in Ray Serve
-    mine: bool = False  # serve the learner's steps
-    fill_in: bool = False  # take the reference's step where there is none of the learner's
-    anyway: bool = False  # also run a step that a check refused
-    kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``mine``
+    own: OwnSteps | None = None  # serve the learner's steps
+    kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``own``
     quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
     dtype: str = "float32"  # what linear layers multiply; in bfloat16 the texts may change, too
 
@@ -85,6 +82,4 @@ def choose_steps(options: ServerOptions) -> Chosen:
         needed = [MODEL, QUANTIZATION]
     else:
         needed = [MODEL]
-    if not options.mine:
-        return Chosen()
-    return choice.choose_own_steps([*needed, SERVER], fill_in=options.fill_in, anyway=options.anyway)
+    return choose_own_steps([*needed, SERVER], options.own)

@@ -96,7 +96,7 @@ def kernels_of(options: ServerOptions, tell: Tell) -> bool:
         UserError: bfloat16 was chosen, and cannot run.
     """
     has_kernels = options.device is DeviceKind.CPU and options.quantize is None
-    kernels = usable_kernels(options.kernels, tell, mine=options.mine, has_kernels=has_kernels)
+    kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=has_kernels)
     if options.dtype == "bfloat16":
         check_bfloat16(kernels)
     return kernels

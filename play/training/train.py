@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from checker.course.steps import SAMPLING, TRAINING
 from checker.errors import UserError
+from play.mine.choice import OwnSteps
 from play.processor import processor_name
 from play.signals import exiting_on_signals, putting_off_signals
 from play.startup import Tell, ready_to_run, tell_stopped
@@ -31,9 +32,7 @@ def run_training(
     minutes: float | None = None,
     out: Path | None = None,
     resume: Path | None = None,
-    mine: bool = False,
-    fill_in: bool = False,
-    anyway: bool = False,
+    own: OwnSteps | None = None,
     **numbers: Any,
 ) -> None:
     """Train, and say how it goes. After a signal it can be resumed, and the program ends, saying so.
@@ -51,15 +50,15 @@ def run_training(
     with resumed(path) if resume else new(path) as (place, is_new):
         stop = Stop(tell, place if is_new else None)
         with exiting_on_signals(stop.tell_end):
-            with ready_to_run(tell, [TRAINING, SAMPLING], mine=mine, fill_in=fill_in, anyway=anyway):
+            with ready_to_run(tell, [TRAINING, SAMPLING], own):
                 from play.training.folder import Folder
 
                 folder = Folder(path, place)
                 if resume:
-                    training = stop.training = go_on(folder, tell, mine=mine)
+                    training = stop.training = go_on(folder, tell, mine=own is not None)
                 else:
                     plan = Plan(**numbers, texts=absolute(text), also=absolute(also))
-                    training = begin(folder, plan, tell, minutes=minutes, mine=mine)
+                    training = begin(folder, plan, tell, minutes=minutes, mine=own is not None)
                     with putting_off_signals():
                         folder.begin(training.trainer.config, training.tokenizer, training.saved())
                         stop.training = training

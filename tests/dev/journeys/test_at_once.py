@@ -126,7 +126,7 @@ def test_a_checkpoint_that_cannot_run_is_refused_before_anything_compiles(spoile
     for command in (
         lambda: generate.write_texts("Call", print, WriterOptions(folder)),
         lambda: serve.run_server(print, model=folder),
-        lambda: show_attention(print, model=folder, device=DeviceKind.CPU, mine=False, **shown),
+        lambda: show_attention(print, model=folder, device=DeviceKind.CPU, own=None, **shown),
     ):
         with pytest.raises(ValueError, match=message):
             command()

@@ -164,9 +164,9 @@ def test_other_models_are_refused_with_the_command_that_takes_them():
 
 def test_without_an_input_a_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    nothing = dict.fromkeys(("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context", "device"))
+    settings = ("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context", "device", "own")
     with pytest.raises(ValueError, match="standard input is closed"):
-        chat.answer_questions(None, print, **nothing)
+        chat.answer_questions(None, print, **dict.fromkeys(settings))
 
 
 @pytest.mark.nightly

@@ -13,6 +13,7 @@ from checker.errors import UserError
 from play.generation import generate
 from play.generation.generate import Cache
 from play.generation.options import WriterOptions
+from play.mine.choice import OwnSteps
 from tests.dev.helpers.commands import run_model
 
 
@@ -38,12 +39,12 @@ def test_a_prompt_that_is_refused_takes_no_seed(monkeypatch, capsys):
     ("options", "is_written", "cache"),
     [
         ({}, False, Cache.STEP_14),
-        ({"mine": True}, True, Cache.STEP_14),
-        ({"mine": True}, False, Cache.NOT_WRITTEN),
-        ({"mine": True, "kernels": True}, False, Cache.KERNELS),
-        ({"mine": True, "kernels": True, "device": DeviceKind.GPU}, False, Cache.NOT_WRITTEN),
+        ({"own": OwnSteps()}, True, Cache.STEP_14),
+        ({"own": OwnSteps()}, False, Cache.NOT_WRITTEN),
+        ({"own": OwnSteps(), "kernels": True}, False, Cache.KERNELS),
+        ({"own": OwnSteps(), "kernels": True, "device": DeviceKind.GPU}, False, Cache.NOT_WRITTEN),
         ({"kernels": True, "quantize": "Q8_0"}, True, Cache.STEP_14),
-        ({"mine": True, "no_cache": True}, False, Cache.NONE),
+        ({"own": OwnSteps(), "no_cache": True}, False, Cache.NONE),
         ({"kernels": True, "no_cache": True}, True, Cache.NONE),
     ],
 )

@@ -10,7 +10,7 @@ from checker.course.source import Source
 from checker.course.standings import Standing, StepState
 from checker.course.steps import MODEL, SAMPLING, TRAINING, find_step
 from play.mine import choice, stand_ins
-from play.mine.choice import Chosen
+from play.mine.choice import Chosen, OwnSteps
 
 
 def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_no_pass(monkeypatch):
@@ -23,7 +23,7 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
     monkeypatch.setattr(choice, "is_complete", lambda step: step.task != "s13")
     parts = {"s02": {"causal_mask": "()"}}
     monkeypatch.setattr(choice, "incompatible_parts", lambda step, source: parts.get(step.task, {}))
-    own = choice.choose_own_steps([MODEL], fill_in=True, anyway=False)
+    own = choice.choose_own_steps([MODEL], OwnSteps(fill_in=True))
     unchecked = "with {} unchecked ({}), so the results may be wrong; `./run {}` checks it"
     assert " ".join(step.task for step in own.steps) == "s01 s03 s04 s05 s06 s07 s08 s09 s10 s11"
     assert [*own.sentences] == [
@@ -33,14 +33,14 @@ def test_only_steps_that_are_needed_are_asked_for_and_a_pass_of_another_file_is_
         unchecked.format("s09", "done, but its check has changed since", "s09"),
     ]
     states |= {"s08": StepState.CHANGED}
-    of_both = choice.choose_own_steps([MODEL], fill_in=True, anyway=False).sentences[2]
+    of_both = choice.choose_own_steps([MODEL], OwnSteps(fill_in=True)).sentences[2]
     assert of_both.startswith("with s07, s08 unchecked (changed since their pass), so")
     assert of_both.endswith("`./run s07` checks the first")
     failed = lambda step: Standing(step, StepState.IN_PROGRESS, "", failed=step.task == "s07")  # noqa: E731
     monkeypatch.setattr(choice, "standing_of", failed)
     with pytest.raises(ValueError, match=r"the last check of s07 failed; `./run s07` says why. Add --anyway"):
-        choice.choose_own_steps([MODEL], fill_in=True, anyway=False)
-    sentences = choice.choose_own_steps([MODEL], fill_in=True, anyway=True).sentences
+        choice.choose_own_steps([MODEL], OwnSteps(fill_in=True))
+    sentences = choice.choose_own_steps([MODEL], OwnSteps(fill_in=True, anyway=True)).sentences
     assert sentences[1] == "with s07 in spite of a failed check, so expect wrong results"
     assert "s07" not in sentences[2]
     training = {step.task for step in choice.needed_by(TRAINING, SAMPLING)}
@@ -80,7 +80,7 @@ def test_a_step_that_cannot_be_read_is_not_called_unwritten(monkeypatch):
     monkeypatch.setattr(choice, "standing_of", lambda step: Standing(step, StepState.DONE, "done"))
     broken = "steps/step_07.py: The file is not Python: line 3: '(' was never closed. "
     with pytest.raises(ValueError, match="s07") as refused:
-        choice.choose_own_steps([MODEL], fill_in=False, anyway=False)
+        choice.choose_own_steps([MODEL], OwnSteps())
     assert str(refused.value) == broken + "`./run s07` shows the place, and --fill-in lets the solution stand in"
-    assert choice.choose_own_steps([MODEL], fill_in=True, anyway=False).sentences == ("the solutions stand in for s07",)
+    assert choice.choose_own_steps([MODEL], OwnSteps(fill_in=True)).sentences == ("the solutions stand in for s07",)
     assert choice.file_if_complete(find_step("07")) == Chosen((), (broken + "The solution stands in",))

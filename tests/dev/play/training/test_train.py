@@ -17,6 +17,7 @@ import pytest
 
 from checker.course.steps import TRAINING, steps_up_to
 from checker.files import ROOT
+from play.mine.choice import OwnSteps
 from play.signals import ENDINGS
 from play.training import places
 from play.training.folder import Folder
@@ -70,7 +71,7 @@ SHORT, NAN = [Path("short.txt")], float("nan")
         (dict(text=[Path("blank.txt")]), "blank.txt is too short"),
         (dict(text=[Path("damaged")]), "damaged cannot be read (Is a directory)"),
         (dict(also=[Path("no.txt")]), "no.txt cannot be read (No such file or directory)"),
-        (dict(mine=True), "s19, s20. Write them"),
+        (dict(own=OwnSteps()), "s19, s20. Write them"),
         (dict(resume=Path("nowhere")), "holds no training: it has no training.safetensors"),
         (dict(resume=Path("damaged")), "is damaged, or is not a training file"),
         (
