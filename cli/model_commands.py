@@ -248,10 +248,10 @@ def generate(prompt: str | None, **options: Any) -> None:
 @device_option
 def chat(question: str | None, **options: Any) -> None:
     """Ask SmolLM2 something: ./run chat "What is the capital of France?"; --mine runs your own steps."""
-    from play.generation.chat import answer_questions
+    from play.generation.chat import ChatOptions, answer_questions
 
     with running(OSError) as tell:
-        answer_questions(question, tell, **options)
+        answer_questions(question, tell, ChatOptions(**options))
 
 
 @click.command()

@@ -10,6 +10,7 @@ from checker.compiling import compiled_now
 from checker.course.reading import why_not_utf8
 from checker.errors import UserError
 from play.mine.choice import OwnSteps, choose_own_steps
+from play.options import ModelOptions
 from play.processor import instruction_sets
 
 Tell = Callable[[str], None]  # tells a user something that is no result
@@ -62,20 +63,13 @@ def ready_to_run(tell: Tell, needed: Sequence[str] = (), own: OwnSteps | None = 
         tell(notice)
 
 
-def usable_kernels(wanted: bool | None, tell: Tell, *, mine: bool, has_kernels: bool) -> bool:
+def usable_kernels(options: ModelOptions, tell: Tell) -> bool:
     """Return whether the kernels of ``play.kernels`` run: if that was not said, they do unless the steps are one's own.
 
     Where Mojo cannot compile them, ``tell`` why, and run without them.
-
-    Args:
-        wanted: what ``--kernels`` and ``--no-kernels`` say, if either was given.
-        tell: told why they cannot run.
-        mine: the learner's steps run, for which no kernel is to stand in.
-        has_kernels: there are kernels for it: on the CPU, with a cache, and without rounded matrices.
     """
-    if wanted is None:
-        wanted = not mine
-    if not (wanted and has_kernels):
+    wanted = options.own is None if options.kernels is None else options.kernels
+    if not (wanted and options.has_kernels):
         return False
     from play.kernels.operations import package
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from checker.course.steps import CHAT, LLAMA
-from checker.device import DeviceKind
 from checker.errors import UserError
-from play.mine.choice import OwnSteps
 from play.mine.stand_ins import is_refusal
+from play.options import ModelOptions
 from play.signals import noting_every_ctrl_c
 from play.smollm2 import SMOLLM2, is_llama, llama_file
 from play.startup import Tell, in_utf8, ready_to_run, usable_kernels
@@ -30,20 +29,19 @@ if TYPE_CHECKING:  # at run time only once it is decided whose modules the talke
     from solutions.solution_27 import Message, NucleusSampling
 
 
-def answer_questions(
-    question: str | None,
-    tell: Tell,
-    *,
-    model: str,
-    system: str | None,
-    max_new_tokens: int,
-    temperature: float,
-    top_p: float,
-    seed: int | None,
-    context: int,
-    device: DeviceKind,
-    own: OwnSteps | None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ChatOptions(ModelOptions):
+    """Which model answers, and how."""
+
+    system: str | None  # what the model is told first; None: that it is SmolLM
+    max_new_tokens: int
+    temperature: float  # 0: the likeliest token
+    top_p: float  # 1: all tokens
+    seed: int | None  # None: one that is drawn
+    context: int  # the most tokens of a conversation
+
+
+def answer_questions(question: str | None, tell: Tell, options: ChatOptions) -> None:
     """Answer a question or, without one, each line that is typed; ``tell`` everything but the answers.
 
     Raises:
@@ -53,20 +51,21 @@ def answer_questions(
     if question is None and sys.stdin is None:
         raise UserError("standard input is closed, so there is nothing to read; `./run chat QUESTION` takes one")
     started = time.perf_counter()
-    with ready_to_run(tell, [*LLAMA, CHAT], own):
-        file = model_file(model, tell)
-        kernels = usable_kernels(None, tell, mine=own is not None, has_kernels=device is DeviceKind.CPU)
+    with ready_to_run(tell, [*LLAMA, CHAT], options.own):
+        file = model_file(options.model, tell)
+        kernels = usable_kernels(options, tell)
         from numpy.random import default_rng
 
         from play.generation.talker import Talker
         from solutions.solution_27 import NucleusSampling
 
-        seed = secrets.randbelow(2**31) if seed is None else seed
-        sampling, talker = NucleusSampling(temperature, top_p=top_p), Talker(file, device, context, kernels=kernels)
-    conversation = Conversation(talker, sampling, default_rng(seed), max_new_tokens)
-    if system is not None:
-        conversation.messages.append(("system", system))
-    drawn = f"; this conversation has --seed {seed}" if temperature else ""
+        seed = secrets.randbelow(2**31) if options.seed is None else options.seed
+        sampling = NucleusSampling(options.temperature, top_p=options.top_p)
+        talker = Talker(file, options.device, options.context, kernels=kernels)
+    conversation = Conversation(talker, sampling, default_rng(seed), options.max_new_tokens)
+    if options.system is not None:
+        conversation.messages.append(("system", options.system))
+    drawn = f"; this conversation has --seed {seed}" if options.temperature else ""
     tell(f"ready after {time.perf_counter() - started:.1f} s{drawn}")
     if question is None:
         tell("ask something; Ctrl-C ends an answer, and an empty line or Ctrl-D the conversation.")
@@ -75,7 +74,7 @@ def answer_questions(
         conversation.ask(question, tell)
 
 
-def model_file(model: str, tell: Tell) -> Path:
+def model_file(model: str | Path, tell: Tell) -> Path:
     """Return the GGUF file of a model, see :func:`llama_file`.
 
     Raises:
@@ -83,8 +82,8 @@ def model_file(model: str, tell: Tell) -> Path:
     """
     if not is_llama(model):
         raise UserError(
-            f"{model} is no GGUF file, so it does not answer; `./run generate --model {shlex.quote(model)}` continues "
-            f"texts with a GPT-2, and `./run chat --model {SMOLLM2}` answers"
+            f"{model} is no GGUF file, so it does not answer; `./run generate --model {shlex.quote(str(model))}` "
+            f"continues texts with a GPT-2, and `./run chat --model {SMOLLM2}` answers"
         )
     return llama_file(model, tell)
 

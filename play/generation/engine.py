@@ -14,7 +14,6 @@ from numpy.random import default_rng
 from checker.compiling import compiling
 from checker.course.steps import SMALL_MODEL
 from checker.device import DeviceKind
-from checker.errors import UserError
 from checker.max_adapter.runtime import open_device
 from play.generation.streaming import new_tokens, pieces_of_text
 from play.kernels.modules import compile_with_kernels
@@ -59,12 +58,12 @@ class Writer:
         cache: run only the new tokens, as in step 14; without it, every new token runs the whole text again.
         kernels: run attention and linear layers by the kernels of ``play.kernels``, where :func:`usable_kernels` says
             that they run; the text is the same.
-        quantize: the format that matrices are rounded to, as in step 22; the text may change.
+        quantize: the format that matrices are rounded to, as in step 22, on the CPU alone; the text may change.
         dtype: what linear layers multiply, ``float32`` or ``bfloat16``, in which the text may change.
 
     Raises:
-        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or matrices
-            are to be rounded on a GPU, or numbers to bfloat16 without the kernels or on a processor that cannot.
+        ValueError: the checkpoint cannot be found or read, has no tokenizer, or there is no such device; or numbers
+            are to be rounded to bfloat16 without the kernels or on a processor that cannot.
     """
 
     def __init__(
@@ -77,8 +76,6 @@ class Writer:
         quantize: str | None = None,
         dtype: str = "float32",
     ) -> None:
-        if quantize and device is not DeviceKind.CPU:
-            raise UserError("rounded matrices run on the CPU; leave --device gpu away")
         if dtype == "bfloat16":
             check_bfloat16(kernels)
         folder = checkpoint_folder(name_or_folder)

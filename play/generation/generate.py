@@ -72,8 +72,7 @@ def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
         folder = usable_checkpoint(options.model)
         if cache is Cache.NOT_WRITTEN:
             tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
-        has_kernels = has_cache and options.has_kernels
-        kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=has_kernels)
+        kernels = has_cache and usable_kernels(options, tell)
         if options.own and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")
         from play.generation.engine import Writer
@@ -103,7 +102,7 @@ def llama_writer(tell: Tell, options: WriterOptions) -> LlamaWriter:
     require_llamas_options(options)
     with ready_to_run(tell, [*LLAMA, CHAT], options.own):
         file = llama_file(options.model, tell)
-        kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=options.has_kernels)
+        kernels = usable_kernels(options, tell)
         if options.own and kernels:
             tell("the kernels stand in for the attention of s25; leave --kernels away to run your own")
         from play.generation.talker import LlamaWriter

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from checker.course.steps import CHAT, LLAMA, MODEL, QUANTIZATION, SERVER
-from checker.device import DeviceKind
 from checker.errors import UserError
 from checker.packages import why_not_usable
-from play.mine.choice import Chosen, OwnSteps, choose_own_steps
+from play.mine.choice import Chosen, choose_own_steps
+from play.options import ModelOptions
 from play.smollm2 import is_llama
 
 #: The environment variable that tells the processes of MAX and Ray what :func:`of_the_model` returns there, as JSON.
@@ -26,13 +26,11 @@ BODY_SECONDS = 30.0  # in which all of it must have come
 
 
 @dataclass(frozen=True)
-class ServerOptions:
+class ServerOptions(ModelOptions):
     """The options of a server: which model, where, for whom, and how many requests."""
 
-    model: str | Path  # a folder, or a name that step 13 knows; or a Llama
     host: str = "127.0.0.1"
     port: int = 0
-    device: DeviceKind = DeviceKind.CPU
     context: int = 2048  # tokens that a text may have, if the model can have as many
     batch: int = 32  # texts that run at once
     queue: int = 256  # texts that wait
@@ -44,10 +42,6 @@ class ServerOptions:
     api_key: Path | None = None  # a file of keys, one of which a request needs
     no_key: bool = False  # let other machines connect without a key
     replicas: int = 1  # how many servers share the requests; more than one run in Ray Serve
-    own: OwnSteps | None = None  # serve the learner's steps
-    kernels: bool | None = None  # run linear layers by the kernel of play/kernels; by default, unless ``own``
-    quantize: str | None = None  # the format that matrices are rounded to, as in step 22; the texts may change
-    dtype: str = "float32"  # what linear layers multiply; in bfloat16 the texts may change, too
 
 
 def of_the_model() -> dict[str, Any]:

@@ -10,7 +10,6 @@ import json
 import os
 from typing import Any
 
-from checker.device import DeviceKind
 from checker.errors import UserError
 from play.serving.keys import keys_of
 from play.serving.options import OF_THE_MODEL, ServerOptions, check_version, choose_steps
@@ -39,8 +38,8 @@ def run_server(tell: Tell, **chosen: Any) -> int:
     """
     check_version()
     options = ServerOptions(**chosen)
-    if options.quantize:
-        require_quantizable(options)
+    if options.quantize and is_llama(options.model):
+        raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
     if options.log_json:
         from play.serving import request_log
 
@@ -71,18 +70,6 @@ def run_server(tell: Tell, **chosen: Any) -> int:
         gc.freeze()  # else Python scans every object of MAX's once more, which takes seconds
 
 
-def require_quantizable(options: ServerOptions) -> None:
-    """Refuse to round the weights of a Llama, or on a GPU.
-
-    Raises:
-        UserError: they are.
-    """
-    if options.device is not DeviceKind.CPU:
-        raise UserError("--quantize runs on the CPU; leave --device gpu away")
-    if is_llama(options.model):
-        raise UserError("--quantize rounds the weights of a GPT-2; leave it away with a GGUF file, which says its own")
-
-
 def pass_on(options: ServerOptions, *, kernels: bool) -> None:
     """Let the processes that this one starts know the options that concern the model."""
     concerning_the_model = {"kernels": kernels, "quantize": options.quantize, "dtype": options.dtype}
@@ -95,8 +82,7 @@ def kernels_of(options: ServerOptions, tell: Tell) -> bool:
     Raises:
         UserError: bfloat16 was chosen, and cannot run.
     """
-    has_kernels = options.device is DeviceKind.CPU and options.quantize is None
-    kernels = usable_kernels(options.kernels, tell, mine=options.own is not None, has_kernels=has_kernels)
+    kernels = usable_kernels(options, tell)
     if options.dtype == "bfloat16":
         check_bfloat16(kernels)
     return kernels

@@ -2,7 +2,10 @@
 
 import pytest
 
+from checker.course.steps import SMALL_MODEL
 from checker.files import ROOT
+from play.mine.choice import OwnSteps
+from play.options import ModelOptions
 from play.startup import usable_kernels
 from tests.dev.helpers.commands import run_model
 
@@ -12,9 +15,9 @@ pytestmark = pytest.mark.slow
 def test_kernels_run_unless_the_steps_are_ones_own_and_where_mojo_fails_that_is_said(monkeypatch):
     from play.kernels import operations
 
-    said, ways = [], [(None, False, True), (None, True, True), (True, True, True), (False, False, True)]
-    decide = lambda way: usable_kernels(way[0], said.append, mine=way[1], has_kernels=way[2])  # noqa: E731
-    assert [decide(way) for way in [*ways, (True, False, False)]] == [True, False, True, False, False]
+    said, ways = [], [{}, {"own": OwnSteps()}, {"own": OwnSteps(), "kernels": True}, {"kernels": False}]
+    decide = lambda way: usable_kernels(ModelOptions(SMALL_MODEL, **way), said.append)  # noqa: E731
+    assert [decide(way) for way in [*ways, {"kernels": True, "quantize": "Q8_0"}]] == [True, False, True, False, False]
     monkeypatch.setattr(operations, "FOLDER", ROOT / "tests" / "kernels")  # where no package is
     monkeypatch.setattr(operations, "package", operations.package.__wrapped__)
     assert [decide(way) for way in ways] == [False] * 4

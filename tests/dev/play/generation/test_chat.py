@@ -164,9 +164,9 @@ def test_other_models_are_refused_with_the_command_that_takes_them():
 
 def test_without_an_input_a_sentence_says_what_to_do(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
-    settings = ("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context", "device", "own")
+    settings = ("model", "system", "max_new_tokens", "temperature", "top_p", "seed", "context")
     with pytest.raises(ValueError, match="standard input is closed"):
-        chat.answer_questions(None, print, **dict.fromkeys(settings))
+        chat.answer_questions(None, print, chat.ChatOptions(**dict.fromkeys(settings)))
 
 
 @pytest.mark.nightly

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from checker.course.steps import SMALL_MODEL
-from checker.device import DeviceKind
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +27,6 @@ def engine():
     ("options", "message"),
     [
         (dict(name_or_folder="tests"), "tests has no tokenizer.json"),
-        (dict(quantize="Q4_0", device=DeviceKind.GPU), "rounded matrices run on the CPU; leave --device gpu away"),
         (dict(dtype="bfloat16"), "only the kernels multiply in bfloat16"),
     ],
 )

@@ -431,7 +431,7 @@ async def test_a_request_with_a_key_of_the_file_as_it_is_now_gets_an_id_and_a_re
 
 def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
     for host, path, no_key in (("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", file, False)):
-        assert (keys_of(ServerOptions("", host, api_key=path, no_key=no_key)) is None) == (path is None)
+        assert (keys_of(ServerOptions("", host=host, api_key=path, no_key=no_key)) is None) == (path is None)
     (tmp_path / "empty").touch()
     (tmp_path / "wide").write_text(KEY, encoding="utf-16")
     (tmp_path / "marked").write_text(f"{KEY}\n", encoding="utf-8-sig")
@@ -443,7 +443,7 @@ def test_other_machines_need_a_key_unless_it_is_waived(file, tmp_path):
         ("127.0.0.1", tmp_path / "a-key-by-mistake", False, "cannot be read"),
     ):  # fmt: skip
         with pytest.raises(UserError, match=sentence) as refusal:
-            Keys.read(keys_of(ServerOptions("", host, api_key=path, no_key=no_key)))
+            Keys.read(keys_of(ServerOptions("", host=host, api_key=path, no_key=no_key)))
         assert "mistake" not in str(refusal.value)
 
 
