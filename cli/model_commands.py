@@ -105,44 +105,24 @@ plan_options = all_of(
     ),
     click.option("--prompt", type=Text(), show_default=Plan.prompt, help="How the samples begin."),
 )
-quantize_option = click.option(
-    "--quantize",
-    type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
-    help="Round the matrices to 8 or 4 bits, as in step 22.",
-)
-kernels_option = click.option(
-    "--kernels/--no-kernels",
-    default=None,
-    help="Run what play/kernels has in Mojo, which is faster.",
-    show_default="unless --mine",
-)
-dtype_option = click.option(
-    "--dtype",
-    type=click.Choice(["float32", "bfloat16"]),
-    default="float32",
-    help="bfloat16 halves the weights of linear layers, on processors with AVX-512.",
-)
-writing_options = all_of(
-    model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file."),
+compute_options = all_of(
     click.option(
-        "--max-new-tokens",
-        type=click.IntRange(0),
-        default=WriterOptions.max_new_tokens,
-        help="Write at most this many tokens.",
+        "--kernels/--no-kernels",
+        default=None,
+        help="Run what play/kernels has in Mojo, which is faster.",
+        show_default="unless --mine",
     ),
-    click.option("--temperature", type=Finite(0), default=WriterOptions.temperature, help="0 is greedy."),
     click.option(
-        "--top-k",
-        type=click.IntRange(0),
-        default=WriterOptions.top_k,
-        help="Choose among the K likeliest tokens; 0 is all.",
+        "--quantize",
+        type=click.Choice(["Q8_0", "Q4_0"], case_sensitive=False),
+        help="Round the matrices to 8 or 4 bits, as in step 22.",
     ),
-    click.option("--seed", type=SEED, help="The same seed gives the same text."),
-    device_option,
-    click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare."),
-    kernels_option,
-    quantize_option,
-    dtype_option,
+    click.option(
+        "--dtype",
+        type=click.Choice(["float32", "bfloat16"]),
+        default="float32",
+        help="bfloat16 halves the weights of linear layers, on processors with AVX-512.",
+    ),
 )
 
 
@@ -224,7 +204,24 @@ def python(command: str) -> None:
 
 @click.command()
 @click.argument("prompt", type=Text(), required=False, help="the text to continue; without it, each line that is typed")
-@writing_options
+@model_options(f"{GPT2}; or a Llama: smollm2, or a GGUF file.")
+@click.option(
+    "--max-new-tokens",
+    type=click.IntRange(0),
+    default=WriterOptions.max_new_tokens,
+    help="Write at most this many tokens.",
+)
+@click.option("--temperature", type=Finite(0), default=WriterOptions.temperature, help="0 is greedy.")
+@click.option(
+    "--top-k",
+    type=click.IntRange(0),
+    default=WriterOptions.top_k,
+    help="Choose among the K likeliest tokens; 0 is all.",
+)
+@click.option("--seed", type=SEED, help="The same seed gives the same text.")
+@device_option
+@click.option("--no-cache", is_flag=True, help="Run the whole text again for every token, to compare.")
+@compute_options
 def generate(prompt: str | None, **options: Any) -> None:
     """Write text: ./run generate "Call me"; --mine runs your own steps."""
     from play.generation.generate import write_texts
@@ -283,9 +280,7 @@ def export(file: Path, *, solution: bool, fill_in: bool, anyway: bool) -> None:
 @click.option("--grace", type=Finite(0, DAY), default=ServerOptions.grace, help="Seconds to finish in at the end.")
 @click.option("--restart", is_flag=True, help="Start the model again if its process ends, but not if it keeps ending.")
 @click.option("--no-prefix-cache", is_flag=True, help="Compute every prompt anew, even if one began in the same way.")
-@kernels_option
-@quantize_option
-@dtype_option
+@compute_options
 @click.option("--replicas", type=click.IntRange(1), default=1, help="How many servers share the requests, by Ray.")
 @click.option("--log-json", is_flag=True, help="Log as JSON, a line per request.")
 def serve(**options: Any) -> int:
