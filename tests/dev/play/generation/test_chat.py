@@ -151,12 +151,6 @@ def test_generate_continues_a_text_up_to_where_a_turn_ends_or_the_context_is_ful
         talker.write("Who?", *greedy)
 
 
-@pytest.mark.parametrize("option", ["--no-cache", "--quantize Q8_0", "--dtype bfloat16"])
-def test_generate_refuses_what_only_a_gpt2_has(option):
-    refused = python(ROOT, "-m", "cli", "generate", "Hi", "--model", "smollm2", *option.split(), status=2).stderr
-    assert refused.endswith(f"; leave {option.split()[0]} away\n")
-
-
 def test_other_models_are_refused_with_the_command_that_takes_them():
     refused = python(ROOT, "-m", "cli", "chat", "Hi", "--model", "gpt2", status=2).stderr
     assert "`./run generate --model gpt2` continues texts" in refused

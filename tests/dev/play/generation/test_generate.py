@@ -54,10 +54,10 @@ def test_the_cache_is_that_of_the_kernels_or_of_whose_steps_run(monkeypatch, opt
 
 
 def test_an_option_for_a_gpt2_alone_is_refused_with_a_llama():
-    generate.require_llamas_options(WriterOptions("smollm2", kernels=True, device=DeviceKind.GPU))
-    for options, named in (({"no_cache": True}, "--no-cache"), ({"dtype": "bfloat16"}, "--dtype")):
+    for option, value in {"no_cache": True, "quantize": "Q8_0", "dtype": "bfloat16"}.items():
+        named = f"--{option.replace('_', '-')}"
         with pytest.raises(ValueError, match=f"smollm2 is a Llama, .*; leave {named} away"):
-            generate.require_llamas_options(WriterOptions("smollm2", **options))
+            generate.write_texts("Call", print, WriterOptions("smollm2", **{option: value}))
 
 
 @pytest.mark.slow
