@@ -8,7 +8,7 @@ from pathlib import Path
 
 from checker.course.blanks import Unwritten, blanks_of, unwritten_blanks
 from checker.course.languages import PYTHON
-from checker.course.reading import Location, Unreadable, read_text
+from checker.course.reading import Unreadable, location_in, read_text
 from checker.course.source import Source
 from checker.course.steps import SOLUTIONS, Step
 
@@ -61,7 +61,7 @@ def refuse_imported_solution(step: Step, source: Source) -> None:
             raise Unreadable(
                 f"Your file imports {module}, {what}. Write your own, and compare with it once the check passes.",
                 "the answer, imported",
-                location=Location(line, source.lines[line - 1].strip()),
+                location=location_in(source.lines, line),
                 refuted="The file is your own.",
             )
 

@@ -44,6 +44,11 @@ class Location:
         return [*lines, *self.more]
 
 
+def location_in(lines: Sequence[str], number: int) -> Location | None:
+    """Return the place of a line, counted from 1, among the lines of a file; None if it is none of them."""
+    return Location(number, lines[number - 1].strip()) if 0 < number <= len(lines) else None
+
+
 @dataclass(eq=False)
 class Unreadable(Exception):
     """A file that cannot be checked: a sentence that ends with what to do.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from checker.course.reading import Location
+from checker.course.reading import Location, location_in
 from checker.machine import INSTALL_CC
 from checker.max_adapter.max_errors import shorten
 
@@ -107,8 +107,7 @@ def explain_error(output: str, source: str, file: str) -> tuple[str, Location | 
         if advice:
             return f"{sentence} {advice}", Location(number, code, instead=instead, instead_line=number)
     sentence = " ".join([sentence, *(advice for pattern, advice in ADVICE if re.search(pattern, message))])
-    location = Location(line, lines[line - 1].strip()) if 0 < line <= len(lines) else None
-    return sentence, location
+    return sentence, location_in(lines, line)
 
 
 def _without_habits(code: str, message: str) -> tuple[str, str]:

@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, replace
 
-from checker.course.reading import Location
+from checker.course.reading import Location, location_in
 from checker.course.steps import Step
 from checker.machine import load_if_busy, load_per_core
 from checker.parent.limits import Limits, Silence, limit_reached, limits_of
@@ -141,8 +141,7 @@ class Child:
             stack += data
             line = re.search(rb'File "%s", line (\d+)' % re.escape(path), stack)
             if line:
-                number, lines = int(line[1]), job.source.lines
-                return Location(number, lines[number - 1].strip() if number <= len(lines) else "")
+                return location_in(job.source.lines, int(line[1]))
         return None
 
     def lower_priority(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from checker.course.reading import Location
+from checker.course.reading import Location, location_in
 from checker.parent import words
 from checker.parent.effects import Explanation
 from checker.parent.state import Blames, State, Tried, Verdict, VerdictKind
@@ -127,8 +127,7 @@ def _on_late(state: State, late: events.Late) -> Verdict:
 
 def _line_of_crash(state: State) -> Location | None:
     """Return the line of the file at which the language stopped the process, if it did."""
-    number, lines = state.crash[0] if state.crash else 0, state.source.lines
-    return Location(number, lines[number - 1].strip()) if 0 < number <= len(lines) else None
+    return location_in(state.source.lines, state.crash[0]) if state.crash else None
 
 
 # ---------------------------------------------------------------- why claims fail
