@@ -10,7 +10,7 @@ from checker.child import stage_runner
 from checker.child.stage_runner import SUBJECT, ClaimTrials, StageRunner
 from checker.course.steps import Step
 from checker.device import DeviceKind
-from checker.diagnosis import diagnosing, mistakes
+from checker.diagnosis import diagnosing
 from checker.outcomes import Outcome
 from checker.protocol import events
 from checker.protocol.events import Reason
@@ -32,18 +32,19 @@ def outcomes_of(answers):
 
 
 class StagesRun:
-    """What happens if the claims of each stage answer so; ``explained`` has what a diagnosis is given, in order."""
+    """What happens if the claims of each stage answer so, and what a diagnosis is given, which runs nothing."""
 
     def __init__(self, monkeypatch, answers, devices=(CPU,)):
         self.answers, self.comparisons = answers, []
-        self.tried, self.sent, self.explained = [], [], []
+        self.tried, self.sent, self.diagnosed, self.is_silent = [], [], [], False
         monkeypatch.setattr(stage_runner, "run_claims", self.run_claims)
-        monkeypatch.setattr(stage_runner, "drop_output", lambda: self.explained.append("silence"))
+        monkeypatch.setattr(stage_runner, "drop_output", self.drop_output)
         monkeypatch.setattr(diagnosing, "Diagnostician", self.diagnostician)
-        made = {name: lambda step, name=name: name for name in ("recorded", "unanswered", "unnamed")}
-        monkeypatch.setattr(mistakes, "KnownMistakes", SimpleNamespace(**made))
         runtime = SimpleNamespace(devices=lambda: devices)
         monkeypatch.setitem(sys.modules, "checker.max_adapter.runtime", runtime)
+
+    def drop_output(self):
+        self.is_silent = True
 
     def run_claims(self, to_run, send):
         self.tried.append(to_run)
@@ -54,7 +55,9 @@ class StagesRun:
     def diagnostician(self, step, trials, known_mistakes):
         def diagnose(outcomes, source, path, to_write):
             trials.send(events.ClaimBegan("It is tried again."))
-            self.explained += [(trials.stage, known_mistakes), "".join(outcomes), (source.text, path, to_write)]
+            assert (self.is_silent, [*outcomes]) == (True, ["a", "b"])
+            assert (source.text, path, to_write) == ("x = 1\n", "steps/step_07.py", ["merge"])
+            self.diagnosed.append((trials.stage, known_mistakes.are_named, known_mistakes.answers != {}))
             outcomes = {number: SimpleNamespace(comparison=each) for number, each in enumerate(self.comparisons)}
             return SimpleNamespace(findings=[FINDING], blames=[SimpleNamespace(label="scale", outcomes=outcomes)])
 
@@ -112,18 +115,18 @@ def test_a_gpu_is_tried_after_a_pass_unless_a_device_is_named(monkeypatch, compi
 
 
 @pytest.mark.parametrize(
-    ("answers", "hunt", "given"),
+    ("answers", "hunt", "diagnosed"),  # at which stage, whether mistakes are named, and known by their answers
     [
-        ({NUMBERS: "PF"}, False, (NUMBERS, "recorded")),
-        ({NUMBERS: "PF"}, True, (NUMBERS, "unnamed")),
-        ({NUMBERS: "PP", DRAWN: "F"}, True, (DRAWN, "unnamed")),
-        ({NUMBERS: "PP", DRAWN: "F"}, False, (DRAWN, "unanswered")),
+        ({NUMBERS: "PF"}, False, (NUMBERS, True, True)),
+        ({NUMBERS: "PF"}, True, (NUMBERS, False, False)),
+        ({NUMBERS: "PP", DRAWN: "F"}, True, (DRAWN, False, False)),
+        ({NUMBERS: "PP", DRAWN: "F"}, False, (DRAWN, True, False)),
     ],
 )
-def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, given):
+def test_failures_are_explained_at_the_stage_at_which_they_came_in_silence(monkeypatch, answers, hunt, diagnosed):
     runs = StagesRun(monkeypatch, answers)
     runs.run(hunt=hunt)
-    assert runs.explained == ["silence", given, "ab", ("x = 1\n", "steps/step_07.py", ["merge"])]
+    assert runs.diagnosed == [diagnosed]
     assert runs.sent[-2:] == [events.Busy(), FINDING]  # what is tried again is no outcome
 
 
