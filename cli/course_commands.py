@@ -10,7 +10,7 @@ import click
 from checker.course.hunts import SENTENCES
 from checker.course.steps import Step, all_steps
 from checker.device import DeviceKind
-from checker.errors import UserError
+from checker.errors import UserError, exit_on_termination
 from checker.files import ROOT
 from cli.shared.command_line import (
     FORM,
@@ -148,6 +148,7 @@ def warm(steps: tuple[Step, ...], device: DeviceKind, every: bool) -> int:
 
     With --all, nothing needs a network afterwards but published weights.
     """
+    exit_on_termination()
     if every:
         from cli.start.setup import install_all
 

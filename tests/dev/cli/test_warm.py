@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import time
 
 import psutil
@@ -58,13 +59,14 @@ def test_a_terminal_shows_a_bar_and_a_wrong_solution_is_told(course):
     assert re.search(r"^  solutions/warmup_01\.py \(\d s\)", run.stdout, re.MULTILINE)
 
 
-def test_ctrl_c_ends_it_with_what_it_started(course):
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGHUP, 129)])
+def test_ctrl_c_or_a_closed_terminal_ends_it_with_what_it_started(course, number, status):
     with Terminal(course.root, "-m", "cli", "warm") as terminal:
         terminal.expect("Ctrl-C stops it")
         running, deadline = psutil.Process(terminal.pid), time.monotonic() + 20
         while not (children := running.children(recursive=True)):
             assert time.monotonic() < deadline
-        terminal.send("\x03")
+        terminal.kill(number)
         shown = terminal.rest()
-        assert (terminal.exitstatus, "Traceback" in shown) == (130, False), shown
+        assert (terminal.exitstatus, "Traceback" in shown) == (status, False), shown
     assert psutil.wait_procs(children, timeout=5)[1] == []
