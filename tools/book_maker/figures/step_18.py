@@ -20,8 +20,8 @@ def way_back(draw: Drawing) -> None:
         backward.append(draw.box(at * 132, 190, 97, 60, gradient, "accent", size="small"))
     ways = (
         ("c_attn", "linear_backward"),
-        ("softmax", "softmax_backward,\n2 products"),
-        ("@ value", "2 products"),
+        ("softmax", "softmax_backward,\n2 matmuls"),
+        ("@ value", "2 matmuls"),
         ("c_proj", "linear_backward"),
     )
     gaps = [box.right[0] + 17.5 for box in forward]
