@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT
@@ -131,9 +132,35 @@ async def carry_out(*rounds: Sequence[WarmUpPart]) -> list[WarmUpPart]:
     return carrying.failed
 
 
+def run(*rounds: Sequence[WarmUpPart]) -> list[WarmUpPart]:
+    """Carry out parts of a warm-up as :func:`carry_out` does; SIGTERM or a closed terminal ends their processes first.
+
+    As Ctrl-C does, such a signal cancels what the event loop runs: an exception in the loop itself would be printed.
+    """
+    ended_by = list[int]()
+
+    async def carry_out_until_ended() -> list[WarmUpPart]:
+        task = asyncio.current_task()
+        assert task
+
+        def end(number: int) -> None:
+            ended_by.append(number)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, end, number)
+        return await carry_out(*rounds)
+
+    try:
+        return asyncio.run(carry_out_until_ended())
+    except asyncio.CancelledError:
+        sys.exit(128 + ended_by[0])
+
+
 def compile_missing(parts: Sequence[WarmUpPart]) -> None:
     """Carry out ``parts``, the first alone; this takes seconds if this machine has compiled them before."""
-    asyncio.run(carry_out(parts[:1], parts[1:]))
+    run(parts[:1], parts[1:])
 
 
 def warm_up(steps: Sequence[Step], device: DeviceKind) -> int:
@@ -153,4 +180,4 @@ def warm_up(steps: Sequence[Step], device: DeviceKind) -> int:
         is_left_out = step.compiles_long and device is DeviceKind.CPU and not steps
         options = ["--no-compile"] if is_left_out else ["--device", device]
         checks.append(solution_check(step, *options))
-    return int(bool(asyncio.run(carry_out(parts[:1], parts[1:], checks))))
+    return int(bool(run(parts[:1], parts[1:], checks)))

@@ -19,8 +19,8 @@ NO_CODE = (
 #: The first five and their sum have two percent more than is there, so that a mended fault may bring its test. Lower a
 #: limit when its part has become lighter for good; what needs a higher one first takes something away.
 PARTS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "checker and cli": (17_170, ("checker/", "cli/")),
-    "play": (8_400, ("play/",)),
+    "checker and cli": (17_190, ("checker/", "cli/")),
+    "play": (8_380, ("play/",)),
     "tools": (7_200, ("tools/",)),
     "tests/dev": (16_890, ("tests/dev/",)),
     "book": (2_170, ("book/theme/", "book/src/widgets/")),
