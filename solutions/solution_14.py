@@ -32,7 +32,7 @@ def cache_mask(sequence_length: DimLike, padding_mask: Tensor) -> Tensor:  # [ba
     """Return the mask of the last ``sequence_length`` of ``total`` tokens: each may look at itself and those before it.
 
     ``padding_mask`` is 0 for a token and a large negative number for padding; a row of nothing but -inf would be NaN.
-    Add the axis of the heads last: if the sum adds it too, MAX 26.7 may drop the causal mask.
+    Add the axis of the heads after the sum: if broadcasting adds it, MAX 26.7 may drop the causal mask.
     """
     total = padding_mask.shape[-1]
     causal = causal_mask(total, dtype=padding_mask.dtype, device=padding_mask.device)  # [total, total]
