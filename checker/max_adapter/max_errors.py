@@ -18,8 +18,8 @@ MISSING = r"(?:attribute|name) '(\w+)'"  # the message about a name that is not 
 LIBRARIES = ("F", "np", "nn", "torch")
 INDEX_ADD = ("index_add", "index_add_")
 A_SYMBOL = (
-    "While MAX compiles, this size is a symbol. It stands for any length, so int(...) cannot make a number of it, and "
-    "it cannot be compared."
+    "While MAX compiles, this size is a symbol. It stands for any length, so int(...) cannot turn it into a number, "
+    "and it cannot be compared."
 )
 PRODUCT = r"core dimension|Matrix multiplication"
 FOR_PRODUCTS = (
@@ -92,7 +92,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
         ),
         r"": (
             "A size taken from a shape is not a plain number. int(...) makes one of a size that is always the same, "
-            "as the head width is; a length is a symbol while MAX compiles."
+            "like the head width; a length is a symbol while MAX compiles."
         ),
     },
     r"(Symbol|Algebra)icDim|only supported for static dims": {
@@ -105,7 +105,7 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     },
     r"dims to index into a list": {
         r"^(?!.*np\.(full|ones|zeros|tri|arange))": (
-            "A size that is always the same, as the head width is, becomes a number by int(...). A length is a symbol "
+            "A size that is always the same, like the head width, becomes a number with int(...). A length is a symbol "
             "while MAX compiles, and has no number: pass it to MAX's functions as it is."
         ),
         r"": "NumPy needs numbers, and a length is a symbol while MAX compiles; Tensor.full takes it as it is.",
@@ -120,11 +120,11 @@ ADVICE: dict[str, Advice] = ANY_ADVICE | {
     r"two numbers for each axis": "The first axis comes first: of two axes, F.pad(x, [0, 0, 0, 1]) appends one column.",
     NO_NUMBERS_YET: {
         rf"^(?!.*{CONDITION})": (
-            "While the operations of a function are gathered to one graph, its tensors have no numbers yet. Return the "
-            "tensor; the caller can ask for .item()."
+            "While the operations of a function are gathered into one graph, its tensors have no numbers yet. Return "
+            "the tensor; the caller can ask for .item()."
         ),
         r"": (
-            "While the operations of a function are gathered to one graph, its tensors have no numbers yet, and no "
+            "While the operations of a function are gathered into one graph, its tensors have no numbers yet, and no "
             "condition can depend on them. F.where(condition, x, y), F.max(x, y) and F.min(x, y) choose in the graph."
         ),
     },

@@ -71,7 +71,7 @@ def gpt2_writer(tell: Tell, options: WriterOptions) -> Writer:
 
         folder = usable_checkpoint(options.model)
         if cache is Cache.NOT_WRITTEN:
-            tell("s14 is not written yet, so there is no cache, and every new token runs the whole text")
+            tell("s14 is not written yet, so there is no cache, and the whole text runs for every new token")
         kernels = has_cache and usable_kernels(options, tell)
         if options.own and kernels:
             tell("the kernels stand in for the attention of s07 and s14; leave --kernels away to run your own")

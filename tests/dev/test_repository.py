@@ -48,7 +48,8 @@ def test_a_classroom_grades_by_another_clone_than_the_submission():
     (submission,) = re.findall(r"\.\./(\w+)", grade["run"])
     assert clones.keys() == {submission, grade["working-directory"]}
     assert "repository" not in clones[submission]
-    assert {"repository", "ref"} <= clones[grade["working-directory"]].keys()  # pinned
+    for name in ("repository", "ref"):  # pinned, and refused if they are empty
+        assert re.search(r" \|\| '\w+ is not set' }}$", clones[grade["working-directory"]][name])
 
 
 def test_one_version_is_stated_everywhere():
