@@ -46,9 +46,9 @@ def load_file(step: Step, job: Job, send: Send) -> ModuleType | None:
     except UserError as error:  # Mojo cannot compile on this machine
         send(events.CheckFailed(str(error)))
     except BaseException as error:
-        from checker.child.unloadable import why_unloadable
+        from checker.child.unloadable import unloadable_event
 
-        send(why_unloadable(step, job, error))
+        send(unloadable_event(step, job, error))
     return None
 
 
@@ -64,7 +64,7 @@ def receive_job(parent: ParentProcess) -> Job | None:
     return job_of(message)
 
 
-def check_file(step: Step, job: Job, send: Send) -> None:
+def try_file(step: Step, job: Job, send: Send) -> None:
     """Load the learner's file, and run the claims on its module."""
     try:
         module = load_file(step, job, send)
@@ -139,7 +139,7 @@ def main() -> None:
     # The stack of this thread alone, which runs the file. LLVM takes SIGUSR1 and SIGUSR2.
     faulthandler.register(signal.SIGVTALRM, parent.descriptor, all_threads=False)
     sender.send(events.Busy())
-    check_file(Step(job.step), job, sender.send)
+    try_file(Step(job.step), job, sender.send)
     sender.send(events.Ended())
 
 

@@ -10,7 +10,7 @@ from checker.protocol.events import Unloadable
 from checker.protocol.job import Job
 
 
-def why_unloadable(step: Step, job: Job, error: BaseException) -> Unloadable:
+def unloadable_event(step: Step, job: Job, error: BaseException) -> Unloadable:
     """Return the event that tells of a file which has raised an error as it was loaded."""
     error = with_printable_message(error)
     changed_since: list[str] = []

@@ -50,7 +50,7 @@ ANY_ADVICE: dict[str, Advice] = {
     OUTSIDE: PLACES,
     r"object is not callable": "Pass the function itself, not its result; partial(f, x) fixes its first argument.",
     r"no attribute '(backward|grad|requires_grad_?)'": (
-        "No array remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
+        "No tensor remembers how its numbers were made, so there is no way back. The gradient is a formula: write it."
     ),
 }
 

@@ -14,6 +14,7 @@ from checker.parent.advance import advance
 from checker.parent.effects import (
     CloseView,
     EndCompiling,
+    Row,
     ShowCompiling,
 )
 from checker.parent.state import State, Tried, VerdictKind
@@ -260,5 +261,6 @@ def test_the_line_of_a_failure_is_that_of_the_function_with_the_blank():
     """In steps 20 and 23, another class has a function of that name above it."""
     source = Source("class A:\n    def one(): pass\n\n\nclass B:\n    def one(): pass\n")
     context = replace(S07, functions={"one": "B.one"})
-    state, _ = folded([FileOpened(OpenedFile(source, 1, ())), ONE_FAILS, Ended()], context)
+    state, effects = advance(folded([FileOpened(OpenedFile(source, 1, ())), ONE_FAILS], context)[0], Ended(), 2.0)
     assert [each.line for each in state.verdict.explanations] == [6]
+    assert [effect.line for effect in effects if isinstance(effect, Row)] == [6]
