@@ -273,10 +273,10 @@ HABITS = {
     "zero_grad": {LOSS: "transformer.zero_grad()\n    " + LOSS},
     "loss.backward": {LOSS: "loss = cross_entropy(logits, labels)\n    loss.backward()\n    " + LOSS},
     "backward of the loss for the logits": {
-        LOSS: "grad = cross_entropy(logits, labels).backward()",
+        LOSS: "grad_logits = cross_entropy(logits, labels).backward()",
     },
     "torch.autograd.grad": {
-        LOSS: "grad = torch.autograd.grad(cross_entropy(logits, labels), logits)[0]",
+        LOSS: "grad_logits = torch.autograd.grad(cross_entropy(logits, labels), logits)[0]",
     },
     "named_parameters": {
         RETURN: "grads = {name: grads[name] for name, _ in transformer.named_parameters()}\n"
