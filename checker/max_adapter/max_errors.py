@@ -42,6 +42,10 @@ Advice = str | Mapping[str, str]
 #: A pattern in a message of MAX's or NumPy's → what to do.
 ANY_ADVICE: dict[str, Advice] = {
     r"name 'torch' is not defined": "There is no PyTorch here.",
+    r"cannot access local variable": (
+        "A name that a function assigns is its own variable from its first line on: assign it before, or, if a "
+        "function of that name was meant, give the variable another one."
+    ),
     NO_BROADCAST: FROM_THE_LAST,
     PRODUCT: FOR_PRODUCTS,
     r"number of elements must match|cannot reshape": (

@@ -277,8 +277,8 @@ HABITS = {
         MEAN: "return F.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1), ignore_index=IGNORE_INDEX)",
     },
     "F.cross_entropy of what is cut and made contiguous": {
-        MEAN: "shift_logits = logits[..., :-1, :].contiguous()\n    shift_labels = labels[..., 1:].contiguous()\n"
-        "    return F.cross_entropy(shift_logits.view(-1, 37), shift_labels.view(-1))"
+        MEAN: "shift_logits = logits[..., :-1, :].contiguous()\n    cut_labels = labels[..., 1:].contiguous()\n"
+        "    return F.cross_entropy(shift_logits.view(-1, 37), cut_labels.view(-1))"
     },
     "nn.functional.cross_entropy": {
         MEAN: "return nn.functional.cross_entropy(logits.view(-1, logits.size(-1)), targets.view(-1))",

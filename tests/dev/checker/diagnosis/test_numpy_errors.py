@@ -39,6 +39,7 @@ WITH_NUMPY = (
     "x(3)",
     "[*ENCODING]",
     "torch.ones(3)",
+    "def f():\n    math = math.pi\nf()",
 )
 
 

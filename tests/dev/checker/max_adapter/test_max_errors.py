@@ -40,6 +40,7 @@ MORE_WITH_MAX = (
     "1.0 if F.sum(x, axis=None).item() < 2 else x",
     "a, b = 'blk.0.weight'.split('.')",
     "for name, weight in weights:\n    pass",
+    "def f():\n    Dim = Dim('seq')\nf()",
 )
 
 #: What only MAX's kernels say, once they run: an index of 17 in a table of 13 rows.
