@@ -32,9 +32,9 @@ export class Panel {
             if (error.status != 409) throw error;
             return NOT_READ;
         });
-        this.build();
-        this.accept(file);
         const draft = await takeDraft(this.step);
+        this.build(); // from here on keys are heard, so the text is put in before anything is waited for
+        this.accept(file);
         this.editor.begin(draft?.text ?? file.text);
         if (this.isDirty) this.version = draft.began;
         this.changed(file.version == NO_FILE ? `${this.name} is missing. Reset writes ${this.original}.` : '');

@@ -305,6 +305,19 @@ def test_a_check_tells_its_seconds_and_can_be_stopped_and_marks_follow_their_lin
     assert mark.count() == 0
 
 
+def test_a_key_that_is_pressed_at_once_saves_no_empty_file(window, site):
+    """The browser takes its time to say which tabs are open, and so which draft nobody has."""
+    site.course.write("w05", "old = 1\n")
+    slow = "navigator.locks.query = () => new Promise(answer => setTimeout(answer, 1000, {held: []}))"
+    other = window.context.new_page()
+    other.add_init_script(slow)
+    other.goto(site.url("w05"))
+    field_of(other).press("Control+s")
+    expect(field_of(other)).to_have_value("old = 1\n")
+    assert site.course.path("w05").read_text() == "old = 1\n"
+    other.close()
+
+
 def test_one_request_after_another_and_a_check_that_has_no_answer(window, site):
     """A save waits for the answer to the one before, which says the version that it is to replace."""
     if window.context.browser.browser_type.name == "firefox":
