@@ -45,7 +45,7 @@ def count_pairs(ids: list[int]) -> dict[Pair, int]:
 
 def merge(ids: list[int], pair: Pair, new_id: int) -> list[int]:
     """Return a new list with ``new_id`` in place of each ``pair``. Where pairs overlap, the left one is merged."""
-    # From left to right: where the pair begins, append new_id and go two on; else append the id. (7 lines)
+    # From left to right: where the pair begins, append new_id and skip two; else append the id. (7 lines)
     merged: list[int] = []
     i = 0
     while i < len(ids):
